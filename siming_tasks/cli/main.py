@@ -1,0 +1,41 @@
+"""Entry point of ``siming``: finds the subcommand modules, turns deliberate errors into one message and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from siming_tasks import __version__
+from siming_tasks.errors import SimingError
+
+__all__ = ["main"]
+
+MODULES = ("tasks",)
+"""Modules of this package with subcommands; each has ``add(commands)`` and imports what it runs when it runs it."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(prog="siming", description="SiMing-Bench: data, media, statistics and reports.")
+    top.add_argument("--version", action="version", version=f"siming-tasks {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in MODULES:
+        importlib.import_module(f"siming_tasks.cli.{name}").add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns its exit code (0 well, 1 findings or bad data, 2 bad usage, 130 interrupted)."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments) or 0)
+    except SimingError as error:
+        print(f"siming {arguments.command}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print(f"siming {arguments.command}: interrupted; run the same command again to go on.", file=sys.stderr)
+        return 130

@@ -1,0 +1,80 @@
+"""Everything this package raises on purpose.
+
+::
+
+    SimingError
+    ├── SettingsError      an environment variable or option has an unusable value
+    ├── RubricError        a rubric file is wrong
+    ├── DataError          a dataset folder, label sheet or prediction file is wrong
+    └── MediaError         a video cannot be read as the dataset claims
+
+Every message says where the fault is, what was found, and the way out. A model's reply never raises: whatever a model
+writes becomes a counted status (see :mod:`siming_tasks.parsing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeVar
+
+__all__ = ["DataError", "MediaError", "Problem", "RubricError", "SettingsError", "SimingError"]
+
+_E = TypeVar("_E", bound="SimingError")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding about somebody's file: where it is, what is wrong, how to mend it.
+
+    ``code`` is a stable kebab-case name (``media-missing``) that scripts can rely on; the wording may change.
+    """
+
+    code: str
+    what: str
+    fix: str
+    file: str | None = None
+    line: int | None = None
+    field: str | None = None
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        """``file:line: field: what fix``, leaving out what is unknown."""
+        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        return " ".join([": ".join(part for part in (where, self.field, self.what) if part), self.fix]).strip()
+
+    def to_json(self) -> dict[str, object]:
+        """The finding as plain JSON types."""
+        return asdict(self)
+
+
+class SimingError(Exception):
+    """Base of every deliberate error; ``problems`` lists the findings behind it, if there are several."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    @classmethod
+    def of(cls: type[_E], problems: Sequence[Problem], shown: int = 5) -> _E:
+        """One error out of several findings: the first few are printed, all are kept."""
+        lines = [str(problem) for problem in problems[:shown]]
+        if len(problems) > shown:
+            lines.append(f"... and {len(problems) - shown} more.")
+        return cls("\n".join(lines), problems)
+
+
+class SettingsError(SimingError):
+    """An environment variable or command-line option has an unusable value."""
+
+
+class RubricError(SimingError):
+    """A rubric file is wrong."""
+
+
+class DataError(SimingError):
+    """A dataset folder, label sheet or prediction file is wrong."""
+
+
+class MediaError(SimingError):
+    """A video cannot be read as the dataset claims."""

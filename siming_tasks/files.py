@@ -1,0 +1,117 @@
+"""Reading and writing files safely: bounded YAML, atomic writes, digests, paths that stay inside their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from siming_tasks.errors import DataError
+
+__all__ = ["atomic_path", "atomic_write", "inside", "read_yaml", "sha256_file", "sha256_json"]
+
+MAX_YAML_BYTES = 4_000_000
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses aliases (a few lines of them expand to gigabytes) and duplicate keys."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if isinstance(key, str | int) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
+            if isinstance(key, str | int):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file, loaded safely.
+
+    Raises:
+        DataError: the file is missing, over 4 MB, not UTF-8, not YAML, uses aliases or repeats a key; names the line.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_YAML_BYTES:
+            raise DataError(f"{path}: {size:,} bytes; a YAML file here has at most {MAX_YAML_BYTES:,}. Is it the right file?")
+        return yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_Loader)  # noqa: S506 - derived from SafeLoader
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file.") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+    except RecursionError:
+        raise DataError(f"{path}: nested too deeply to be one of our files.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        what = getattr(error, "problem", None) or str(error)
+        raise DataError(f"{where}: not valid YAML: {what}. Mend that line.") from None
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it does not."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_write(target: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open ``target`` for writing so that readers see the old file or the whole new one, never a part."""
+    with atomic_path(target) as temporary, temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream:
+        yield stream
+
+
+def sha256_file(path: Path) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Hex SHA-256 of a JSON-able value in canonical form (sorted keys, no spaces, UTF-8)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def inside(root: Path, relative: str) -> Path:
+    """``root / relative``, after making sure that it stays inside ``root``, links followed.
+
+    Raises:
+        ValueError: the path is absolute, contains ``..`` or a NUL, or a link leads out of ``root``.
+    """
+    if not relative or "\0" in relative or "\\" in relative:
+        raise ValueError(f"{relative!r} is not a plain relative path")
+    if Path(relative).is_absolute() or ".." in Path(relative).parts:
+        raise ValueError(f"{relative!r} leaves the dataset folder")
+    resolved = (root / relative).resolve()
+    if not resolved.is_relative_to(root.resolve()):
+        raise ValueError(f"{relative!r} leaves the dataset folder through a link")
+    return root / relative

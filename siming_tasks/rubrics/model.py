@@ -1,0 +1,163 @@
+"""The rubric as frozen, self-checking models (file contract: ``schema_version: 1``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError"]
+
+Id = Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=64)
+Text = Field(min_length=1, max_length=2000)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+
+class Criteria(_Model):
+    """When the step earns all, some or none of its points."""
+
+    full: str = Text
+    partial: str = Text
+    fail: str = Text
+
+
+class StepError(_Model):
+    """A named way to get the step wrong, what an observer sees of it, and the points it costs."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=96)
+    observable: str = Text
+    deduct: float = Field(gt=0)
+
+    @property
+    def name(self) -> str:
+        """The error's own name, without its step (``mostly_shallow`` of ``cpr_11.mostly_shallow``)."""
+        return self.id.rpartition(".")[2]
+
+
+class Requirement(_Model):
+    """What the failure (label 0) of an earlier step does to this step's *reference* label; never to predictions.
+
+    ``void``: this step scores 0. ``cap``: at most ``cap`` points. ``context``: no automatic change.
+    """
+
+    id: str = Id
+    effect: Literal["void", "cap", "context"] = "context"
+    cap: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _cap_with_effect(self) -> Requirement:
+        if (self.effect == "cap") != (self.cap is not None):
+            raise ValueError("give `cap` with `effect: cap`, and only there")
+        return self
+
+
+class Evidence(_Model):
+    """What a judge must be shown: the channel, and the lowest sampling rate (frames/s) that can carry the evidence."""
+
+    channel: Literal["visual", "audio", "audio_visual", "visual_device"] = "visual"
+    min_fps: float = Field(default=0.5, gt=0, le=240)
+
+
+class RubricStep(_Model):
+    """One line of the score sheet."""
+
+    id: str = Id
+    name: str = Text
+    requirement: str = Text
+    max_score: float = Field(gt=0, le=1000)
+    criteria: Criteria
+    errors: tuple[StepError, ...] = ()
+    requires: tuple[Requirement, ...] = ()
+    establishes: tuple[str, ...] = ()
+    scope: Literal["local", "mixed", "history"] = "local"
+    evidence: Evidence = Evidence()
+    critical: bool = False
+    facts: tuple[dict[str, Any], ...] = ()
+    name_zh: str | None = None
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _errors_cost_at_most_everything(self) -> RubricStep:
+        for error in self.errors:
+            if error.deduct > self.max_score:
+                raise ValueError(f"error {error.id!r} deducts {error.deduct:g} of {self.max_score:g} points")
+        return self
+
+    def error(self, name: str) -> StepError:
+        """The error of that name or id; KeyError if the step has none."""
+        for error in self.errors:
+            if name in (error.id, error.name):
+                return error
+        raise KeyError(f"{self.id} has no error {name!r}")
+
+
+class Skill(_Model):
+    """A skill (CPR, AED, bag-mask ventilation) and its steps in order."""
+
+    id: str = Id
+    name: str = Text
+    steps: tuple[RubricStep, ...] = Field(min_length=1)
+    name_zh: str | None = None
+
+
+class Rubric(_Model):
+    """A checked score sheet: unique ids, scales, requirements that name *earlier* steps only (hence acyclic)."""
+
+    schema_version: Literal[1]
+    rubric_id: str = Id
+    version: str = Text
+    skills: tuple[Skill, ...] = Field(min_length=1)
+    title: str | None = None
+    status: str | None = None
+    sources: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Rubric:
+        ids = [step.id for step in self.steps]
+        for kind, names in (
+            ("skill id", [skill.id for skill in self.skills]),
+            ("step id", ids),
+            ("error id", [error.id for step in self.steps for error in step.errors]),
+        ):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise ValueError(f"{kind} {twice[0]!r} appears twice")
+        folded = Counter(name.casefold().replace("-", "_") for name in ids)
+        if clash := [name for name in ids if folded[name.casefold().replace("-", "_")] > 1]:
+            raise ValueError(f"step ids {clash!r} differ only in case or dashes; replies could not be told apart")
+        earlier: set[str] = set()
+        for step in self.steps:
+            for requirement in step.requires:
+                if requirement.id not in earlier:
+                    known = "a later step or itself" if requirement.id in ids else "no step of this rubric"
+                    raise ValueError(f"step {step.id!r} requires {requirement.id!r}, which is {known}")
+            for fact in step.facts:
+                if fact.get("source") not in self.sources:
+                    raise ValueError(f"step {step.id!r} cites source {fact.get('source')!r}, which `sources` lacks")
+            earlier.add(step.id)
+        return self
+
+    @cached_property
+    def steps(self) -> tuple[RubricStep, ...]:
+        """All steps of all skills, in order."""
+        return tuple(step for skill in self.skills for step in skill.steps)
+
+    @cached_property
+    def by_id(self) -> dict[str, RubricStep]:
+        """Steps by id."""
+        return {step.id: step for step in self.steps}
+
+    @cached_property
+    def skill_of(self) -> dict[str, str]:
+        """Skill id of each step id."""
+        return {step.id: skill.id for skill in self.skills for step in skill.steps}
+
+    @property
+    def max_score(self) -> float:
+        """Points of the whole sheet."""
+        return sum(step.max_score for step in self.steps)

@@ -1,0 +1,101 @@
+"""The only reader of environment variables: what a run can be told from outside.
+
+lmms-eval has no place for a task's own options, so they are environment variables; the command line of ``siming`` sets
+the same fields. Everything that changes a result is written into the results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.errors import SettingsError
+
+__all__ = ["Settings"]
+
+_CHOICES = {
+    "media": ("auto", "frames", "video"),
+    "clip_density": ("native", "matched"),
+    "mapping": ("absolute", "proportional"),
+    "positive": ("error", "correct"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run's options; ``SIMING_<FIELD NAME>`` in the environment sets a field.
+
+    Attributes:
+        data: dataset folder or ``org/name[@revision]`` on the Hugging Face Hub; empty: the synthetic demo.
+        cache: folder for the demo, decoded frames and clips (default: the user's cache folder).
+        media: ``frames`` (our images), ``video`` (a file path) or ``auto`` (by backend).
+        frames: frames per full video in frames mode.
+        clip_frames: frames per step clip in frames mode.
+        clip_density: ``native`` or ``matched`` (a clip sampled at the full-video rate; a control, not the benchmark).
+        mapping: points to four labels for kappa, ``absolute`` or ``proportional``.
+        positive: the positive class of precision, recall and F1, ``error`` or ``correct``.
+        rater: the reference rater.
+        resamples: cluster bootstrap resamples.
+        seed: seed of the bootstrap.
+        demo_videos: videos in the demo.
+        cache_gb: upper limit of decoded frames on disk, in gigabytes.
+    """
+
+    data: str = ""
+    cache: str = ""
+    media: str = "auto"
+    frames: int = 64
+    clip_frames: int = 16
+    clip_density: str = "native"
+    mapping: str = "absolute"
+    positive: str = "error"
+    rater: str = "consensus"
+    resamples: int = 10_000
+    seed: int = 0
+    demo_videos: int = 24
+    cache_gb: float = 20.0
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """The settings of this process.
+
+        Raises:
+            SettingsError: a variable has an unusable value; names the variable, the value and what is accepted.
+        """
+        env = os.environ if env is None else env
+        values: dict[str, Any] = {}
+        for item in fields(cls):
+            name = f"SIMING_{item.name.upper()}"
+            text = env.get(name, "").strip()
+            if text:
+                values[item.name] = _parse(name, text, item.default, _CHOICES.get(item.name))
+        return cls(**values)
+
+    @property
+    def cache_dir(self) -> Path:
+        """The cache folder (not created here)."""
+        if self.cache:
+            return Path(self.cache).expanduser()
+        from platformdirs import user_cache_path
+
+        return user_cache_path("siming-tasks", appauthor=False)
+
+
+def _parse(name: str, text: str, default: Any, choices: tuple[str, ...] | None) -> Any:
+    if choices is not None:
+        if text.lower() not in choices:
+            raise SettingsError(f"{name}={text!r} is not one of {', '.join(choices)}.")
+        return text.lower()
+    if isinstance(default, str):
+        return text
+    kind = type(default)
+    try:
+        value = kind(text)
+    except ValueError:
+        raise SettingsError(f"{name}={text!r} is not {'a whole' if kind is int else 'a'} number.") from None
+    if not (0 if name == "SIMING_SEED" else 1e-9) <= value < 1e9:
+        raise SettingsError(f"{name}={text!r} must be {'at least 0' if name == 'SIMING_SEED' else 'above 0'}.")
+    return value

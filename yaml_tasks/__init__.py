@@ -1,0 +1,1 @@
+"""The task files of lmms-eval, installed as data."""
