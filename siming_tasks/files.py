@@ -25,14 +25,14 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
-            event = self.peek_event()
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, str | int) and key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
             if isinstance(key, str | int):
@@ -49,7 +49,9 @@ def read_yaml(path: Path) -> Any:
     try:
         size = path.stat().st_size
         if size > MAX_YAML_BYTES:
-            raise DataError(f"{path}: {size:,} bytes; a YAML file here has at most {MAX_YAML_BYTES:,}. Is it the right file?")
+            raise DataError(
+                f"{path}: {size:,} bytes; a YAML file here has at most {MAX_YAML_BYTES:,}. Is it the right file?"
+            )
         return yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_Loader)  # noqa: S506 - derived from SafeLoader
     except FileNotFoundError:
         raise DataError(f"{path}: no such file.") from None
@@ -66,7 +68,7 @@ def read_yaml(path: Path) -> Any:
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it does not."""
+    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)

@@ -1,8 +1,8 @@
 """The nouns of the suite as frozen types. No I/O, no framework.
 
-A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video or
-one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read against
-the rubric, is a *record* (see :mod:`siming_tasks.scoring`).
+A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
+or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
+against the rubric, is a *record* (see :mod:`siming_tasks.scoring`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ class Setting:
         return f"{self.scope}_{self.answer}"
 
 
-SETTINGS: dict[str, Setting] = {
-    setting.name: setting
-    for setting in (Setting("full", "score"), Setting("full", "error"), Setting("clip", "score"), Setting("clip", "error"))
-}
+_FOUR = (Setting("full", "score"), Setting("full", "error"), Setting("clip", "score"), Setting("clip", "error"))
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _FOUR}
+"""The four settings by name."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class StepLabel:
     """What is known about one rubric step of one video.
 
     ``start`` and ``end`` are seconds of the media file, both None for a step without a clip. ``scores`` maps a rater's
-    name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked and
-    never counted.
+    name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked
+    and never counted.
     """
 
     step_id: str

@@ -1,4 +1,4 @@
-"""Entry point of ``siming``: finds the subcommand modules, turns deliberate errors into one message and an exit code."""
+"""Entry point of ``siming``: finds the subcommand modules, turns deliberate errors into a message and an exit code."""
 
 from __future__ import annotations
 
