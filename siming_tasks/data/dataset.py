@@ -1,0 +1,212 @@
+"""A dataset folder in memory, and how it is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from siming_tasks.data.digest import content_digest, fingerprint
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.media_files import media_file, media_problem
+from siming_tasks.data.rows import DatasetInfo, VideoRow, problems_of
+from siming_tasks.errors import DataError, Problem, RubricError
+from siming_tasks.files import read_yaml
+from siming_tasks.rubrics import Rubric, load_rubric
+from siming_tasks.schema import Video
+
+__all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]
+
+SPAN_TOLERANCE = 0.05
+"""Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A checked dataset folder.
+
+    Attributes:
+        root: the folder.
+        name: from ``dataset.yaml``.
+        version: from ``dataset.yaml``.
+        synthetic: the videos and labels are simulated; every output must say so.
+        digest: hex SHA-256 that stands for rubric, labels and media.
+        rubric: what the labels refer to.
+        videos: in file order, their steps in rubric order.
+        meta: the rest of ``dataset.yaml``.
+        lines: the line of ``videos.jsonl`` that each video stands on.
+    """
+
+    root: Path
+    name: str
+    version: str
+    synthetic: bool
+    digest: str
+    rubric: Rubric
+    videos: tuple[Video, ...]
+    meta: Mapping[str, Any]
+    lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def by_id(self) -> dict[str, Video]:
+        """Videos by id."""
+        return {video.video_id: video for video in self.videos}
+
+    def video(self, video_id: str) -> Video:
+        """One video.
+
+        Raises:
+            KeyError: the dataset has no such video.
+        """
+        return self.by_id[video_id]
+
+    def media_path(self, video: Video) -> Path:
+        """The video's file.
+
+        Raises:
+            DataError: the path leaves the folder.
+        """
+        try:
+            return media_file(self.root, video.media)
+        except ValueError as error:
+            raise DataError(f"Video {video.video_id!r}: media path {error}.") from None
+
+    def media_digest(self, video: Video) -> str:
+        """What stands for the content of the video's file: its SHA-256 from ``dataset.yaml``, else a fingerprint.
+
+        The fingerprint reads the file's size and ends only (see :func:`siming_tasks.data.digest.fingerprint`).
+        """
+        known: Mapping[str, str] = self.meta.get("media_sha256") or {}
+        return known.get(video.media) or fingerprint(self.media_path(video))
+
+    @cached_property
+    def raters(self) -> tuple[str, ...]:
+        """Names under which any step has points, sorted; ``consensus`` included."""
+        return tuple(sorted({name for video in self.videos for step in video.steps for name in step.scores}))
+
+    @property
+    def withheld(self) -> bool:
+        """Whether no applicable step has a consensus: the labels are kept by somebody else."""
+        return all(step.consensus is None for video in self.videos for step in video.applicable)
+
+
+def open_dataset(root: str | Path) -> Dataset:
+    """The dataset in a folder, with everything checked that can be checked without decoding.
+
+    Args:
+        root: a folder with ``dataset.yaml``, ``rubric.yaml``, ``videos.jsonl`` and the media files they name.
+
+    Raises:
+        DataError: lists every error found (``.problems``), each with file, line, field and the way out.
+    """
+    dataset, problems = scan(Path(root))
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        raise DataError.of(errors)
+    if dataset is None:
+        raise DataError(f"{root}: no dataset could be read.")
+    return dataset
+
+
+def scan(root: Path) -> tuple[Dataset | None, list[Problem]]:
+    """Whatever can be read of a dataset folder, and every problem met; None if there is no rubric or no video."""
+    if not root.is_dir():
+        fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
+        return None, [Problem("folder-missing", "no such folder.", fix, str(root))]
+    problems: list[Problem] = []
+    info = _read_info(root, problems)
+    try:
+        rubric = load_rubric(root / "rubric.yaml")
+    except RubricError as error:
+        fix = "`siming build` writes one; siming_tasks/rubrics/default.yaml is an example."
+        problems += error.problems or [Problem("rubric-unreadable", str(error), fix, "rubric.yaml")]
+        return None, problems
+    videos, lines, rows = _read_videos(root, rubric, problems)
+    if not videos or any(problem.severity == "error" for problem in problems):
+        digest = info.digest or ""
+    else:
+        media = {
+            video.media: info.media_sha256.get(video.media) or fingerprint(media_file(root, video.media))
+            for video in videos
+        }
+        digest = info.digest or content_digest(rubric, rows, media)
+    meta = info.model_dump(exclude={"name", "version", "synthetic", "digest"})
+    dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines)
+    return (dataset if videos else None), problems
+
+
+def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
+    try:
+        return DatasetInfo.model_validate(read_yaml(root / "dataset.yaml"))
+    except DataError as error:
+        fix = "At least `name: my-exams` must be there."
+        problems.append(Problem("dataset-unreadable", str(error), fix, "dataset.yaml"))
+    except ValidationError as error:
+        problems += problems_of(error, "dataset.yaml")
+    return DatasetInfo(name=root.name or "unnamed")
+
+
+def _read_videos(
+    root: Path, rubric: Rubric, problems: list[Problem]
+) -> tuple[list[Video], dict[str, int], list[dict[str, Any]]]:
+    order = {step.id: index for index, step in enumerate(rubric.steps)}
+    videos: list[Video] = []
+    raw: list[dict[str, Any]] = []
+    lines: dict[str, int] = {}
+    for line, row in _rows(root, problems):
+        try:
+            checked = VideoRow.model_validate(row)
+        except ValidationError as error:
+            problems += problems_of(error, "videos.jsonl", line, row)
+            continue
+        found = [*_step_problems(checked, rubric, line), *media_problem(root, checked.video_id, checked.media, line)]
+        if checked.video_id in lines:
+            what = f"video {checked.video_id!r} stands on line {lines[checked.video_id]} already."
+            found.append(Problem("video-twice", what, "Give every video its own id.", "videos.jsonl", line, "video_id"))
+        problems += found
+        lines.setdefault(checked.video_id, line)
+        if not any(problem.code in ("step-unknown", "step-twice", "video-twice") for problem in found):
+            videos.append(checked.video(order))
+            raw.append(row)
+    if not videos and not problems:
+        problems.append(Problem("no-videos", "there is no video.", "Write one line per video.", "videos.jsonl"))
+    return videos, lines, raw
+
+
+def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        for line, row in read_jsonl(root / "videos.jsonl"):
+            if isinstance(row, Problem):
+                problems.append(row)
+            else:
+                yield line, row
+    except OSError as error:
+        fix = "One JSON object per video; `siming build` writes it from a label sheet."
+        problems.append(Problem("videos-unreadable", f"{os.strerror(error.errno or 0)}.", fix, "videos.jsonl"))
+
+
+def _step_problems(row: VideoRow, rubric: Rubric, line: int) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, step in enumerate(row.steps):
+        where = f"steps[{index}] ({step.step_id[:64]})"
+        rule = rubric.by_id.get(step.step_id)
+        if rule is None:
+            what, fix = f"the rubric has no step {step.step_id[:64]!r}.", "Correct the id or add it to rubric.yaml."
+            yield Problem("step-unknown", what, fix, "videos.jsonl", line, where)
+            continue
+        if step.step_id in seen:
+            fix = "Keep one entry per step and video."
+            yield Problem("step-twice", "this step is listed twice.", fix, "videos.jsonl", line, where)
+        seen.add(step.step_id)
+        if step.end is not None and step.end > row.duration + SPAN_TOLERANCE:
+            what = f"ends at {step.end:g} s, after the video's {row.duration:g} s."
+            yield Problem("span-outside", what, "Correct `end` or `duration`.", "videos.jsonl", line, f"{where}.end")
+        for rater, points in step.score.items():
+            if points is not None and not 0 <= points <= rule.max_score:
+                what = f"{points:g} is off the step's scale 0-{rule.max_score:g}."
+                fix = "Correct the points, or max_score in rubric.yaml."
+                yield Problem("score-off-scale", what, fix, "videos.jsonl", line, f"{where}.score.{rater}")

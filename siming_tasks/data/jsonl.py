@@ -1,0 +1,96 @@
+"""JSON Lines from strangers: bounded, line by line, with every fault named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.errors import Problem
+
+__all__ = ["MAX_LINE", "parse_object", "read_jsonl"]
+
+MAX_LINE = 4_000_000
+"""Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_jsonl(path: Path, name: str | None = None, max_line: int = MAX_LINE) -> Iterator[tuple[int, Any]]:
+    """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading goes on.
+
+    A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
+    that a file without newlines costs no memory.
+
+    Args:
+        path: the file.
+        name: how problems call it (default: its own name).
+        max_line: longest accepted line in bytes.
+
+    Yields:
+        ``(line number from 1, dict or Problem)``.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    name = name or path.name
+    with path.open("rb") as stream:
+        number = 0
+        while line := stream.readline(max_line + 1):
+            number += 1
+            if len(line) > max_line:
+                what = f"this line has more than {max_line:,} bytes."
+                fix = "Write one JSON object per line; the rest of the file was not read."
+                yield number, Problem("line-too-long", what, fix, name, number)
+                return
+            if number == 1 and line.startswith(_UTF16):
+                yield number, Problem("encoding", "the file is UTF-16.", "Save it as UTF-8.", name, number)
+                return
+            if line.strip(b" \t\r\n\xef\xbb\xbf"):
+                try:
+                    yield number, parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                except UnicodeDecodeError as error:
+                    what = f"byte {error.start + 1} of this line is not UTF-8."
+                    yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
+                except (ValueError, RecursionError) as error:
+                    what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+                    fix = "Write one JSON object per line."
+                    yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """One JSON object, strictly: no repeated keys, no NaN, no half surrogates.
+
+    Raises:
+        ValueError: with the reason, no full stop.
+        RecursionError: nested beyond reason.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at column {error.colno}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"found {type(value).__name__}")
+    if "\\u" in text:
+        _refuse_surrogates(value)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"key {next(name for name in names if names.count(name) > 1)!r} appears twice")
+    return mapping
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _refuse_surrogates(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a \\u escape is half of a surrogate pair") from None

@@ -1,0 +1,64 @@
+"""Where media files may lie, and what can be said about one without decoding it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from siming_tasks.errors import Problem
+from siming_tasks.files import inside
+
+__all__ = ["media_file", "media_problem"]
+
+
+def media_file(root: Path, relative: str) -> Path:
+    """``root / relative``, inside ``root`` or, for a Hugging Face snapshot, in the blob store that its links point to.
+
+    Raises:
+        ValueError: the path leaves the dataset.
+    """
+    try:
+        return inside(root, relative)
+    except ValueError:
+        blobs = root.resolve().parent.parent / "blobs"
+        plain = "\\" not in relative and "\0" not in relative and ".." not in Path(relative).parts
+        if plain and root.resolve().parent.name == "snapshots" and (root / relative).resolve().parent == blobs:
+            return root / relative
+        raise
+
+
+def media_problem(root: Path, video_id: str, media: str, line: int) -> list[Problem]:
+    """What is wrong with a video's file as far as opening it tells; empty if it has a video stream."""
+
+    def problem(code: str, what: str, fix: str) -> list[Problem]:
+        return [Problem(code, f"video {video_id!r}: {what}", fix, "videos.jsonl", line, "media")]
+
+    try:
+        path = media_file(root, media)
+    except ValueError as error:
+        return problem("media-outside", f"{error}.", "Put the file into the dataset folder and name it from there.")
+    if not path.is_file():
+        return problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
+    if path.suffix != ".mp4":
+        what = f"{media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
+        return problem("media-not-mp4", what, "`siming build` converts it.")
+    with path.open("rb") as stream:
+        head = stream.read(64)
+    if not head:
+        return problem("media-empty", f"{media} has no bytes.", "Copy it again from the source.")
+    if head.startswith(b"version https://git-lfs"):
+        return problem("media-lfs-pointer", f"{media} is a Git LFS pointer, not the video.", "Run `git lfs pull`.")
+    if reason := _no_video(path):
+        return problem("media-unreadable", f"{media} {reason}.", "Replace it with a playable H.264 .mp4.")
+    return []
+
+
+def _no_video(path: Path) -> str | None:
+    import av
+
+    try:
+        container = av.open(str(path), metadata_errors="ignore")
+    except (av.FFmpegError, ValueError, OSError) as error:
+        return f"cannot be opened as a video ({getattr(error, 'strerror', None) or error})"
+    with container:
+        streams = len(container.streams.video)
+    return None if streams else "has no video stream"

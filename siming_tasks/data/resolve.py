@@ -1,0 +1,65 @@
+"""Which dataset a run uses: a folder, a Hugging Face repository, or the demo made on first use."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+from pathlib import Path
+
+from siming_tasks.data.dataset import open_dataset
+from siming_tasks.data.hub import fetch
+from siming_tasks.errors import DataError
+from siming_tasks.files import sha256_file
+from siming_tasks.settings import Settings
+
+__all__ = ["resolve_dataset"]
+
+_log = logging.getLogger(__name__)
+_HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
+
+
+def resolve_dataset(settings: Settings) -> Path:
+    """The dataset folder that ``settings.data`` means; fetched or generated if need be.
+
+    Raises:
+        DataError: there is no such folder, or the repository cannot be fetched; says what to do.
+    """
+    if not settings.data:
+        return _demo(settings)
+    folder = Path(settings.data).expanduser()
+    if folder.is_dir():
+        return folder
+    if (match := _HUB.match(settings.data)) and not folder.exists():
+        return fetch(match["repo"], match["revision"])
+    raise DataError(
+        f"SIMING_DATA={settings.data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
+        "a folder with dataset.yaml, or unset SIMING_DATA for the synthetic demo."
+    )
+
+
+def _demo(settings: Settings) -> Path:
+    from filelock import FileLock
+
+    from siming_tasks import simulate
+
+    home = settings.cache_dir / "demo" / f"{simulate.GENERATOR_VERSION}-{settings.demo_videos}"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
+    with FileLock(f"{home}.lock"):  # one process generates, the other ranks wait
+        if not _sound(home):
+            shutil.rmtree(home, ignore_errors=True)
+            partial = home.with_name(f"{home.name}.partial")
+            simulate.make_demo(partial, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
+            partial.rename(home)
+    return home
+
+
+def _sound(home: Path) -> bool:
+    """Whether the demo is there, whole and unchanged."""
+    try:
+        dataset = open_dataset(home)
+    except DataError:
+        return False
+    known = dataset.meta["media_sha256"]
+    return all(sha256_file(dataset.media_path(video)) == known.get(video.media) for video in dataset.videos)

@@ -1,0 +1,103 @@
+"""The shapes of ``videos.jsonl`` and ``dataset.yaml`` (the file contract, version 1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+
+from siming_tasks.errors import Problem
+from siming_tasks.schema import StepLabel, Video
+
+__all__ = ["DatasetInfo", "StepRow", "VideoRow", "problems_of"]
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class StepRow(BaseModel):
+    """One step of one video."""
+
+    model_config = ConfigDict(extra="allow")
+
+    step_id: str
+    start: Number | None = None
+    end: Number | None = None
+    score: dict[str, Number | None] = Field(default_factory=dict)
+    applicable: StrictBool = True
+
+    @model_validator(mode="after")
+    def _span_whole(self) -> StepRow:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("give both `start` and `end` or neither")
+        if self.start is not None and self.end is not None and not 0 <= self.start < self.end:
+            raise ValueError(f"the span {self.start:g}-{self.end:g} s is not `0 <= start < end`")
+        return self
+
+    def label(self) -> StepLabel:
+        """The row as the suite's own type."""
+        return StepLabel(self.step_id, self.start, self.end, dict(self.score), self.applicable)
+
+
+class VideoRow(BaseModel):
+    """One line of ``videos.jsonl``; keys beyond the contract (``student``, ``split``...) are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    video_id: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$", max_length=128)
+    media: str = Field(min_length=1, max_length=1024)
+    duration: Number = Field(gt=0, le=86_400)
+    site: str | None = None
+    steps: tuple[StepRow, ...] = Field(min_length=1)
+
+    def video(self, order: dict[str, int]) -> Video:
+        """The row as the suite's own type, steps in rubric ``order``."""
+        steps = sorted(self.steps, key=lambda step: order[step.step_id])
+        labels = tuple(step.label() for step in steps)
+        return Video(self.video_id, self.media, self.duration, labels, self.site, dict(self.model_extra or {}))
+
+
+class DatasetInfo(BaseModel):
+    """``dataset.yaml``; keys beyond the contract are kept."""
+
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
+
+    name: str = Field(min_length=1, max_length=200)
+    version: str = "0"
+    license: str | None = None
+    synthetic: StrictBool = False
+    languages: tuple[str, ...] = ()
+    label_sources: Any = None
+    digest: Sha256 | None = None
+    media_sha256: dict[str, Sha256] = Field(default_factory=dict)
+
+
+def problems_of(error: ValidationError, file: str, line: int | None = None, row: Any = None) -> list[Problem]:
+    """Pydantic's findings as ours; ``row`` is the raw data, from which the step's id is read."""
+    return [
+        Problem("row-invalid", f"{item['msg'].removeprefix('Value error, ')}{_found(item)}.", _FIX, file, line, where)
+        for item in error.errors(include_url=False)
+        for where in [_where(item["loc"], row)]
+    ]
+
+
+_FIX = "See docs/data.md for the format."
+
+
+def _found(item: Any) -> str:
+    value = item.get("input")
+    return "" if isinstance(value, dict | list) or item["type"] == "missing" else f", found {str(value)[:60]!r}"
+
+
+def _where(place: tuple[int | str, ...], row: Any) -> str | None:
+    """``steps[3] (cpr_04).score.rater_a``: the path of a finding in the row."""
+    text, value = "", row
+    for part in place:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            value = None
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        if isinstance(part, int) and isinstance(value, dict) and isinstance(value.get("step_id"), str):
+            text += f" ({value['step_id'][:64]})"
+    return text or None
