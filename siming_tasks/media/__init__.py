@@ -1,1 +1,20 @@
-"""To be filled."""
+"""Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
+
+from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
+from siming_tasks.media.timeline import Timeline, read_timeline
+from siming_tasks.media.view import Mode, Request, View, view
+
+__all__ = [
+    "SAMPLER",
+    "Budget",
+    "Mode",
+    "Request",
+    "Timeline",
+    "View",
+    "frame_range",
+    "matched_budget",
+    "read_timeline",
+    "sample_count",
+    "sample_indices",
+    "view",
+]
