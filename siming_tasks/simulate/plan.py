@@ -1,0 +1,174 @@
+"""A simulated trainee: which of the rubric's named errors will be made in which step.
+
+The trainee has an ability; each step has a difficulty taken from its rubric data (more points and more ways to err make
+a step harder). Errors that cannot happen together are never drawn together, and an error that physically entails others
+(no compressions: nothing to see of their depth, either) brings them along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import expit
+
+from siming_tasks.rubrics import Rubric, RubricStep
+
+__all__ = ["CONFLICTS", "ENTAILS", "Plan", "completed", "draw_plan"]
+
+CONFLICTS: tuple[frozenset[str], ...] = tuple(
+    frozenset(names.split())
+    for names in (
+        "cpr_01.no_look_around cpr_01.no_safe_signal",
+        "cpr_02.one_side_only cpr_02.tap_or_call_missing",
+        "cpr_02.weak_call cpr_02.tap_or_call_missing",
+        "cpr_02.shakes_patient cpr_02.tap_or_call_missing",
+        "cpr_02.one_side_only cpr_02.shakes_patient",
+        "cpr_03.shout_only cpr_03.phone_or_aed_missing",
+        "cpr_05.wrong_site cpr_05.both_sides",
+        "cpr_09.slight_offset cpr_09.wrong_zone",
+        "cpr_10.hands_not_stacked cpr_10.one_hand",
+        "cpr_10.fingers_on_chest cpr_10.one_hand",
+        "cpr_10.not_vertical cpr_10.elbows_bent",
+        "cpr_11.some_shallow cpr_11.fading cpr_11.mostly_too_deep cpr_11.mostly_shallow",
+        "cpr_12.slightly_out cpr_12.far_out",
+        "cpr_12.uneven cpr_14.pause_inside_set",
+        "cpr_13.occasional_lean cpr_13.constant_lean cpr_13.hands_leave_chest",
+        "cpr_14.small_miscount cpr_14.large_miscount",
+        "cpr_15.no_look cpr_15.blind_sweep",
+        "cpr_16.too_little_tilt cpr_16.over_extension",
+        "cpr_16.wrong_manoeuvre cpr_16.over_extension",
+        "cpr_17.one_without_rise cpr_17.neither_effective cpr_17.wrong_number",
+        "cpr_17.no_release_between cpr_17.neither_effective",
+        "cpr_17.no_release_between cpr_17.wrong_number",
+        "cpr_18.ratio_wrong_once cpr_18.ratio_wrong_repeatedly",
+        "cpr_18.pause_10_15s cpr_18.pause_over_15s",
+        "cpr_18.cycle_missing cpr_18.ratio_wrong_repeatedly",
+        "cpr_18.cycle_missing cpr_18.order_reversed",
+        "aed_03.slight_offset aed_03.one_misplaced aed_03.both_misplaced",
+        "aed_03.swapped aed_03.both_misplaced",
+        "aed_05.voice_only aed_05.gesture_only",
+        "aed_07.voice_only aed_07.visual_only",
+        "aed_09.delay_5_10s aed_09.delay_over_10s",
+        "aed_09.delay_5_10s aed_09.pulse_check_first",
+        "bmv_01.reservoir_not_filled bmv_01.oxygen_missing_or_low",
+        "bmv_03.soft_tissue_grip bmv_03.pushes_down",
+        "bmv_03.occasional_leak bmv_03.constant_leak",
+        "bmv_04.some_without_rise bmv_04.mostly_without_rise",
+        "bmv_04.over_inflation bmv_04.mostly_without_rise",
+        "bmv_05.slightly_off_rate bmv_05.hyperventilation",
+    )
+)
+"""Errors of which at most one can happen. ``omitted`` excludes all others of its step without being listed."""
+
+ENTAILS: Mapping[str, tuple[str, ...]] = {
+    "cpr_09.omitted": ("cpr_10.omitted", "cpr_11.omitted", "cpr_12.omitted", "cpr_13.omitted", "cpr_14.omitted"),
+    "cpr_10.omitted": ("cpr_09.omitted",),
+    "cpr_13.omitted": ("cpr_09.omitted",),
+    "cpr_12.omitted": ("cpr_14.omitted",),
+    "cpr_14.omitted": ("cpr_18.omitted",),
+    "cpr_16.omitted": ("cpr_17.neither_effective",),
+    "cpr_18.omitted": (),
+    "aed_01.omitted": ("aed_05.omitted", "aed_06.omitted", "aed_08.omitted"),
+    "aed_03.omitted": ("aed_04.omitted",),
+    "aed_04.omitted": ("aed_05.omitted", "aed_06.omitted", "aed_08.omitted"),
+    "aed_07.contact_overlooked": ("aed_08.shock_in_contact",),
+    "bmv_02.omitted": ("bmv_04.mostly_without_rise",),
+    "bmv_03.omitted": ("bmv_04.mostly_without_rise",),
+    "bmv_03.constant_leak": ("bmv_04.mostly_without_rise",),
+    "bmv_04.omitted": ("bmv_05.omitted",),
+}
+"""What an error physically brings with it. A shock that is never given cannot be given in contact, and so on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a trainee will do.
+
+    Attributes:
+        errors: ids of the errors made, by step id, in rubric order; every step of the rubric has an entry.
+        entailed: ids among them that the trainee did not choose but that follow from another error.
+        ability: of the trainee, in standard deviations around the class's mean.
+    """
+
+    errors: Mapping[str, tuple[str, ...]]
+    entailed: frozenset[str] = field(default_factory=frozenset)
+    ability: float = 0.0
+
+    def has(self, error_id: str) -> bool:
+        """Whether this error is made."""
+        return error_id in self.errors.get(error_id.rpartition(".")[0], ())
+
+
+def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> Plan:
+    """A plan from chosen errors: conflicts resolved in favour of the first named, entailed errors added.
+
+    Args:
+        rubric: whose steps and errors are meant.
+        chosen: ids or names of errors by step id.
+        ability: kept in the plan.
+
+    Raises:
+        KeyError: an id is unknown.
+    """
+    wanted = [rubric.by_id[step].error(name).id for step, names in chosen.items() for name in names]
+    made: list[str] = []
+    entailed: set[str] = set()
+    for first in wanted:
+        queue = [first]
+        while queue:
+            error = queue.pop(0)
+            step = error.rpartition(".")[0]
+            if step not in rubric.by_id or error in made:
+                continue
+            if error != first:  # what follows physically overrides what was merely chosen
+                made = [other for other in made if not _conflict(error, other)]
+                entailed.add(error)
+            elif any(_conflict(error, other) for other in made):
+                break
+            made.append(error)
+            queue += ENTAILS.get(error, ())
+    made, entailed = _consistent(made, entailed)
+    errors = {s.id: tuple(e.id for e in s.errors if e.id in made) for s in rubric.steps}
+    return Plan(errors, frozenset(entailed & set(made)), ability)
+
+
+def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -2.0, slope: float = 0.9) -> Plan:
+    """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability)."""
+    ability = float(rng.normal())
+    chosen: dict[str, tuple[str, ...]] = {}
+    for step in rubric.steps:
+        if step.errors and rng.random() < expit(base + _difficulty(step) - slope * ability):
+            chosen[step.id] = _draw_errors(step, ability, rng)
+    return completed(rubric, chosen, ability)
+
+
+def _difficulty(step: RubricStep) -> float:
+    return 0.25 * (len(step.errors) - 4.5)
+
+
+def _draw_errors(step: RubricStep, ability: float, rng: np.random.Generator) -> tuple[str, ...]:
+    """One error, sometimes two or three; grave ones are rarer, and rarest with able trainees."""
+    share = np.array([error.deduct / step.max_score for error in step.errors])
+    weight = np.exp(-(2.2 + 0.8 * ability) * share)
+    count = min(1 + int(rng.binomial(2, 0.12)), len(step.errors))
+    picked = rng.choice(len(step.errors), size=count, replace=False, p=weight / weight.sum())
+    return tuple(step.errors[index].id for index in picked)
+
+
+def _conflict(one: str, other: str) -> bool:
+    if one.rpartition(".")[0] == other.rpartition(".")[0] and ".omitted" in (one[-8:], other[-8:]):
+        return one != other
+    return one != other and any(one in group and other in group for group in CONFLICTS)
+
+
+def _consistent(made: list[str], entailed: set[str]) -> tuple[list[str], set[str]]:
+    """Drops what cannot be: contact at a shock that nobody gives, or that nobody could have overlooked."""
+    if "aed_08.omitted" in made:
+        made = [error for error in made if error not in ("aed_07.contact_overlooked", "aed_08.shock_in_contact")]
+    contact = "aed_08.shock_in_contact" in made
+    if contact and "aed_07.contact_overlooked" not in made and "aed_07.omitted" not in made:
+        made = [*made, "aed_07.contact_overlooked"]
+        entailed = {*entailed, "aed_07.contact_overlooked"}
+    return made, entailed
