@@ -1,0 +1,65 @@
+"""Binary metrics of "is this step wrong?" from the four counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from siming_tasks.metrics.panel import BoolArray, FloatArray
+
+__all__ = ["Positive", "binary_counts", "f1", "mcc", "precision", "recall", "swap_classes"]
+
+Positive = Literal["error", "correct"]
+"""The class that precision, recall and F1 speak of; ``error`` (the step is wrong) unless told otherwise."""
+
+
+def binary_counts(reference: BoolArray, predicted: BoolArray, both: BoolArray) -> FloatArray:
+    """Counts of each row, ``float64[V, 4]``: true negative, false positive, false negative, true positive.
+
+    Args:
+        reference: the step is positive, ``bool[V, S]``.
+        predicted: it was judged positive.
+        both: there is a reference and an answer; other steps are left out.
+    """
+    cells = [~reference & ~predicted, ~reference & predicted, reference & ~predicted, reference & predicted]
+    return np.stack([(cell & both).sum(axis=1, dtype=np.float64) for cell in cells], axis=1)
+
+
+def swap_classes(counts: FloatArray) -> FloatArray:
+    """The same counts with the other class as the positive one."""
+    return counts[..., ::-1]
+
+
+def mcc(counts: FloatArray) -> FloatArray:
+    """Matthews correlation coefficient of ``[..., 4]`` counts, in [-1, 1]; NaN if either side has a single class.
+
+    The same for either positive class.
+    """
+    tn, fp, fn, tp = np.moveaxis(counts, -1, 0)
+    # Square roots before the product: the product of four large margins would overflow the exact integers of a float.
+    scale = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
+    return _ratio(tp * tn - fp * fn, scale)
+
+
+def precision(counts: FloatArray) -> FloatArray:
+    """Share of the predicted positives that are positive; NaN if nothing was predicted positive."""
+    _, fp, _, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(tp, tp + fp)
+
+
+def recall(counts: FloatArray) -> FloatArray:
+    """Share of the positives that were found; NaN if there are none."""
+    _, _, fn, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(tp, tp + fn)
+
+
+def f1(counts: FloatArray) -> FloatArray:
+    """``2 TP / (2 TP + FP + FN)``; NaN if there are neither positives nor predicted positives."""
+    _, fp, fn, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(denominator > 0, numerator / denominator, np.nan)

@@ -1,0 +1,96 @@
+"""An estimate is an object: a value, how sure it is, what it rests on, and why it may be undefined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["FLAGS", "Estimate", "plain"]
+
+FLAGS: Mapping[str, str] = {
+    "constant-prediction": "Every prediction is the same.",
+    "constant-reference": "Every reference is the same.",
+    "few-videos": "Fewer than 50 videos: the interval is not to be trusted.",
+    "not-comparable": "Fewer than 95 % of the asked steps were answered: do not compare this row with complete ones.",
+    "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
+    "undefined-replicates": "Undefined in more than 1 % of the resamples, which count as 0 in the interval.",
+}
+"""Every flag an :class:`Estimate` can carry, with the sentence to print."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric with its uncertainty.
+
+    Attributes:
+        value: None if there is no data; 0.0 if there is data but the metric is ``undefined`` (the paper's convention).
+        stderr: standard error, or None.
+        low: lower end of the 95 % interval, or None.
+        high: upper end, or None.
+        n_videos: videos that the value rests on (the unit of resampling).
+        n_items: steps that it rests on; for a correlation of totals, the videos again.
+        undefined: the formula has no value here (0/0).
+        reason: why there is no value or it is undefined, as a sentence.
+        coverage: answered / asked steps, 0..1, or None if nothing was asked.
+        undefined_share: share of the resamples in which the metric was undefined; they count as 0.
+        flags: keys of :data:`FLAGS`.
+
+    Raises:
+        ValueError: a number is NaN or infinite; no estimate can carry one into a table or a file.
+    """
+
+    value: float | None
+    stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n_videos: int = 0
+    n_items: int = 0
+    undefined: bool = False
+    reason: str | None = None
+    coverage: float | None = None
+    undefined_share: float = 0.0
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("value", "stderr", "low", "high", "coverage", "undefined_share"):
+            number = getattr(self, name)
+            if number is not None:
+                if not math.isfinite(number):
+                    raise ValueError(f"Estimate.{name} is {number}; use None for 'no value'")
+                object.__setattr__(self, name, float(number) + 0.0)  # + 0.0 turns -0.0 into 0.0
+        unknown = set(self.flags) - set(FLAGS)
+        if unknown:
+            raise ValueError(f"Estimate: unknown flag {sorted(unknown)[0]!r}")
+
+    def __str__(self) -> str:
+        """``0.123 [0.045, 0.201]``; ``0.000*`` if undefined; ``-`` without data."""
+        if self.value is None:
+            return "-"
+        shown = f"{self.value:.3f}".replace("-0.000", "0.000") + ("*" if self.undefined else "")
+        return shown if self.low is None or self.high is None else f"{shown} [{self.low:.3f}, {self.high:.3f}]"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The reason and the flags, as sentences to print."""
+        return ((self.reason,) if self.reason else ()) + tuple(FLAGS[flag] for flag in self.flags)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; never NaN."""
+        return asdict(self) | {"flags": list(self.flags)}
+
+
+def plain(value: Any) -> Any:
+    """``value`` with estimates and NumPy numbers as plain JSON types, and None for any NaN or infinity."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,79 @@
+"""Resampling whole videos: the steps of one video are not independent, so the video is the unit everywhere.
+
+A metric is handed over as a function of weights ``float64[B, V]`` (how often each video is taken) that returns B
+values by name, NaN where undefined. All metrics and all models of one call see the same weights, which is what makes
+their differences paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from siming_tasks.metrics.panel import FloatArray
+
+__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "jackknife", "observed", "weight_chunks"]
+
+K = TypeVar("K", bound=Hashable)
+Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
+
+LEVEL = 0.95
+"""Nominal coverage of every interval."""
+
+_CELLS = 2**19  # doubles of one weight chunk (4 MB): stays in cache, and bounds the memory for 20,000 videos
+
+
+def weight_chunks(n_videos: int, resamples: int, seed: int, cells: int = _CELLS) -> Iterator[FloatArray]:
+    """Multiplicities of ``resamples`` draws of ``n_videos`` videos with replacement, some rows at a time.
+
+    The numbers depend on ``seed`` alone, not on the size of the chunks.
+    """
+    rng = np.random.default_rng(seed)
+    rows = max(1, cells // max(1, n_videos))
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        cell = rng.integers(n_videos, size=(size, n_videos)) * size + np.arange(size)[:, None]
+        counts = np.bincount(cell.ravel(), minlength=size * n_videos).reshape(n_videos, size)
+        yield counts.astype(np.float64).T  # one row for each resample, laid out by video: see correlation.spearman
+
+
+def observed(compute: Compute[K], n_videos: int) -> dict[K, float]:
+    """The values of the data as they are: every video once."""
+    return {name: float(values[0]) for name, values in compute(np.ones((1, n_videos))).items()}
+
+
+def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) -> dict[K, FloatArray]:
+    """Values of every metric in ``resamples`` cluster resamples of the videos, ``float64[B]`` each, NaN undefined."""
+    return _collect(compute, weight_chunks(n_videos, resamples, seed))
+
+
+def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
+    """Values of every metric with each video left out in turn, ``float64[V]`` each, NaN undefined."""
+    rows = max(1, _CELLS // max(1, n_videos))
+
+    def chunks() -> Iterator[FloatArray]:
+        for start in range(0, n_videos, rows):
+            size = min(rows, n_videos - start)
+            weights = np.ones((size, n_videos))
+            weights[np.arange(size), start + np.arange(size)] = 0
+            yield weights
+
+    return _collect(compute, chunks())
+
+
+def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
+    """Standard error and percentile interval of bootstrap replicates; undefined ones count as 0, as values do."""
+    values = np.nan_to_num(replicates, nan=0.0)
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(values.std(ddof=1)), float(low), float(high)
+
+
+def _collect(compute: Compute[K], chunks: Iterator[FloatArray]) -> dict[K, FloatArray]:
+    parts: dict[K, list[FloatArray]] = {}
+    for weights in chunks:
+        for name, values in compute(weights).items():
+            parts.setdefault(name, []).append(values)
+    return {name: np.concatenate(values) for name, values in parts.items()}
