@@ -1,0 +1,134 @@
+"""What a model is sent: one builder behind all three hooks, so that simple and chat models get the same."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from siming_tasks.files import sha256_json
+from siming_tasks.hooks.docs import dataset_at
+from siming_tasks.media import Budget, View, matched_budget, view
+from siming_tasks.prompts import build_prompt, frame_caption, frames_note
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import asked_steps
+from siming_tasks.settings import Settings
+
+__all__ = ["doc_steps", "doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "prompt_hash", "shown"]
+
+Doc = Mapping[str, Any]
+Options = Mapping[str, Any] | None
+
+
+def doc_steps(doc: Doc) -> tuple[RubricStep, ...]:
+    """The rubric steps that a document asks about, in rubric order."""
+    dataset = dataset_at(doc["root"])
+    names = (
+        {doc["step_id"]}
+        if doc["step_id"]
+        else set(asked_steps(SETTINGS[doc["setting"]], dataset.video(doc["video_id"])))
+    )
+    return tuple(step for step in dataset.rubric.steps if step.id in names)
+
+
+def _prompt(doc: Doc) -> str:
+    return build_prompt(SETTINGS[doc["setting"]], doc_steps(doc))
+
+
+def prompt_hash(doc: Doc) -> str:
+    """Twelve hex digits of the document's prompt."""
+    return sha256_json(_prompt(doc))[:12]
+
+
+def _mode(options: Options, settings: Settings) -> str:
+    return settings.media if settings.media != "auto" else str((options or {}).get("media", "video"))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What was last built for each document: the only memory between asking and scoring (lmms-eval offers none)."""
+
+    entries: OrderedDict[str, dict[str, Any]]
+    lock: Lock
+
+    def put(self, name: str, info: dict[str, Any]) -> None:
+        with self.lock:
+            self.entries[name] = info
+            while len(self.entries) > 100_000:
+                self.entries.popitem(last=False)
+
+
+_shown = _Shown(OrderedDict(), Lock())
+
+
+def shown(doc: Doc) -> dict[str, Any]:
+    """What the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
+    return _shown.entries.get(doc["id"], {"mode": "unknown"})
+
+
+def _view(doc: Doc, options: Options) -> View:
+    settings = Settings.from_env()
+    dataset = dataset_at(doc["root"])
+    video = dataset.video(doc["video_id"])
+    span = video.step(doc["step_id"]).span if doc["step_id"] else None
+    budget = Budget(frames=settings.clip_frames if span else settings.frames)
+    if span and settings.clip_density == "matched":
+        budget = matched_budget(video.duration, settings.frames, span)
+    found = view(
+        dataset.media_path(video),
+        digest=dataset.media_digest(video),
+        span=span,
+        budget=budget,
+        mode="frames" if _mode(options, settings) == "frames" else "video",
+        cache=settings.cache_dir,
+    )
+    _shown.put(doc["id"], {**found.info(), "density": settings.clip_density if span else "native"})
+    return found
+
+
+def _times(doc: Doc, media: View) -> list[float]:
+    """Seconds of each frame since the start of what is shown: a clip does not tell where it was cut from."""
+    return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
+
+
+def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[Any]:
+    """Simple models: the frames as images, or the path of the (clip's) video file."""
+    media = _view(doc, lmms_eval_specific_kwargs)
+    return [str(media.path)] if media.path else list(media.images())
+
+
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
+    """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
+    if _mode(lmms_eval_specific_kwargs, Settings.from_env()) == "frames":
+        return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
+    return _prompt(doc)
+
+
+def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[dict[str, Any]]:
+    """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
+    media = _view(doc, lmms_eval_specific_kwargs)
+    content: list[dict[str, Any]] = []
+    if media.path:
+        content.append({"type": "video", "url": str(media.path)})
+    else:
+        for time, image in zip(_times(doc, media), media.images(), strict=True):
+            content += [{"type": "text", "text": frame_caption(time)}, {"type": "image", "url": image}]
+    content.append({"type": "text", "text": _prompt(doc)})
+    return [{"role": "user", "content": content}]
+
+
+def doc_to_target(doc: Doc) -> str:
+    """The consensus as JSON, for people who read the logged samples; metrics do not use it."""
+    video = dataset_at(doc["root"]).video(doc["video_id"])
+    points = {step.id: video.step(step.id).consensus for step in doc_steps(doc)}
+    if SETTINGS[doc["setting"]].answer == "score":
+        return json.dumps(points)
+    best = {step.id: step.max_score for step in doc_steps(doc)}
+    words = {
+        name: None if got is None else ("correct" if got >= best[name] else "incorrect") for name, got in points.items()
+    }
+    return json.dumps(words)

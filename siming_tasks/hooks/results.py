@@ -1,0 +1,97 @@
+"""From replies to the numbers that lmms-eval prints.
+
+lmms-eval calls one aggregator per metric, each with that metric's items only. Items carry an id and the answers; the
+whole record travels once, under :data:`RECORD`. Aggregators do not depend on the order or the process of the items.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.files import atomic_write
+from siming_tasks.hooks.docs import current_dataset, dataset_at
+from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
+from siming_tasks.metrics import Evaluation
+from siming_tasks.parsing import parse_reply
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import evaluate_panel, evaluate_records, join, panel_of, prediction_line, record_of
+from siming_tasks.settings import Settings
+
+__all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]
+
+logger = logging.getLogger(__name__)
+
+METRICS = {"score": ("plcc", "srcc", "qwk", "coverage"), "error": ("mcc", "precision", "recall", "f1", "coverage")}
+
+RECORD = "siming_stderr"
+"""Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
+    setting = SETTINGS[doc["setting"]]
+    parsed = parse_reply(results[0] if results else None, doc_steps(doc), setting.answer)
+    record = record_of(
+        setting.name,
+        doc["video_id"],
+        doc["step_id"] or None,
+        parsed,
+        prompt=prompt_hash(doc),
+        dataset=dataset_at(doc["root"]).digest,
+        media=shown(doc),
+    )
+    item = {"id": record["id"], "answers": record["answers"]}
+    values: dict[str, Any] = {}
+    for metric in METRICS[setting.answer]:
+        values[metric] = item
+        if metric != "coverage":
+            values[f"{metric}_stderr"] = item
+    return {**values, RECORD: record}
+
+
+def _records(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Items as records again: their id says which request they answer."""
+    names = ("setting", "video_id", "step_id")
+    return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
+
+
+@lru_cache(maxsize=8)
+def _evaluated(canonical: str, settings: Settings) -> Evaluation:
+    records = _records(json.loads(canonical))
+    return evaluate_panel(panel_of(records, current_dataset(), records[0]["setting"], settings.rater), settings)
+
+
+def aggregator(name: str) -> Callable[..., float | None] | None:
+    """The aggregation of ``<metric>`` or ``<metric>_stderr``; None if the name is neither."""
+    metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
+    if not any(metric in names for names in METRICS.values()):
+        return None
+
+    def aggregate(items: Sequence[Mapping[str, Any]]) -> float | None:
+        mine, _ = join(items)
+        canonical = json.dumps([{"id": item["id"], "answers": item["answers"]} for item in mine], sort_keys=True)
+        estimate = _evaluated(canonical, Settings.from_env()).metrics[metric]
+        return estimate.stderr if is_error else estimate.value
+
+    aggregate.__name__ = aggregate.__qualname__ = name
+    return aggregate
+
+
+def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
+    """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
+    dataset = current_dataset()
+    setting = items[0]["setting"]
+    result = evaluate_records(list(items), dataset, Settings.from_env(), setting)
+    if dataset.withheld:
+        folder = Path(getattr(args, "output_path", None) or ".")
+        path = folder / f"siming_predictions_{setting}.jsonl"
+        with atomic_write(path) as stream:
+            stream.writelines(json.dumps(prediction_line(item), ensure_ascii=False) + "\n" for item in join(items)[0])
+        logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
+        result["predictions"] = path.name
+    return result

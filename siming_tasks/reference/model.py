@@ -1,0 +1,63 @@
+"""``--model siming_reference``: a judge behind lmms-eval's model interface.
+
+It answers in the prompt's JSON and is then parsed and scored like any model, so ``kind=oracle`` proves that nothing is
+lost between prompt, parser and metrics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accelerate import Accelerator
+from lmms_eval.api.model import lmms
+from tqdm import tqdm
+
+from siming_tasks.hooks.docs import dataset_at
+from siming_tasks.hooks.messages import doc_steps
+from siming_tasks.parsing import format_answers
+from siming_tasks.reference.judges import Judge, judge
+from siming_tasks.schema import SETTINGS
+
+__all__ = ["SimingReference"]
+
+
+class SimingReference(lmms):  # type: ignore[misc]
+    """A reference judge as a chat model.
+
+    Args:
+        kind: see :data:`siming_tasks.reference.KINDS`.
+        seed: of ``kind=random``.
+        media: build the whole message, frames decoded, as a model would get it (proves the media path); False skips it.
+    """
+
+    is_simple = False
+
+    def __init__(self, kind: str = "oracle", seed: int = 0, media: bool = True, **_: Any) -> None:
+        super().__init__()
+        self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
+        self.accelerator = Accelerator()
+        self.device = self.accelerator.device
+        self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
+
+    def generate_until(self, requests: list[Any]) -> list[str]:
+        """One JSON reply per request, in order."""
+        replies = []
+        judges: dict[str, Judge] = {}
+        for request in tqdm(requests, desc=f"siming_reference {self.kind}", disable=self.rank != 0):
+            _, doc_to_messages, _, doc_id, task, split = request.args
+            doc = self.task_dict[task][split][doc_id]
+            if self.media:
+                doc_to_messages(doc)
+            dataset, setting, steps = dataset_at(doc["root"]), SETTINGS[doc["setting"]], doc_steps(doc)
+            ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
+            answers = ask(dataset.video(doc["video_id"]), steps, setting.answer)
+            replies.append(format_answers(answers, steps, setting.answer))
+        return replies
+
+    def loglikelihood(self, requests: list[Any]) -> Any:
+        """Not part of the benchmark."""
+        raise NotImplementedError("siming_reference answers generate_until requests only")
+
+    def generate_until_multi_round(self, requests: list[Any]) -> Any:
+        """Not part of the benchmark."""
+        raise NotImplementedError("siming_reference answers generate_until requests only")

@@ -1,0 +1,230 @@
+"""From parsed replies to flat records, and from records to the panel that the metrics read.
+
+A *record* is one JSON object per request: who was asked what, how the reply was read, and under which prompt, data and
+media. It holds no label, so the same records can be scored against any rater, mapping or positive class later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import Evaluation, Panel, evaluate
+from siming_tasks.parsing import STATUSES, Parsed
+from siming_tasks.prompts import PROMPT_VERSION, template_hash
+from siming_tasks.schema import CONSENSUS, SETTINGS, Setting, Video
+from siming_tasks.settings import Settings
+
+__all__ = [
+    "asked_steps",
+    "evaluate_records",
+    "expected_requests",
+    "join",
+    "panel_of",
+    "prediction_line",
+    "record_id",
+    "record_of",
+]
+
+logger = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+
+
+def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
+    """``full_score/v001`` or ``clip_score/v001/cpr_01``: one request, unique within a run."""
+    return "/".join(part for part in (setting, video_id, step_id) if part)
+
+
+def asked_steps(setting: Setting, video: Video) -> tuple[str, ...]:
+    """The steps of a video that a setting asks about: the applicable ones, and for clips those with a span."""
+    return tuple(step.step_id for step in video.applicable if setting.scope == "full" or step.span)
+
+
+def expected_requests(setting: Setting, dataset: Dataset) -> list[tuple[str, str | None]]:
+    """Every (video, step or None) that a complete run of the setting asks."""
+    if setting.scope == "full":
+        return [(video.video_id, None) for video in dataset.videos if asked_steps(setting, video)]
+    return [(video.video_id, step) for video in dataset.videos for step in asked_steps(setting, video)]
+
+
+def record_of(
+    setting: str,
+    video_id: str,
+    step_id: str | None,
+    parsed: Parsed,
+    *,
+    prompt: str | None = None,
+    dataset: str | None = None,
+    media: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The record of one request.
+
+    Args:
+        setting: name of the setting.
+        video_id: which exam.
+        step_id: which step, for a clip; None for a full video.
+        parsed: the reply, read.
+        prompt: hash of the prompt's text.
+        dataset: content digest of the data set.
+        media: what the model was shown.
+    """
+    return {
+        "id": record_id(setting, video_id, step_id),
+        "setting": setting,
+        "video_id": video_id,
+        "step_id": step_id,
+        "status": parsed.status,
+        "answers": dict(parsed.answers),
+        "missing": dict(parsed.missing),
+        "prompt": prompt,
+        "dataset": dataset,
+        "media": dict(media or {}),
+    }
+
+
+def prediction_line(record: Record) -> dict[str, Any]:
+    """The record as a line of a prediction file (see the format page): what a submission holds."""
+    line = {"setting": record["setting"], "video_id": record["video_id"]}
+    answers: Mapping[str, float] = record["answers"]
+    if SETTINGS[record["setting"]].answer == "score":
+        values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
+        key = "score"
+    else:
+        values, key = {name: "incorrect" if value else "correct" for name, value in answers.items()}, "verdict"
+    if record["step_id"]:
+        return {**line, "step_id": record["step_id"], key: values.get(record["step_id"])}
+    return {**line, f"{key}s": values}
+
+
+def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
+    """Records sorted by id, each id once, and the ids that came with different answers.
+
+    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none.
+    """
+    by_id: dict[str, Record] = {}
+    conflicts: set[str] = set()
+    for record in records:
+        known = by_id.setdefault(record["id"], record)
+        if known["answers"] != record["answers"]:
+            conflicts.add(record["id"])
+    for name in sorted(conflicts):
+        logger.warning("%s was answered twice and differently; counted as missing.", name)
+        by_id[name] = {**by_id[name], "answers": {}}
+    return [by_id[name] for name in sorted(by_id)], sorted(conflicts)
+
+
+def panel_of(
+    records: Iterable[Record],
+    dataset: Dataset,
+    setting: str,
+    rater: str = CONSENSUS,
+    *,
+    complete: bool = False,
+) -> Panel:
+    """Reference and predicted judgments of one setting as videos × steps.
+
+    Args:
+        records: the run's records; those of other settings are ignored.
+        dataset: where the labels are.
+        setting: name of the setting.
+        rater: whose points are the reference.
+        complete: True counts every request of the data set as asked, so that an absent record is a missing answer;
+            False counts only the requests that have a record (a run with ``--limit``).
+
+    Raises:
+        KeyError: a record names a video or step that the data set lacks.
+    """
+    kind = SETTINGS[setting]
+    row = {video.video_id: index for index, video in enumerate(dataset.videos)}
+    column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
+    shape = (len(row), len(column))
+    reference, predicted, asked = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+    mine, _ = join(record for record in records if record["setting"] == setting)
+    requests = expected_requests(kind, dataset) if complete else [(r["video_id"], r["step_id"]) for r in mine]
+    for video_id, step_id in requests:
+        video = dataset.videos[row[video_id]]
+        for name in (step_id,) if step_id else asked_steps(kind, video):
+            points = video.step(name).scores.get(rater)
+            asked[row[video_id], column[name]] = True
+            reference[row[video_id], column[name]] = np.nan if points is None else points
+    for record in mine:
+        for name, value in record["answers"].items():
+            predicted[row[record["video_id"]], column[name]] = value
+    predicted[~asked] = np.nan
+    kept = asked.any(axis=1)
+    return Panel(
+        video_ids=tuple(video for video, index in row.items() if kept[index]),
+        step_ids=tuple(column),
+        skills=tuple(dataset.rubric.skill_of[name] for name in column),
+        max_score=np.array([step.max_score for step in dataset.rubric.steps], dtype=float),
+        reference=reference[kept],
+        predicted=predicted[kept],
+        asked=asked[kept],
+        answer=kind.answer,
+    )
+
+
+def evaluate_panel(panel: Panel, settings: Settings) -> Evaluation:
+    """The setting's metrics under a run's options."""
+    return evaluate(
+        panel,
+        mapping=settings.mapping,
+        positive=settings.positive,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+
+
+def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
+    """What the models saw over the run: modes, frame counts and sampled rates."""
+    media = [record.get("media") or {} for record in records]
+    numbers = {key: sorted({item[key] for item in media if item.get(key) is not None}) for key in ("n_frames", "fps")}
+    return {
+        "modes": dict(Counter(str(item.get("mode", "unknown")) for item in media)),
+        **{key: {"min": values[0], "max": values[-1]} for key, values in numbers.items() if values},
+    }
+
+
+def evaluate_records(
+    records: Sequence[Record],
+    dataset: Dataset,
+    settings: Settings,
+    setting: str,
+    *,
+    complete: bool = False,
+) -> dict[str, Any]:
+    """Everything that is known about one setting of one run, as plain JSON without NaN.
+
+    The aggregators of lmms-eval and ``siming score`` both call this, hence the same records give the same numbers.
+    """
+    mine, conflicts = join(record for record in records if record["setting"] == setting)
+    panel = panel_of(mine, dataset, setting, settings.rater, complete=complete)
+    expected = expected_requests(SETTINGS[setting], dataset)
+    statuses = Counter(record["status"] for record in mine)
+    missing = Counter(reason for record in mine for reason in record["missing"].values())
+    return {
+        "setting": setting,
+        "synthetic": dataset.synthetic,
+        "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
+        "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
+        "prompt": {"version": PROMPT_VERSION, "template": template_hash()},
+        "options": {
+            "mapping": settings.mapping,
+            "positive_class": settings.positive,
+            "rater": settings.rater,
+            "resamples": settings.resamples,
+            "seed": settings.seed,
+            "clip_density": settings.clip_density,
+        },
+        "requests": {"answered": len(mine), "expected": len(expected), "conflicts": conflicts},
+        "statuses": {status: statuses.get(status, 0) for status in STATUSES},
+        "missing": dict(sorted(missing.items())),
+        "media": _media_summary(mine),
+        **evaluate_panel(panel, settings).to_json(),
+    }

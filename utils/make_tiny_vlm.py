@@ -1,0 +1,105 @@
+"""Write a tiny random-weight Qwen2.5-VL to a folder: a real model path for tests, nothing downloaded.
+
+    python utils/make_tiny_vlm.py OUT
+    lmms-eval --model qwen2_5_vl --model_args pretrained=OUT,device=cpu,device_map=cpu,max_num_frames=8 --tasks siming ...
+
+Two layers, hidden size 64, a byte-level BPE tokenizer trained on the rubric's own words. Its replies are noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2_5_VLProcessor,
+    Qwen2VLImageProcessor,
+    Qwen2VLVideoProcessor,
+)
+
+from siming_tasks.prompts import build_prompt
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.schema import SETTINGS
+
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for item in message['content'] %}"
+    "{% if item['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% elif item['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
+    "{% elif 'text' in item %}{{ item['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def make_tokenizer() -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer of 1,000 entries, trained on our prompts."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=1000, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([build_prompt(SETTINGS["full_score"], default_rubric().steps)], trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast.add_special_tokens({"additional_special_tokens": SPECIAL})
+    fast.chat_template = CHAT_TEMPLATE
+    return fast
+
+
+def make_tiny_vlm(out: Path, seed: int = 0) -> None:
+    """Write model, tokenizer and processors to ``out``."""
+    torch.manual_seed(seed)
+    tokenizer = make_tokenizer()
+    token = {name: tokenizer.convert_tokens_to_ids(name) for name in SPECIAL}
+    config = Qwen2_5_VLConfig(
+        text_config={
+            "vocab_size": len(tokenizer),
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": 65536,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]},
+            "bos_token_id": token["<|im_start|>"],
+            "eos_token_id": token["<|im_end|>"],
+            "pad_token_id": token["<|endoftext|>"],
+        },
+        vision_config={
+            "depth": 2,
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_heads": 4,
+            "out_hidden_size": 64,
+            "fullatt_block_indexes": [1],
+        },
+        image_token_id=token["<|image_pad|>"],
+        video_token_id=token["<|video_pad|>"],
+        vision_start_token_id=token["<|vision_start|>"],
+        vision_end_token_id=token["<|vision_end|>"],
+    )
+    Qwen2_5_VLForConditionalGeneration(config).to(torch.bfloat16).save_pretrained(out)
+    processor = Qwen2_5_VLProcessor(
+        image_processor=Qwen2VLImageProcessor(patch_size=14, merge_size=2, temporal_patch_size=2),
+        tokenizer=tokenizer,
+        video_processor=Qwen2VLVideoProcessor(patch_size=14, merge_size=2, temporal_patch_size=2),
+        chat_template=CHAT_TEMPLATE,
+    )
+    processor.save_pretrained(out)
+    (out / "generation_config.json").write_text(json.dumps({"eos_token_id": token["<|im_end|>"], "do_sample": False}))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    make_tiny_vlm(arguments.out, arguments.seed)
+    print(f"Wrote {arguments.out}")
