@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.files import sha256_json
-from siming_tasks.rubrics import Rubric
+from siming_tasks.rubrics import Rubric, load_rubric
 
-__all__ = ["content_digest", "fingerprint"]
+__all__ = ["content_digest", "fingerprint", "label_digest"]
 
 _ENDS = 65_536
 
@@ -25,6 +26,12 @@ def content_digest(rubric: Rubric, videos: Sequence[Mapping[str, Any]], media: M
     """
     content = {"rubric": rubric.model_dump(mode="json"), "videos": list(videos), "media": dict(media)}
     return sha256_json(content)
+
+
+def label_digest(root: Path, media: Mapping[str, str]) -> str:
+    """:func:`content_digest` of what stands in a folder's ``rubric.yaml`` and ``videos.jsonl`` now."""
+    rows = [row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict)]
+    return content_digest(load_rubric(root / "rubric.yaml"), rows, media)
 
 
 def fingerprint(path: Path) -> str:

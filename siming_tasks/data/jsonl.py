@@ -14,10 +14,13 @@ __all__ = ["MAX_LINE", "parse_object", "read_jsonl"]
 MAX_LINE = 4_000_000
 """Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
 
+_LENIENT: dict[str, Any] = {"parse_constant": lambda text: None}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_jsonl(path: Path, name: str | None = None, max_line: int = MAX_LINE) -> Iterator[tuple[int, Any]]:
+def read_jsonl(
+    path: Path, name: str | None = None, max_line: int = MAX_LINE, strict: bool = True
+) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
     """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading goes on.
 
     A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
@@ -27,6 +30,7 @@ def read_jsonl(path: Path, name: str | None = None, max_line: int = MAX_LINE) ->
         path: the file.
         name: how problems call it (default: its own name).
         max_line: longest accepted line in bytes.
+        strict: refuse repeated keys, NaN and half surrogates (lmms-eval's own logs may hold them: NaN reads as None).
 
     Yields:
         ``(line number from 1, dict or Problem)``.
@@ -49,7 +53,7 @@ def read_jsonl(path: Path, name: str | None = None, max_line: int = MAX_LINE) ->
                 return
             if line.strip(b" \t\r\n\xef\xbb\xbf"):
                 try:
-                    yield number, parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                    yield number, parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
                 except UnicodeDecodeError as error:
                     what = f"byte {error.start + 1} of this line is not UTF-8."
                     yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
@@ -59,20 +63,21 @@ def read_jsonl(path: Path, name: str | None = None, max_line: int = MAX_LINE) ->
                     yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
 
 
-def parse_object(text: str) -> dict[str, Any]:
-    """One JSON object, strictly: no repeated keys, no NaN, no half surrogates.
+def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
+    """One JSON object; if ``strict``, without repeated keys, NaN and half surrogates.
 
     Raises:
         ValueError: with the reason, no full stop.
         RecursionError: nested beyond reason.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        hooks: dict[str, Any] = {"object_pairs_hook": _unique, "parse_constant": _no_constant} if strict else _LENIENT
+        value = json.loads(text, **hooks)
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} at column {error.colno}") from None
     if not isinstance(value, dict):
         raise ValueError(f"found {type(value).__name__}")
-    if "\\u" in text:
+    if strict and "\\u" in text:
         _refuse_surrogates(value)
     return value
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from siming_tasks.errors import Problem
+from siming_tasks.errors import MediaError, Problem
 from siming_tasks.files import inside
+from siming_tasks.media.timeline import open_video
 
 __all__ = ["media_file", "media_problem"]
 
@@ -47,18 +48,8 @@ def media_problem(root: Path, video_id: str, media: str, line: int) -> list[Prob
         return problem("media-empty", f"{media} has no bytes.", "Copy it again from the source.")
     if head.startswith(b"version https://git-lfs"):
         return problem("media-lfs-pointer", f"{media} is a Git LFS pointer, not the video.", "Run `git lfs pull`.")
-    if reason := _no_video(path):
-        return problem("media-unreadable", f"{media} {reason}.", "Replace it with a playable H.264 .mp4.")
-    return []
-
-
-def _no_video(path: Path) -> str | None:
-    import av
-
     try:
-        container = av.open(str(path), metadata_errors="ignore")
-    except (av.FFmpegError, ValueError, OSError) as error:
-        return f"cannot be opened as a video ({getattr(error, 'strerror', None) or error})"
-    with container:
-        streams = len(container.streams.video)
-    return None if streams else "has no video stream"
+        with open_video(path):
+            return []
+    except MediaError as error:
+        return problem("media-unreadable", str(error), "Replace it with a playable H.264 .mp4.")

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from siming_tasks.data.dataset import open_dataset
+from siming_tasks.data.digest import label_digest
 from siming_tasks.data.hub import fetch
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
@@ -49,9 +50,7 @@ def _demo(settings: Settings) -> Path:
     with FileLock(f"{home}.lock"):  # one process generates, the other ranks wait
         if not _sound(home):
             shutil.rmtree(home, ignore_errors=True)
-            partial = home.with_name(f"{home.name}.partial")
-            simulate.make_demo(partial, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
-            partial.rename(home)
+            simulate.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
     return home
 
 
@@ -62,4 +61,5 @@ def _sound(home: Path) -> bool:
     except DataError:
         return False
     known = dataset.meta["media_sha256"]
-    return all(sha256_file(dataset.media_path(video)) == known.get(video.media) for video in dataset.videos)
+    media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
+    return known == media and label_digest(home, media) == dataset.digest
