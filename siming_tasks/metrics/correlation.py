@@ -102,7 +102,8 @@ def _centred_ranks(values: FloatArray, taken: FloatArray, n: FloatArray) -> Floa
 
 
 def _dot(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.einsum("vb,vb,vb->b", weights, a, b)
+    total: FloatArray = np.einsum("vb,vb,vb->b", weights, a, b)
+    return total
 
 
 def _from_moments(

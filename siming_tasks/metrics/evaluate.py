@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import numpy as np
-from scipy import stats
+from typing import Any, TypeVar
 
 from siming_tasks.errors import DataError
+from siming_tasks.metrics import extra
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.labels import Mapping
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import LEVEL, bootstrap, interval, jackknife, observed
-from siming_tasks.metrics.tally import METRICS, Tally
+from siming_tasks.metrics.resample import LEVEL, bootstrap, jackknife, observed
+from siming_tasks.metrics.summary import Method, summarise
+from siming_tasks.metrics.tally import Tally
 
-__all__ = ["COMPARABLE", "RESAMPLES", "Evaluation", "Method", "estimate", "evaluate"]
+__all__ = ["RESAMPLES", "Evaluation", "estimates", "evaluate"]
 
-Method = Literal["bootstrap", "jackknife"]
+K = TypeVar("K", bound=Hashable)
 
 RESAMPLES = 10_000
-COMPARABLE = 0.95
-"""Coverage below which a row is marked "not comparable"."""
-TRUSTED = 50
-"""Videos below which an interval is marked as not to be trusted."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,8 @@ class Evaluation:
     Attributes:
         metrics: by name, in printing order (:data:`siming_tasks.metrics.tally.METRICS`).
         per_skill: the same for the steps of each skill.
-        extra: everything else that the result file states; JSON types and estimates.
+        extra: everything else that a result file states: ``mapping`` (kappa under both readings of equation 3),
+            ``positive`` (MCC and precision, recall, F1 of both classes), and :func:`siming_tasks.metrics.extra.facts`.
         options: mapping, positive class, method, resamples and seed that were used.
     """
 
@@ -74,69 +71,47 @@ def evaluate(
     Returns:
         An estimate of every metric: ``plcc``, ``srcc``, ``qwk`` for scores, ``mcc``, ``precision``, ``recall``, ``f1``
         for verdicts, ``coverage`` for both.
+
+    Raises:
+        DataError: an unknown method.
     """
-    if method not in ("bootstrap", "jackknife"):
-        raise DataError(f"evaluate: method is {method!r}; it must be 'bootstrap' or 'jackknife'.")
     panel = panel.sorted()
+    whole = Tally.of(panel, mapping, positive)
     skills = list(dict.fromkeys(panel.skills))
-    tallies: dict[str | None, Tally] = {None: Tally.of(panel, mapping, positive)}
-    tallies |= {skill: Tally.of(panel.skill(skill), mapping, positive) for skill in skills}
+    readings = extra.readings(panel)
+    tallies: dict[tuple[str, ...], Tally] = {("whole",): whole, **readings}
+    if len(skills) > 1:
+        tallies |= {("skill", name): Tally.of(panel.skill(name), mapping, positive) for name in skills}
+    found = estimates(tallies, resamples=resamples, seed=seed, method=method)
+    per_skill = {name: found.get(("skill", name), found["whole",]) for name in skills}
+    beside: dict[str, dict[str, Any]] = {}
+    for key in readings:
+        beside.setdefault(key[0], {})[key[1]] = found[key]
+    options = {"mapping": mapping, "positive": positive, "method": method, "level": LEVEL, "unit": "video"}
+    options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
+    return Evaluation(found["whole",], per_skill, beside | extra.facts(panel, whole), options)
 
-    def compute(weights: FloatArray) -> dict[tuple[str | None, str], FloatArray]:
-        return {
-            (part, name): values for part, tally in tallies.items() for name, values in tally.compute(weights).items()
-        }
 
-    n = len(panel.video_ids)
+def estimates(
+    tallies: MappingOf[K, Tally], *, resamples: int = RESAMPLES, seed: int = 0, method: Method = "bootstrap"
+) -> dict[K, dict[str, Estimate]]:
+    """Every metric of several tallies of the same videos, from one shared set of resamples."""
+    if method not in ("bootstrap", "jackknife"):
+        raise DataError(f"The method is {method!r}; it must be 'bootstrap' or 'jackknife'.")
+
+    def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
+        return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
+
+    n = max((len(tally.asked) for tally in tallies.values()), default=0)
     values = observed(compute, n)
-    spread: dict[tuple[str | None, str], FloatArray] = {}
+    spread: dict[tuple[K, str], FloatArray] = {}
     if n > 1 and method == "jackknife":
         spread = jackknife(compute, n)
     elif n > 1 and resamples > 0:
         spread = bootstrap(compute, n, resamples=resamples, seed=seed)
-    done = {
-        part: {name: estimate(tally, name, values[part, name], spread.get((part, name)), method)
-               for name in METRICS[panel.answer]}
-        for part, tally in tallies.items()
-    }  # fmt: skip
-    options = {"mapping": mapping, "positive": positive, "method": method, "level": LEVEL, "unit": "video"}
-    if method == "bootstrap":
-        options |= {"resamples": resamples, "seed": seed}
-    return Evaluation(done.pop(None), {str(skill): row for skill, row in done.items()}, {}, options)
-
-
-def estimate(
-    tally: Tally, metric: str, value: float, replicates: FloatArray | None, method: Method = "bootstrap"
-) -> Estimate:
-    """Put a value, its replicates and what the tally knows about it together."""
-    videos, items = tally.size(metric)
-    asked = tally.asked.sum()
-    coverage = float(tally.answered.sum() / asked) if asked else None
-    flags = tally.flags(metric) if items else []
-    if coverage is not None and coverage < COMPARABLE:
-        flags.append("not-comparable")
-    common: dict[str, Any] = {"n_videos": videos, "n_items": items, "coverage": coverage}
-    if not items:
-        return Estimate(None, reason=tally.reason(metric), flags=tuple(sorted(flags)), **common)
-    if np.isnan(value):
-        return Estimate(0.0, undefined=True, reason=tally.reason(metric), flags=tuple(sorted(flags)), **common)
-    if replicates is None or videos < 2:
-        return Estimate(value, flags=tuple(sorted(flags)), **common)
-    share = float(np.isnan(replicates).mean())
-    if method == "jackknife":
-        stderr, low, high = _jackknife_interval(value, replicates[tally.contributing(metric)])
-    else:
-        stderr, low, high = interval(replicates)
-    if share > 0.01:
-        flags.append("undefined-replicates")
-    if videos < TRUSTED:
-        flags.append("few-videos")
-    return Estimate(value, stderr, low, high, undefined_share=share, flags=tuple(sorted(flags)), **common)
-
-
-def _jackknife_interval(value: float, left_out: FloatArray) -> tuple[float, float, float]:
-    values = np.nan_to_num(left_out, nan=0.0)
-    n = len(values)
-    stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * stderr
-    return stderr, value - reach, value + reach
+    return {
+        key: {
+            name: summarise(tally, name, values[key, name], spread.get((key, name)), method) for name in tally.metrics
+        }
+        for key, tally in tallies.items()
+    }

@@ -22,7 +22,8 @@ Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
 LEVEL = 0.95
 """Nominal coverage of every interval."""
 
-_CELLS = 2**19  # doubles of one weight chunk (4 MB): stays in cache, and bounds the memory for 20,000 videos
+_CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's cache, and bounds the memory
+_ROWS = 16  # but never fewer resamples than this at a time
 
 
 def weight_chunks(n_videos: int, resamples: int, seed: int, cells: int = _CELLS) -> Iterator[FloatArray]:
@@ -31,7 +32,7 @@ def weight_chunks(n_videos: int, resamples: int, seed: int, cells: int = _CELLS)
     The numbers depend on ``seed`` alone, not on the size of the chunks.
     """
     rng = np.random.default_rng(seed)
-    rows = max(1, cells // max(1, n_videos))
+    rows = max(_ROWS, cells // max(1, n_videos))
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
         cell = rng.integers(n_videos, size=(size, n_videos)) * size + np.arange(size)[:, None]
@@ -51,7 +52,7 @@ def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) 
 
 def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
     """Values of every metric with each video left out in turn, ``float64[V]`` each, NaN undefined."""
-    rows = max(1, _CELLS // max(1, n_videos))
+    rows = max(_ROWS, _CELLS // max(1, n_videos))
 
     def chunks() -> Iterator[FloatArray]:
         for start in range(0, n_videos, rows):

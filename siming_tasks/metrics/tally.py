@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siming_tasks.metrics import agreement, classification, correlation
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.labels import Mapping, ordinal_labels
 from siming_tasks.metrics.panel import FloatArray, Panel
 
-__all__ = ["BINARY", "METRICS", "Tally"]
+__all__ = ["BINARY", "METRICS", "TOTALS", "Tally"]
 
 METRICS: dict[str, tuple[str, ...]] = {
     "score": ("plcc", "srcc", "qwk", "coverage"),
@@ -19,14 +21,13 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 """Metrics of each kind of answer, in the order in which they are printed."""
 
+TOTALS = {"plcc": correlation.pearson, "srcc": correlation.spearman}
 BINARY = {
     "mcc": classification.mcc,
     "precision": classification.precision,
     "recall": classification.recall,
     "f1": classification.f1,
 }
-
-_CLASS = {"error": ("wrong", "correct"), "correct": ("correct", "wrong")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,25 +36,35 @@ class Tally:
 
     Attributes:
         panel: where they come from.
+        metrics: names of the metrics to compute.
+        mapping: how points became labels.
         positive: the positive class of precision, recall and F1.
         asked: steps asked, ``float64[V]``.
         answered: steps answered, ``float64[V]``.
-        labels: 4 x 4 confusion counts of the ordinal labels, ``float64[V, 16]`` (zeros for ``answer="error"``).
         binary: TN, FP, FN, TP of "positive", ``float64[V, 4]``; points below the maximum are "wrong".
-        totals: reference and predicted totals of the videos that have both (none for ``answer="error"``).
+        labels: 4 x 4 confusion counts of the ordinal labels, ``float64[V, 16]``; zeros for ``answer="error"``.
+        totals: reference and predicted totals of the videos that have both; none for ``answer="error"``.
     """
 
     panel: Panel
+    metrics: tuple[str, ...]
+    mapping: Mapping
     positive: Positive
     asked: FloatArray
     answered: FloatArray
-    labels: FloatArray
     binary: FloatArray
+    labels: FloatArray
     totals: correlation.Paired
 
     @classmethod
-    def of(cls, panel: Panel, mapping: Mapping = "absolute", positive: Positive = "error") -> Tally:
-        """Count a panel."""
+    def of(
+        cls,
+        panel: Panel,
+        mapping: Mapping = "absolute",
+        positive: Positive = "error",
+        metrics: Sequence[str] | None = None,
+    ) -> Tally:
+        """Count a panel; ``metrics`` defaults to those of its kind of answer."""
         both = panel.counted & panel.answered
         binary = classification.binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
         labels = np.zeros((len(panel.video_ids), 16))
@@ -64,83 +75,47 @@ class Tally:
             x, y = correlation.totals(panel)
         return cls(
             panel=panel,
+            metrics=METRICS[panel.answer] if metrics is None else tuple(metrics),
+            mapping=mapping,
             positive=positive,
             asked=panel.asked.sum(axis=1, dtype=np.float64),
             answered=panel.answered.sum(axis=1, dtype=np.float64),
-            labels=labels,
             binary=binary if positive == "error" else classification.swap_classes(binary),
+            labels=labels,
             totals=correlation.Paired(x, y),
         )
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Every metric of this kind of answer under every row of ``weights``, ``float64[B]`` each; NaN undefined."""
+        """The metrics under every row of ``weights`` (``float64[B, V]``), ``float64[B]`` each; NaN where undefined."""
+        counts = weights @ self.binary
         values: dict[str, FloatArray] = {}
-        if self.panel.answer == "score":
-            values["plcc"] = correlation.pearson(self.totals, weights)
-            values["srcc"] = correlation.spearman(self.totals, weights)
-            values["qwk"] = agreement.qwk(weights @ self.labels)
-        else:
-            counts = weights @ self.binary
-            values |= {name: metric(counts) for name, metric in BINARY.items()}
-        asked, answered = weights @ self.asked, weights @ self.answered
-        values["coverage"] = np.divide(answered, asked, out=np.full(len(weights), np.nan), where=asked > 0)
+        for name in self.metrics:
+            if name in TOTALS:
+                values[name] = TOTALS[name](self.totals, weights)
+            elif name == "qwk":
+                values[name] = agreement.qwk(weights @ self.labels)
+            elif name == "coverage":
+                asked, answered = weights @ self.asked, weights @ self.answered
+                values[name] = np.divide(answered, asked, out=np.full(len(weights), np.nan), where=asked > 0)
+            else:
+                values[name] = BINARY[name](counts)
         return values
 
-    def contributing(self, metric: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def contributing(self, metric: str) -> NDArray[np.intp]:
         """Positions of the videos that the metric rests on."""
-        if metric in ("plcc", "srcc"):
+        if metric in TOTALS:
             return self.totals.keep
         return np.flatnonzero(self.asked if metric == "coverage" else self.binary.sum(axis=1))
 
     def size(self, metric: str) -> tuple[int, int]:
         """Videos and items (steps; for correlations, videos) that the metric rests on."""
         videos = len(self.contributing(metric))
-        if metric in ("plcc", "srcc"):
+        if metric in TOTALS:
             return videos, videos
         return videos, int(self.asked.sum() if metric == "coverage" else self.binary.sum())
 
-    def reason(self, metric: str) -> str:
-        """Why the metric has no value or is undefined, given that it is."""
-        if not self.asked.any():
-            return "No step was asked about."
-        if not self.panel.counted.any():
-            return "No reference labels."
-        if not self.answered.any():
-            return "No step was answered."
-        if metric in ("plcc", "srcc"):
-            return self._reason_for_totals()
-        if metric == "qwk":
-            return "Reference and prediction are the same single label everywhere: 0/0."
-        tn, fp, fn, tp = self.binary.sum(axis=0)
-        name, other = _CLASS[self.positive]
-        causes = {
-            "precision": f"No step was predicted {name}: 0/0.",
-            "recall": f"No step is {name} in the reference: 0/0.",
-            "f1": f"No step is {name} in the reference or predicted so: 0/0.",
-            "mcc": "The reference has a single class: 0/0.",
-        }
-        if metric == "mcc" and (not tp + fp or not tn + fn):
-            return f"Every step was predicted {name if tp + fp else other}: 0/0."
-        return causes[metric]
-
-    def _reason_for_totals(self) -> str:
-        if not len(self.totals):
-            return "No video had 80 % of its steps answered."
-        if len(self.totals) == 1:
-            return "A single video has no correlation."
-        side = "predicted" if np.ptp(self.totals.y) == 0 else "reference"
-        return f"All {side} totals are equal: 0/0."
-
-    def flags(self, metric: str) -> list[str]:
-        """Flags that follow from the data alone."""
-        if metric == "coverage":
-            return []
-        if metric in ("plcc", "srcc"):
-            levels = [len(np.unique(side)) for side in (self.totals.x, self.totals.y)]
-        else:
-            table = self.labels.sum(axis=0).reshape(4, 4) if metric == "qwk" else self.binary.sum(axis=0).reshape(2, 2)
-            levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
-        found = ["small-n"] if metric in ("plcc", "srcc") and len(self.totals) < 3 else []
-        return found + [
-            flag for flag, n in zip(("constant-reference", "constant-prediction"), levels, strict=True) if n == 1
-        ]
+    @property
+    def coverage(self) -> float | None:
+        """Answered / asked steps; None if nothing was asked."""
+        asked = float(self.asked.sum())
+        return float(self.answered.sum()) / asked if asked else None

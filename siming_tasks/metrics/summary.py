@@ -1,0 +1,107 @@
+"""From values and replicates to estimates: intervals, reasons, flags."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import stats
+
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.resample import LEVEL, interval
+from siming_tasks.metrics.tally import TOTALS, Tally
+
+__all__ = ["COMPARABLE", "TRUSTED", "Method", "jackknife_interval", "summarise"]
+
+Method = Literal["bootstrap", "jackknife"]
+
+COMPARABLE = 0.95
+"""Coverage below which a row is marked "not comparable"."""
+TRUSTED = 50
+"""Videos below which an interval is marked as not to be trusted."""
+
+
+def summarise(
+    tally: Tally, metric: str, value: float, replicates: FloatArray | None = None, method: Method = "bootstrap"
+) -> Estimate:
+    """One metric of a tally as an estimate.
+
+    Args:
+        tally: the counts behind it.
+        metric: its name.
+        value: the value of the data as they are; NaN if undefined.
+        replicates: its resamples (or, for the jackknife, its V leave-one-out values); None for no interval.
+        method: what the replicates are.
+
+    Returns:
+        ``value=None`` without data; 0.0, ``undefined`` and no interval where the formula is 0/0.
+    """
+    videos, items = tally.size(metric)
+    flags = _flags(tally, metric) if items else set()
+    if tally.coverage is not None and tally.coverage < COMPARABLE:
+        flags.add("not-comparable")
+    common: dict[str, Any] = {"n_videos": videos, "n_items": items, "coverage": tally.coverage}
+    if not items or np.isnan(value):
+        found = {"value": 0.0, "undefined": True} if items else {"value": None}
+        return Estimate(**common, **found, reason=_reason(tally, metric), flags=tuple(sorted(flags)))
+    if replicates is None or videos < 2:
+        return Estimate(value, **common, flags=tuple(sorted(flags)))
+    share = float(np.isnan(replicates).mean())
+    if method == "jackknife":
+        stderr, low, high = jackknife_interval(value, replicates[tally.contributing(metric)])
+    else:
+        stderr, low, high = interval(replicates)
+    flags |= {"undefined-replicates"} if share > 0.01 else set()
+    flags |= {"few-videos"} if videos < TRUSTED else set()
+    return Estimate(value, stderr, low, high, undefined_share=share, flags=tuple(sorted(flags)), **common)
+
+
+def jackknife_interval(value: float, left_out: FloatArray) -> tuple[float, float, float]:
+    """Standard error and t interval from n leave-one-out values; undefined ones count as 0."""
+    values = np.nan_to_num(left_out, nan=0.0)
+    n = len(values)
+    stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * stderr
+    return stderr, value - reach, value + reach
+
+
+def _flags(tally: Tally, metric: str) -> set[str]:
+    """Flags that follow from the data alone."""
+    if metric == "coverage":
+        return set()
+    if metric in TOTALS:
+        levels = [len(np.unique(side)) for side in (tally.totals.x, tally.totals.y)]
+    else:
+        table = tally.labels.sum(axis=0).reshape(4, 4) if metric == "qwk" else tally.binary.sum(axis=0).reshape(2, 2)
+        levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
+    found = {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
+    return found | ({"small-n"} if metric in TOTALS and len(tally.totals) < 3 else set())
+
+
+def _reason(tally: Tally, metric: str) -> str:
+    """Why the metric has no value or is undefined, given that it is."""
+    if not tally.asked.any():
+        return "No step was asked about."
+    if not tally.panel.counted.any():
+        return "There is no reference: the labels are withheld."
+    if not tally.binary.any():
+        return "No step with a reference was answered."
+    if metric in TOTALS:
+        if not len(tally.totals):
+            return "No video had 80 % of its steps answered."
+        if len(tally.totals) == 1:
+            return "A single video has no correlation."
+        return f"All {'predicted' if np.ptp(tally.totals.y) == 0 else 'reference'} totals are equal: 0/0."
+    if metric == "qwk":
+        return "Reference and prediction are one and the same label everywhere: 0/0."
+    name, other = ("wrong", "correct") if tally.positive == "error" else ("correct", "wrong")
+    tn, fp, fn, tp = tally.binary.sum(axis=0)
+    if metric == "mcc" and 0 in (tn + fn, tp + fp):
+        return f"Every step was predicted {name if tp + fp else other}: 0/0."
+    return {
+        "mcc": f"Every step is {name if tp + fn else other} in the reference: 0/0.",
+        "precision": f"No step was predicted {name}: 0/0.",
+        "recall": f"No step is {name} in the reference: 0/0.",
+        "f1": f"No step is {name} in the reference, and none was predicted so: 0/0.",
+    }[metric]

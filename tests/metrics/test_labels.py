@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siming_tasks.metrics import ordinal_labels
+
+
+@pytest.mark.parametrize(
+    ("max_score", "points", "absolute", "proportional"),
+    [
+        (1, [0, 0.5, 1], [0, 2, 3], [0, 2, 3]),  # a one-point step: zero points is failed although only one is lost
+        (2, [0, 1, 2], [0, 2, 3], [0, 2, 3]),
+        (3, [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]),
+        (5, [0, 1, 2, 3, 4, 5], [0, 1, 1, 1, 2, 3], [0, 1, 1, 2, 2, 3]),
+    ],
+)
+def test_by_hand(max_score, points, absolute, proportional):
+    assert ordinal_labels(points, max_score).tolist() == absolute
+    assert ordinal_labels(points, max_score, "proportional").tolist() == proportional
+
+
+def test_rounding_noise_does_not_move_a_label():
+    assert ordinal_labels([0.1 + 0.2, 1.3 - 1.0, 0.3 - 0.1 - 0.2], [0.3, 1.3, 1]).tolist() == [3, 2, 0]
+
+
+def test_missing_and_broadcasting():
+    got = ordinal_labels([[np.nan, 2], [1, 0]], [3, 2])
+    assert got.dtype == np.int8
+    assert got.tolist() == [[-1, 3], [1, 0]]
+
+
+def test_cut():
+    assert ordinal_labels([3, 4], 5, "proportional", cut=0.8).tolist() == [1, 2]
+
+
+def test_unknown_mapping():
+    with pytest.raises(ValueError, match="mapping is 'other'; known are absolute, proportional"):
+        ordinal_labels([1], 1, "other")
