@@ -9,7 +9,7 @@ from typing import Any
 
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.files import sha256_json
-from siming_tasks.rubrics import Rubric, load_rubric
+from siming_tasks.rubrics import Rubric
 
 __all__ = ["content_digest", "fingerprint", "label_digest"]
 
@@ -28,10 +28,10 @@ def content_digest(rubric: Rubric, videos: Sequence[Mapping[str, Any]], media: M
     return sha256_json(content)
 
 
-def label_digest(root: Path, media: Mapping[str, str]) -> str:
-    """:func:`content_digest` of what stands in a folder's ``rubric.yaml`` and ``videos.jsonl`` now."""
+def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
+    """:func:`content_digest` of what stands in a folder's ``videos.jsonl`` now."""
     rows = [row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict)]
-    return content_digest(load_rubric(root / "rubric.yaml"), rows, media)
+    return content_digest(rubric, rows, media)
 
 
 def fingerprint(path: Path) -> str:

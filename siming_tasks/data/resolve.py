@@ -62,4 +62,4 @@ def _sound(home: Path) -> bool:
         return False
     known = dataset.meta["media_sha256"]
     media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
-    return known == media and label_digest(home, media) == dataset.digest
+    return known == media and label_digest(home, dataset.rubric, media) == dataset.digest

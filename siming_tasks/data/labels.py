@@ -1,0 +1,255 @@
+"""Score sheets to label rows: the long form, and the wide form with a mapping file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from siming_tasks.data.rows import problems_of
+from siming_tasks.data.tables import Row, plain, read_table
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import read_yaml
+from siming_tasks.rubrics import Rubric
+from siming_tasks.schema import CONSENSUS
+
+__all__ = ["LabelRow", "SheetMapping", "read_labels", "read_mapping"]
+
+VIDEO_FIELDS = ("site", "student", "split")
+_FIXED = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS)
+_NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
+_YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
+_CLOCK = re.compile(r"^(?:(\d{1,2}):)?(\d{1,3}):([0-5]?\d(?:\.\d+)?)$")
+_DECIMAL_COMMA = re.compile(r"^-?\d{1,5},\d{1,3}$")
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """One step of one video as the sheet has it; ``lines`` are the rows it was put together from."""
+
+    video: str
+    step_id: str
+    file: str
+    lines: tuple[int, ...]
+    start: float | None = None
+    end: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    applicable: bool = True
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def problem(self, code: str, what: str, fix: str, where: str | None = None, **more: Any) -> Problem:
+        """A finding about this row."""
+        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
+        return Problem(code, what, fix, self.file, self.lines[0], where, **more)
+
+
+class SheetMapping(BaseModel):
+    """The mapping file: how a sheet's own words are ours. Every key is optional.
+
+    Attributes:
+        columns: our column name to the sheet's (``video_id: 录像编号``).
+        raters: the sheet's rater (a cell in the wide form, a column in the long form) to the name in the dataset.
+        steps: wide form: the sheet's column to the step's id.
+        not_applicable: cells that mean N/A.
+    """
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+
+    columns: dict[str, str] = Field(default_factory=dict)
+    raters: dict[str, str] = Field(default_factory=dict)
+    steps: dict[str, str] = Field(default_factory=dict)
+    not_applicable: tuple[str, ...] = ()
+
+
+def read_mapping(path: Path) -> SheetMapping:
+    """The mapping file of a score sheet.
+
+    Raises:
+        DataError: not YAML, or not a mapping file.
+    """
+    try:
+        return SheetMapping.model_validate(read_yaml(path) or {})
+    except ValidationError as error:
+        raise DataError.of(problems_of(error, str(path))) from None
+
+
+def read_labels(
+    path: Path, rubric: Rubric, mapping: SheetMapping | None = None, encoding: str | None = None
+) -> tuple[list[LabelRow], list[Problem]]:
+    """The label rows of a sheet, one per video and step, in sheet order.
+
+    A sheet with a ``step_id`` column is long; one without, whose columns are steps, is wide.
+
+    Raises:
+        DataError: the file cannot be read, or its columns are not those of a label sheet.
+    """
+    mapping = mapping or SheetMapping()
+    table, problems = read_table(path, encoding)
+    names = list(dict.fromkeys(name for row in table for name in row.cells))
+    columns = _columns(names, mapping)
+    steps = {name: mapping.steps.get(name, name) for name in names}
+    steps = {name: step for name, step in steps.items() if step in rubric.by_id or name in mapping.steps}
+    sheet = _Sheet(str(path), rubric, mapping, columns, steps, problems)
+    if "video_id" not in columns or not ("step_id" in columns or steps):
+        shown = ", ".join(map(repr, names[:12]))
+        raise DataError(
+            f"{path}: a label sheet has the columns video_id and step_id (long form) or video_id and one column per "
+            f"rubric step (wide form). Found {shown}. A mapping file (--mapping) says which column is which."
+        )
+    return (sheet.long(table, names) if "step_id" in columns else sheet.wide(table)), problems
+
+
+def _columns(names: Sequence[str], mapping: SheetMapping) -> dict[str, str]:
+    """Our column name to the sheet's."""
+    folded = {re.sub(r"[\s-]+", "_", name.casefold()): name for name in names}
+    found = {ours: folded[ours] for ours in (*_FIXED, "rater", CONSENSUS) if ours in folded}
+    theirs = {ours: str(plain(name)) for ours, name in mapping.columns.items()}
+    return {**found, **{ours: name for ours, name in theirs.items() if name in names}}
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    file: str
+    rubric: Rubric
+    mapping: SheetMapping
+    columns: Mapping[str, str]
+    steps: Mapping[str, str]
+    problems: list[Problem]
+
+    def long(self, table: Iterable[Row], names: Sequence[str]) -> list[LabelRow]:
+        """One row per video and step."""
+        raters = self._rater_columns(names)
+        rows: dict[tuple[str, str], LabelRow] = {}
+        for row in table:
+            video, step = self._text(row, "video_id"), self._text(row, "step_id")
+            if video is None or step is None:
+                self._problem(row, "id-missing", "video_id and step_id must be filled.", "Fill them in.", "video_id")
+                continue
+            label = self._label(row, video, step, {ours: row.cells.get(name) for name, ours in raters.items()})
+            label = replace(label, start=self._time(row, "start"), end=self._time(row, "end"))
+            first = rows.setdefault((video, step), label)
+            if first is not label:
+                what = f"stands on line {first.lines[0]} already."
+                self.problems.append(label.problem("label-twice", what, "Keep one row per video and step."))
+        return list(rows.values())
+
+    def wide(self, table: Iterable[Row]) -> list[LabelRow]:
+        """One row per video and rater, one column per step."""
+        rows: dict[tuple[str, str], LabelRow] = {}
+        seen: dict[tuple[str, str], int] = {}
+        for row in table:
+            video, rater = self._text(row, "video_id"), self._text(row, "rater") or CONSENSUS
+            rater = self.mapping.raters.get(rater, rater)
+            if video is None:
+                self._problem(row, "id-missing", "the video's name is missing.", "Fill it in.", "video_id")
+                continue
+            if (first := seen.setdefault((video, rater), row.number)) != row.number:
+                what = f"video {video!r} by {rater!r} stands on line {first} already."
+                self._problem(row, "label-twice", what, "Keep one row per video and rater.", None)
+                continue
+            for name, step in self.steps.items():
+                label = self._label(row, video, step, {rater: row.cells.get(name)})
+                rows[video, step] = self._merged(rows.get((video, step)), label)
+        return list(rows.values())
+
+    def _merged(self, first: LabelRow | None, second: LabelRow) -> LabelRow:
+        if first is None:
+            return second
+        if first.applicable != second.applicable:
+            what = f"one rater says not applicable, another does not (line {first.lines[0]})."
+            self.problems.append(second.problem("applicable-differs", what, "Decide, and write the same in both rows."))
+        scores, about = {**first.scores, **second.scores}, {**first.about, **second.about}
+        return replace(first, scores=scores, about=about, lines=first.lines + second.lines)
+
+    def _rater_columns(self, names: Sequence[str]) -> dict[str, str]:
+        """The sheet's columns that hold points, and the raters' names in the dataset."""
+        if self.mapping.raters:
+            raters = {str(plain(name)): ours for name, ours in self.mapping.raters.items()}
+        else:
+            raters = {name: re.sub(r"[\s-]+", "_", name.casefold()) for name in names}
+            raters = {name: ours for name, ours in raters.items() if ours.startswith("rater")}
+        if CONSENSUS in self.columns:
+            raters[self.columns[CONSENSUS]] = CONSENSUS
+        if ignored := [name for name in names if name not in raters and name not in self.columns.values()]:
+            what = f"columns {', '.join(map(repr, ignored[:8]))} are not read."
+            fix = "Raters' columns are called rater_...; or name them under `raters:` in the mapping file."
+            self.problems.append(Problem("columns-ignored", what, fix, self.file, severity="warning"))
+        return raters
+
+    def _label(self, row: Row, video: str, step: str, points: Mapping[str, Any]) -> LabelRow:
+        marks = {mark.casefold() for mark in (*_NOT_APPLICABLE, *map(plain, self.mapping.not_applicable))}
+        not_applicable = [rater for rater, cell in points.items() if str(cell).casefold() in marks]
+        about = {name: text for name in VIDEO_FIELDS if (text := self._text(row, name)) is not None}
+        label = LabelRow(video, step, self.file, (row.number,), about=about)
+        rule = self.rubric.by_id.get(step)
+        if rule is None:
+            self.problems.append(label.problem("step-unknown", "the rubric has no such step.", "Correct the id."))
+        scores = {}
+        for rater, cell in points.items():
+            if cell is None or rater in not_applicable:
+                continue
+            value = _number(cell)
+            if value is None:
+                what, fix = f"{cell!r} is not a number of points.", "Write the points alone, N/A or nothing."
+                self.problems.append(label.problem("not-a-number", what, fix, rater))
+            elif rule is not None and not 0 <= value <= rule.max_score:
+                what = f"{value:g} is off the step's scale 0-{rule.max_score:g}."
+                fix = "Correct the points, or max_score in the rubric."
+                self.problems.append(label.problem("score-off-scale", what, fix, rater))
+            else:
+                scores[rater] = value
+        if not_applicable and scores:
+            what = f"{not_applicable[0]} says not applicable, {next(iter(scores))} gives points."
+            self.problems.append(label.problem("applicable-differs", what, "Decide, and write the same for both."))
+        return replace(label, scores=scores, applicable=self._applicable(row, label) and not not_applicable)
+
+    def _applicable(self, row: Row, label: LabelRow) -> bool:
+        text = self._text(row, "applicable")
+        if text is None or text.casefold() in _YES:
+            return True
+        if text.casefold() not in _NO:
+            what = f"{text!r} is neither yes nor no."
+            self.problems.append(label.problem("not-yes-or-no", what, "Write yes or no.", "applicable"))
+        return False
+
+    def _text(self, row: Row, column: str) -> str | None:
+        cell = row.cells.get(self.columns.get(column, ""))
+        if isinstance(cell, float) and cell.is_integer():
+            cell = int(cell)  # Excel keeps ids such as 7 as 7.0
+        return None if cell is None else str(cell)
+
+    def _time(self, row: Row, column: str) -> float | None:
+        cell = row.cells.get(self.columns.get(column, ""))
+        if cell is None:
+            return None
+        if isinstance(cell, datetime.time | datetime.datetime | datetime.timedelta):
+            what = f"the cell is a time of day ({cell}), which may mean minutes or hours."
+            self._problem(
+                row, "clock-cell", what, "Format the column as text (1:23.5) or write seconds (83.5).", column
+            )
+            return None
+        seconds = _number(cell)
+        if seconds is None and (clock := _CLOCK.match(str(cell))):
+            seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
+        if seconds is None:
+            self._problem(row, "not-a-time", f"{cell!r} is not a time.", "Write seconds (83.5) or 1:23.5.", column)
+        return seconds
+
+    def _problem(self, row: Row, code: str, what: str, fix: str, where: str | None) -> None:
+        self.problems.append(Problem(code, what, fix, self.file, row.number, where))
+
+
+def _number(cell: Any) -> float | None:
+    if isinstance(cell, bool) or not isinstance(cell, int | float | str):
+        return None
+    text = str(cell).strip()
+    try:
+        value = float(text.replace(",", ".") if _DECIMAL_COMMA.match(text) else text)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e9 else None  # refuses nan and inf as well
