@@ -14,21 +14,25 @@ MIN_ANSWERED = 0.8
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
 
-def totals(panel: Panel) -> tuple[FloatArray, FloatArray]:
+def totals(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Reference and predicted points of each video, ``float64[V]`` each, over the steps that count.
 
     Missing answers are prorated: points earned / points available on the answered steps, times the points available.
     NaN on both sides where nothing counts or fewer than 80 % of the counted steps were answered. Rounded to 1e-9, so
     that ties and constants are seen as such.
+
+    Args:
+        panel: points of V videos.
+        times: how often each step is taken, ``float64[S]``; once by default.
     """
+    times = np.ones(len(panel.step_ids)) if times is None else times
     counted, both = panel.counted, panel.counted & panel.answered
-    available = np.where(counted, panel.max_score, 0).sum(axis=1)
-    answered = np.where(both, panel.max_score, 0).sum(axis=1)
-    earned = np.where(both, panel.predicted, 0).sum(axis=1)
-    usable = (both.sum(axis=1) >= MIN_ANSWERED * counted.sum(axis=1) - 1e-9) & (answered > 0)
+    available, answered = counted @ (panel.max_score * times), both @ (panel.max_score * times)
+    earned = np.where(both, panel.predicted, 0) @ times
+    usable = (both @ times >= MIN_ANSWERED * (counted @ times) - 1e-9) & (answered > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         prorated = np.where(answered == available, earned, earned / answered * available)
-    reference = np.where(counted, panel.reference, 0).sum(axis=1)
+    reference = np.where(counted, panel.reference, 0) @ times
     return np.where(usable, reference.round(9), np.nan), np.where(usable, prorated.round(9), np.nan)
 
 

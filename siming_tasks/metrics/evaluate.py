@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from collections.abc import Mapping as MappingOf
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import extra
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.labels import Mapping
+from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import LEVEL, bootstrap, jackknife, observed
 from siming_tasks.metrics.summary import Method, summarise
@@ -36,10 +35,10 @@ class Evaluation:
         options: mapping, positive class, method, resamples and seed that were used.
     """
 
-    metrics: MappingOf[str, Estimate]
-    per_skill: MappingOf[str, MappingOf[str, Estimate]]
-    extra: MappingOf[str, Any] = field(default_factory=dict)
-    options: MappingOf[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Estimate]
+    per_skill: Mapping[str, Mapping[str, Estimate]]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -50,7 +49,7 @@ class Evaluation:
 def evaluate(
     panel: Panel,
     *,
-    mapping: Mapping = "absolute",
+    mapping: LabelMapping = "absolute",
     positive: Positive = "error",
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -93,7 +92,7 @@ def evaluate(
 
 
 def estimates(
-    tallies: MappingOf[K, Tally], *, resamples: int = RESAMPLES, seed: int = 0, method: Method = "bootstrap"
+    tallies: Mapping[K, Tally], *, resamples: int = RESAMPLES, seed: int = 0, method: Method = "bootstrap"
 ) -> dict[K, dict[str, Estimate]]:
     """Every metric of several tallies of the same videos, from one shared set of resamples."""
     if method not in ("bootstrap", "jackknife"):

@@ -7,17 +7,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LEVELS", "MAPPINGS", "Mapping", "ordinal_labels"]
+__all__ = ["LEVELS", "MAPPINGS", "LabelMapping", "ordinal_labels"]
 
-Mapping = Literal["absolute", "proportional"]
-MAPPINGS: tuple[Mapping, ...] = ("absolute", "proportional")
+LabelMapping = Literal["absolute", "proportional"]
+MAPPINGS: tuple[LabelMapping, ...] = ("absolute", "proportional")
 
 LEVELS = ("failed", "clearly deficient", "minor deduction", "fully correct")
 """Names of the labels 0, 1, 2, 3."""
 
 
 def ordinal_labels(
-    points: ArrayLike, max_score: ArrayLike, mapping: Mapping = "absolute", *, cut: float = 0.5
+    points: ArrayLike, max_score: ArrayLike, mapping: LabelMapping = "absolute", *, cut: float = 0.5
 ) -> NDArray[np.int8]:
     """Label 3 (fully correct), 2 (minor deduction), 1 (clearly deficient) or 0 (failed) for each number of points.
 

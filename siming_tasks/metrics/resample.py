@@ -26,7 +26,9 @@ _CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's ca
 _ROWS = 16  # but never fewer resamples than this at a time
 
 
-def weight_chunks(n_videos: int, resamples: int, seed: int, cells: int = _CELLS) -> Iterator[FloatArray]:
+def weight_chunks(
+    n_videos: int, resamples: int, seed: int | np.random.SeedSequence, cells: int = _CELLS
+) -> Iterator[FloatArray]:
     """Multiplicities of ``resamples`` draws of ``n_videos`` videos with replacement, some rows at a time.
 
     The numbers depend on ``seed`` alone, not on the size of the chunks.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.metrics import agreement, classification, correlation
 from siming_tasks.metrics.classification import Positive
-from siming_tasks.metrics.labels import Mapping, ordinal_labels
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.panel import FloatArray, Panel
 
 __all__ = ["BINARY", "METRICS", "TOTALS", "Tally"]
@@ -48,7 +48,7 @@ class Tally:
 
     panel: Panel
     metrics: tuple[str, ...]
-    mapping: Mapping
+    mapping: LabelMapping
     positive: Positive
     asked: FloatArray
     answered: FloatArray
@@ -60,7 +60,7 @@ class Tally:
     def of(
         cls,
         panel: Panel,
-        mapping: Mapping = "absolute",
+        mapping: LabelMapping = "absolute",
         positive: Positive = "error",
         metrics: Sequence[str] | None = None,
     ) -> Tally:

@@ -1,0 +1,168 @@
+"""The fast paths against written-out resamples and independent libraries."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as sk
+
+from siming_tasks.metrics import agreement, classification, correlation, evaluate, ordinal_labels, resample
+from siming_tasks.metrics.twoway import two_way
+
+TOL = 1e-12
+
+
+def weights_of(n, resamples, seed=0):
+    return np.concatenate(list(resample.weight_chunks(n, resamples, seed)))
+
+
+def test_weights_are_multinomial_draws():
+    weights = weights_of(40, 4000)
+    assert (weights.sum(axis=1) == 40).all()
+    # Multiplicities of one video are Binomial(40, 1/40).
+    expected = stats.binom.pmf(range(5), 40, 1 / 40)
+    observed = [(weights == k).mean() for k in range(5)]
+    assert observed == pytest.approx(expected, abs=0.005)
+    assert np.corrcoef(weights[:, :2].T)[0, 1] == pytest.approx(-1 / 39, abs=0.05)
+
+
+def test_chunks_do_not_change_the_numbers():
+    whole = np.concatenate(list(resample.weight_chunks(30, 100, 5, cells=10**9)))
+    parts = np.concatenate(list(resample.weight_chunks(30, 100, 5, cells=1)))
+    np.testing.assert_array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("ties", [2, 9, 1000])
+def test_correlations_of_every_resample(ties):
+    rng = np.random.default_rng(ties)
+    x, y = rng.integers(0, ties, (2, 25)).astype(float)
+    y[:3] = np.nan  # never take part
+    weights = weights_of(25, 200)
+    pairs = correlation.Paired(x, y)
+    got = {f.__name__: f(pairs, weights) for f in (correlation.pearson, correlation.spearman)}
+    for b, row in enumerate(weights):
+        taken = np.repeat(np.arange(25), row.astype(int))
+        taken = taken[taken >= 3]
+        for name, reference in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+            if len(set(x[taken])) < 2 or len(set(y[taken])) < 2:
+                assert np.isnan(got[name][b])
+            else:
+                assert got[name][b] == pytest.approx(reference(x[taken], y[taken])[0], abs=TOL)
+
+
+def test_pearson_survives_a_large_offset():
+    x, y = np.random.default_rng(0).normal(size=(2, 50)).round(3) + 1e6
+    got = correlation.pearson(correlation.Paired(x, y), np.ones((1, 50)))[0]
+    assert got == pytest.approx(np.corrcoef(x - 1e6, y - 1e6)[0, 1], abs=1e-9)
+
+
+def test_step_metrics_of_every_resample(synthetic):
+    panel = synthetic(np.random.default_rng(3), videos=15)
+    labels = [ordinal_labels(side, panel.max_score) for side in (panel.reference, panel.predicted)]
+    wrong = panel.reference_wrong, panel.predicted_wrong
+    weights = weights_of(15, 50)
+    kappa = agreement.qwk(weights @ agreement.confusion(*labels))
+    counts = weights @ classification.binary_counts(*wrong, np.ones_like(wrong[0]))
+    for b, row in enumerate(weights):
+        taken = np.repeat(np.arange(15), row.astype(int))
+        a, p = (side[taken].ravel() for side in labels)
+        assert kappa[b] == pytest.approx(sk.cohen_kappa_score(a, p, weights="quadratic", labels=range(4)), abs=TOL)
+        a, p = (side[taken].ravel() for side in wrong)
+        for ours, theirs in (
+            (classification.mcc, sk.matthews_corrcoef),
+            (classification.precision, sk.precision_score),
+            (classification.recall, sk.recall_score),
+            (classification.f1, sk.f1_score),
+        ):
+            assert ours(counts[b]) == pytest.approx(theirs(a, p), abs=TOL)
+
+
+def test_binary_metrics_of_huge_counts_do_not_overflow():
+    counts = np.array([4e9, 1e9, 2e9, 3e9])
+    assert classification.mcc(counts) == pytest.approx(classification.mcc(counts / 1e9))
+
+
+def test_interval_is_the_percentile_interval_and_undefined_counts_as_zero():
+    stderr, low, high = resample.interval(np.r_[np.arange(1.0, 98.0), np.nan, np.nan, np.nan])
+    written = np.r_[np.arange(1.0, 98.0), 0, 0, 0]
+    assert (stderr, low, high) == pytest.approx((written.std(ddof=1), *np.percentile(written, [2.5, 97.5])))
+
+
+def test_bootstrap_standard_error_of_recall_with_one_step_is_binomial(panel):
+    """One step, all positive: videos are independent, so the standard error is known."""
+    predicted = np.repeat([1.0, 0.0], [30, 70])[:, None]
+    found = evaluate(panel(np.zeros((100, 1)), predicted, answer="error"), resamples=4000).metrics["recall"]
+    assert found.value == 0.3
+    assert found.stderr == pytest.approx(np.sqrt(0.3 * 0.7 / 100), rel=0.03)
+    assert (found.low, found.high) == pytest.approx((0.21, 0.39), abs=0.011)
+
+
+def test_copies_of_a_step_do_not_shrink_the_interval(panel):
+    """Ten copies of one step are still 40 independent videos: a step-level bootstrap would shrink by sqrt(10)."""
+    rng = np.random.default_rng(0)
+    reference, predicted = rng.integers(0, 4, (2, 40, 1)).astype(float)
+    one = evaluate(panel(reference, predicted), resamples=500).metrics["qwk"]
+    ten = evaluate(panel(np.tile(reference, 10), np.tile(predicted, 10)), resamples=500).metrics["qwk"]
+    assert (ten.low, ten.high) == pytest.approx((one.low, one.high))
+
+
+def test_jackknife_is_leave_one_out(synthetic):
+    panel = synthetic(np.random.default_rng(6), videos=20, missing=0.02)
+    found = evaluate(panel, method="jackknife").metrics
+    left = [evaluate(panel.videos(np.arange(20) != i), resamples=0).metrics for i in range(20)]
+    for name in ("plcc", "srcc", "qwk"):
+        values = np.array([row[name].value for row in left])
+        stderr = np.sqrt(19 / 20 * ((values - values.mean()) ** 2).sum())
+        reach = stats.t.ppf(0.975, 19) * stderr
+        assert found[name].stderr == pytest.approx(stderr, abs=TOL)
+        assert found[name].high - found[name].value == pytest.approx(reach, abs=TOL)
+
+
+def test_jackknife_and_bootstrap_agree_roughly(synthetic):
+    panel = synthetic(np.random.default_rng(7), videos=150)
+    a, b = (evaluate(panel, resamples=2000, method=method).metrics for method in ("bootstrap", "jackknife"))
+    for name in ("plcc", "srcc", "qwk"):
+        assert a[name].stderr == pytest.approx(b[name].stderr, rel=0.1)
+
+
+def test_memory_does_not_grow_with_the_resamples(synthetic):
+    """20,000 videos: 300 more resamples are 48 MB in one matrix of weights, and several times that in rank matrices."""
+    panel = synthetic(np.random.default_rng(8), videos=20_000, steps=4)
+
+    def peak(resamples):
+        tracemalloc.start()
+        try:
+            evaluate(panel, resamples=resamples)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(332) - peak(32) < 10e6
+
+
+def test_two_way_is_wider_and_agrees_on_the_value(synthetic):
+    panel = synthetic(np.random.default_rng(9), videos=40, missing=0.02)
+    one, two = evaluate(panel, resamples=400).metrics, two_way(panel, resamples=400)
+    assert set(two) == {"plcc", "srcc", "qwk"}
+    for name, found in two.items():
+        assert found.value == one[name].value
+        assert found.stderr > one[name].stderr
+
+
+def test_two_way_of_identical_steps_is_the_video_interval(panel):
+    """If all steps are copies, which steps are drawn cannot matter."""
+    rng = np.random.default_rng(1)
+    reference, predicted = rng.integers(0, 4, (2, 30, 1)).astype(float)
+    copies = panel(np.tile(reference, 5), np.tile(predicted, 5))
+    one, two = evaluate(copies, resamples=200).metrics, two_way(copies, resamples=200)
+    for name, found in two.items():
+        assert (found.low, found.high) == pytest.approx((one[name].low, one[name].high), abs=TOL)
+
+
+def test_two_way_of_verdicts_and_of_one_step(synthetic):
+    panel = synthetic(np.random.default_rng(9), videos=20, answer="error")
+    assert two_way(panel, resamples=50)["mcc"].stderr > 0
+    assert two_way(panel.subset(["s00"]), resamples=50)["mcc"].low is None
