@@ -76,7 +76,7 @@ def normalise(
         atomic_path(target) as temporary,
         av.open(str(temporary), "w", format="mp4", options=options) as output,
     ):
-        plain = None if keep_audio or (container.start_time or 0) else _plain_rate(source, stream)
+        plain = None if keep_audio or (container.start_time or 0) > 0 else _plain_rate(source, stream)
         if plain:
             frames = _copy(container, stream, output, check)
             result = Normalised(frames, str(plain), stream.width, stream.height, copied=True)
@@ -175,7 +175,7 @@ def _encode(
     import av
 
     stream.thread_type = "AUTO"
-    start = Fraction(container.start_time or 0, av.time_base)
+    start = Fraction(max(0, container.start_time or 0), av.time_base)  # negative: audio priming, not shown
     audio_in = container.streams.audio[0] if keep_audio and container.streams.audio else None
     audio_out: Any = None
     resampler: Any = None
