@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siming_tasks.files import atomic_path
-from siming_tasks.media.decode import decode, rgb
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import rgb
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:

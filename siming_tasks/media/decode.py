@@ -1,100 +1,103 @@
-"""Exact frames by index: decode forward from a keyframe, take a frame only if its timestamp is the expected one."""
+"""Exact frames by index: a frame counts only if it comes out of the decoder undamaged, in order, at its timestamp."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from siming_tasks.errors import MediaError
-from siming_tasks.media.timeline import REMUX, Timeline, open_video
+from siming_tasks.media.timeline import REENCODE, Timeline, open_video
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["decode", "fitted", "rgb"]
+__all__ = ["decode"]
+
+
+class _Missed(Exception):
+    """A pass did not produce what the timeline promises; the message says what is wrong with the file."""
 
 
 def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[int, VideoFrame]]:
-    """Yield ``(index, frame)`` for the wanted indices, ascending, in one forward pass and constant memory.
+    """Yield ``(index, frame)`` for the wanted indices, ascending, in one forward pass and in constant memory.
 
-    Decoding starts at the last keyframe before the first wanted frame. If what comes out after that seek is not what
-    the timeline promises (a wrong index, an intra-refresh stream), the pass starts again from the first frame.
+    The first attempt starts at the last keyframe before the first wanted frame and leaves out unwanted frames that no
+    other frame is built on (about half the work in a file with B-frames). Should anything come out otherwise than the
+    timeline promises, a second attempt decodes from the first frame and checks every one.
 
     Raises:
-        MediaError: a frame cannot be decoded or its timestamp is out of order; names file and time.
+        MediaError: a frame cannot be decoded, is damaged or out of order; names the file and the time.
     """
-    wanted = sorted(set(indices))
+    wanted = deque(sorted(set(indices)))
     if not wanted:
         return
-    key = int(timeline.keyframes[np.searchsorted(timeline.keyframes, wanted[0], side="right") - 1])
-    done = 0
-    if key:
+    start = int(timeline.keyframes[np.searchsorted(timeline.keyframes, wanted[0], side="right") - 1])
+    if start or timeline.reordered:
         try:
-            for pair in _forward(path, timeline, wanted, key):
-                yield pair
-                done += 1
+            yield from _sparse(path, timeline, wanted, start)
             return
         except _Missed:
             pass
     try:
-        yield from _forward(path, timeline, wanted[done:], 0)
+        yield from _linear(path, timeline, wanted)
     except _Missed as missed:
         raise MediaError(str(missed)) from None
 
 
-class _Missed(Exception):
-    """The pass did not produce the frames that the timeline promises."""
-
-
-def _forward(path: Path, timeline: Timeline, wanted: list[int], key: int) -> Iterator[tuple[int, VideoFrame]]:
-    times, position = timeline.times, 0
-    expected = key
+def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> Iterator[tuple[int, VideoFrame]]:
+    pts_wanted = {int(pts) for pts in timeline.pts[list(wanted)]}
+    floor = latest = int(timeline.pts[start])
     with open_video(path) as (container, stream):
+        import av
+
         stream.thread_type = "AUTO"
-        if key:
-            container.seek(int(timeline.pts[key]), stream=stream)
-        try:
-            for frame in container.decode(stream):
-                if frame.pts is not None and key and frame.pts < timeline.pts[expected]:
-                    continue  # before the keyframe: possibly built on frames that the seek skipped
-                if frame.pts != timeline.pts[expected]:
-                    raise _Missed(_mismatch(path, timeline, expected, frame.pts))
-                if expected == wanted[position]:
-                    if frame.is_corrupt:
-                        raise _Missed(f"{path}: the frame at {times[expected]:.3f} s is damaged. {REMUX}")
-                    yield expected, frame
-                    position += 1
-                    if position == len(wanted):
+        if start:
+            container.seek(floor, stream=stream)
+        for packet in container.demux(stream):
+            # Safe only where storage order differs from display order: elsewhere timestamps may be guesses.
+            if timeline.reordered:
+                skip = packet.pts is not None and packet.pts not in pts_wanted
+                stream.codec_context.skip_frame = "NONREF" if skip else "DEFAULT"
+            try:
+                frames = stream.decode(packet)
+            except av.error.FFmpegError as error:
+                raise _Missed(str(error)) from error
+            for frame in frames:
+                if frame.pts is not None and frame.pts < floor:
+                    continue  # shown before the keyframe: may be built on frames that the seek left out
+                if frame.pts is None or frame.pts < latest or frame.is_corrupt or frame.pts > timeline.pts[wanted[0]]:
+                    raise _Missed
+                latest = frame.pts
+                if frame.pts == timeline.pts[wanted[0]]:
+                    yield wanted.popleft(), frame
+                    if not wanted:
                         return
-                expected += 1
-        except OSError as error:  # the decoder's own errors derive from it
-            at = times[wanted[position]]
-            raise _Missed(f"{path}: the frame at {at:.3f} s cannot be decoded ({error.strerror}).") from error
-    raise _Missed(f"{path}: the frame at {times[wanted[position]]:.3f} s cannot be decoded. The file is damaged.")
+    raise _Missed
 
 
-def _mismatch(path: Path, timeline: Timeline, expected: int, pts: int | None) -> str:
-    at = timeline.times[expected]
-    if pts is None or pts < timeline.pts[expected]:
-        return f"{path}: timestamps go backwards at {at:.3f} s. {REMUX}"
-    return f"{path}: the frame at {at:.3f} s cannot be decoded; the file is damaged there. {REMUX}"
+def _linear(path: Path, timeline: Timeline, wanted: deque[int]) -> Iterator[tuple[int, VideoFrame]]:
+    times, expected = timeline.times, 0
+    with open_video(path) as (container, stream):
+        import av
 
-
-def fitted(width: int, height: int, size: int | None) -> tuple[int, int]:
-    """``(width, height)`` scaled down, never up, so that the longer side has at most ``size`` pixels."""
-    longer = max(width, height)
-    if size is None or longer <= size:
-        return width, height
-    return max(1, round(width * size / longer)), max(1, round(height * size / longer))
-
-
-def rgb(frame: VideoFrame, size: int | None = None) -> NDArray[np.uint8]:
-    """The upright picture, uint8 ``[height, width, 3]``, longer side at most ``size`` pixels."""
-    width, height = fitted(frame.width, frame.height, size)
-    array = frame.to_ndarray(format="rgb24", width=width, height=height, interpolation="AREA")
-    turned = np.rot90(array, round(frame.rotation / 90)) if frame.rotation else array
-    return np.ascontiguousarray(turned, dtype=np.uint8)
+        stream.thread_type = "AUTO"
+        frames = container.decode(stream)
+        while wanted:
+            where = f"{path}: the frame at {times[expected]:.3f} s"
+            try:
+                frame = next(frames)
+            except StopIteration:
+                raise _Missed(f"{where} cannot be decoded; the file is cut short there. {REENCODE}") from None
+            except av.error.FFmpegError as error:
+                raise _Missed(f"{where} or soon after cannot be decoded ({error.strerror}). {REENCODE}") from error
+            if frame.pts is None or frame.pts != timeline.pts[expected]:
+                raise _Missed(f"{where} is missing or out of order. {REENCODE}")
+            if frame.is_corrupt:
+                raise _Missed(f"{where} is damaged. {REENCODE}")
+            if expected == wanted[0]:
+                yield wanted.popleft(), frame
+            expected += 1

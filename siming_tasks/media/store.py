@@ -4,6 +4,7 @@
 
     <cache>/media/<LAYOUT>/<digest>/
         timeline.json               every frame's time
+        bytes                       what the folder holds, for the disk limit; its date is the last use
         1280q90/000123.jpg          frame 123, longer side at most 1280 pixels, JPEG quality 90
         clips/000100-000230.mp4     the span of frames 100..230
     <cache>/media/locks/<digest>.lock
@@ -17,23 +18,42 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 from PIL import Image
 
-from siming_tasks.files import atomic_path, atomic_write, sha256_file
-from siming_tasks.media.decode import decode, rgb
+from siming_tasks.errors import MediaError
+from siming_tasks.files import atomic_write, sha256_file
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import jpeg
 from siming_tasks.media.timeline import Timeline, read_timeline
 
-__all__ = ["LAYOUT", "FrameStore", "digest_of", "evict"]
+if TYPE_CHECKING:
+    from av.video.frame import VideoFrame
+
+__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "evict"]
 
 LAYOUT = "v1"
+
+SIZE = 1280
+"""Longest side of stored frames in pixels, unless told otherwise."""
+
+QUALITY = 90
+"""JPEG quality of stored frames, unless told otherwise (about 46 dB against the decoded frame)."""
+
+READERS = 2
+"""Threads that read JPEG files of one request."""
+
+WRITERS = 2
+"""Threads that turn frames into JPEG while the decoder goes on."""
 
 
 def digest_of(path: Path) -> str:
@@ -62,8 +82,8 @@ class FrameStore:
     cache: Path
     source: Path
     digest: str
-    size: int | None = 1280
-    quality: int = 90
+    size: int | None = SIZE
+    quality: int = QUALITY
 
     @property
     def folder(self) -> Path:
@@ -106,44 +126,75 @@ class FrameStore:
             have = {entry.name for entry in os.scandir(self.frames)}
         except FileNotFoundError:
             have = set()
-        return [index for index in sorted(set(indices)) if f"{index:06d}.jpg" not in have]
+        return [index for index in sorted(set(indices)) if self.path(index).name not in have]
 
     def fill(self, indices: Iterable[int], progress: Callable[[int], object] = lambda count: None) -> int:
         """Decode and store what is missing of ``indices`` in one pass; returns how many frames were written.
 
         Raises:
-            MediaError: a frame cannot be decoded; frames before it are kept.
+            MediaError: a frame cannot be decoded; the frames before it stay stored.
         """
         wanted = list(indices)
         if not self.missing(wanted):
             return 0
         with self.lock():
-            missing = self.missing(wanted)
-            for index, frame in decode(self.source, self.timeline(), missing):
-                _write_jpeg(self.path(index), rgb(frame, self.size), self.quality)
-                progress(1)
+            missing = self.missing(wanted)  # another process may have been faster
+            pending: deque[Future[int]] = deque()
+            written = 0
+            try:
+                with ThreadPoolExecutor(WRITERS) as writers:
+                    for index, frame in decode(self.source, self.timeline(), missing):
+                        pending.append(writers.submit(self._write, index, frame))
+                        if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
+                            written += pending.popleft().result()
+                        progress(1)
+            finally:
+                self.account(written + sum(future.result() for future in pending))
         return len(missing)
 
-    def image(self, index: int) -> Image.Image:
-        """Frame ``index`` as a fresh RGB image of the caller's; decoded now if it is not stored (any more)."""
-        path = self.path(index)
+    def _write(self, index: int, frame: VideoFrame) -> int:
+        data = jpeg(frame, self.size, self.quality)
+        with atomic_write(self.path(index), "wb") as stream:
+            stream.write(data)
+        return len(data)
+
+    def images(self, indices: Sequence[int]) -> list[Image.Image]:
+        """Fresh RGB images of the caller's, in order; decoded now if they are not stored (any more).
+
+        Raises:
+            MediaError: a frame cannot be decoded, or is evicted as fast as it is written.
+        """
         for _ in range(3):  # another process may evict the folder between the check and the read
-            if path.is_file():
-                break
-            self.fill([index])
-        picture: Image.Image
-        with Image.open(path) as picture:
-            return picture.convert("RGB")
+            self.fill(indices)
+            self.touch()
+            try:
+                with ThreadPoolExecutor(READERS) as readers:
+                    return list(readers.map(_load, map(self.path, indices)))
+            except FileNotFoundError:
+                continue
+        raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")
+
+    def account(self, added: int) -> None:
+        """Note ``added`` more bytes in this folder (call it with the lock held)."""
+        with atomic_write(self.folder / "bytes") as stream:
+            stream.write(str(_held(self.folder) + added))
 
     def touch(self) -> None:
         """Mark the video as used now; eviction takes the longest unused first."""
-        if self.folder.is_dir():
-            os.utime(self.folder)
+        with suppress(FileNotFoundError):
+            os.utime(self.folder / "bytes")
 
 
-def _write_jpeg(path: Path, array: NDArray[np.uint8], quality: int) -> None:
-    with atomic_path(path) as temporary:
-        Image.fromarray(array).save(temporary, format="JPEG", quality=quality)
+def _load(path: Path) -> Image.Image:
+    with Image.open(path) as stored:
+        return stored.convert("RGB")
+
+
+def _held(folder: Path) -> int:
+    try:
+        return int((folder / "bytes").read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
 
 
 def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
@@ -152,27 +203,22 @@ def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
     A video that another process is filling is left alone, and so is ``keep``.
     """
     root = cache / "media" / LAYOUT
-    if not root.is_dir():
-        return []
-    entries = sorted((entry.stat().st_mtime, _size(entry), entry) for entry in root.iterdir() if entry.is_dir())
-    total = sum(size for _, size, _ in entries)
+    entries = sorted((file.stat().st_mtime, file.parent) for file in root.glob("*/bytes"))
+    total = sum(_held(entry) for _, entry in entries)
     removed: list[str] = []
-    for _, size, entry in entries:
+    for _, entry in entries:
         if total <= limit_gb * 1e9:
             break
         if entry.name == keep:
             continue
+        size = _held(entry)
+        trash = root.parent / f"trash-{os.getpid()}-{entry.name}"
         try:
             with FrameStore(cache, entry, entry.name).lock().acquire(timeout=0):
-                trash = root.parent / f"trash-{os.getpid()}-{entry.name}"
-                os.replace(entry, trash)
-        except Timeout:
+                os.replace(entry, trash)  # readers see all of it or none
+        except (Timeout, FileNotFoundError):
             continue
         shutil.rmtree(trash, ignore_errors=True)
         total -= size
         removed.append(entry.name)
     return removed
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

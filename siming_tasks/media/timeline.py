@@ -1,13 +1,14 @@
-"""When every frame of a video is shown, read from its packets without decoding, and checked while it is decoded."""
+"""When every frame of a video is shown: read from its packets without decoding, checked again while it is decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-__all__ = ["Timeline", "open_video", "read_timeline"]
+__all__ = ["REENCODE", "Timeline", "open_video", "read_timeline"]
 
-REMUX = "Re-encode it: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr -reset_timestamps 1 OUT.mp4"
+REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
+
+REORDER = 16
+"""Most frames by which H.264 or HEVC may hold back a frame for display; more means broken timestamps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +36,14 @@ class Timeline:
         time_base: seconds per unit.
         keyframes: indices of frames where a decoder can start, ascending.
         rate: mean frame rate as the container states it (frames/s).
+        reordered: whether frames are stored in another order than shown (the file has B-frames and honest timestamps).
     """
 
     pts: NDArray[np.int64]
     time_base: Fraction
     keyframes: NDArray[np.int64]
     rate: Fraction
+    reordered: bool
 
     @property
     def n_frames(self) -> int:
@@ -62,6 +68,7 @@ class Timeline:
             "time_base": str(self.time_base),
             "keyframes": self.keyframes.tolist(),
             "rate": str(self.rate),
+            "reordered": self.reordered,
         }
 
     @classmethod
@@ -72,6 +79,7 @@ class Timeline:
             Fraction(data["time_base"]),
             np.asarray(data["keyframes"], np.int64),
             Fraction(data["rate"]),
+            data["reordered"],
         )
 
 
@@ -80,49 +88,78 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The opened container and its video stream, closed afterwards.
 
     Raises:
-        MediaError: the file is missing, is no video, or is broken in a way that the decoder library reports.
+        MediaError: the file is missing, holds no video, or is broken in a way that the decoder library reports.
     """
     import av
 
     try:
         with av.open(str(path), metadata_errors="replace") as container:
             if not container.streams.video:
-                raise MediaError(f"{path}: has no video stream.")
+                raise MediaError(f"{path}: holds no video.")
             yield container, container.streams.video[0]
     except FileNotFoundError:
         raise MediaError(f"{path}: no such file.") from None
     except av.error.FFmpegError as error:
-        raise MediaError(f"{path}: cannot be read ({error.strerror}). The file is damaged or cut short.") from error
+        raise MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.") from error
+
+
+class _Packet(NamedTuple):
+    pts: int
+    dts: int | None
+    key: bool
+    shown: bool
+    corrupt: bool
 
 
 def read_timeline(path: Path) -> Timeline:
     """The timeline of a video, from its packets (no decoding: tens of milliseconds).
 
     Raises:
-        MediaError: unreadable file, no frames, missing or repeated timestamps, or fewer frames than the header states.
+        MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
     """
     with open_video(path) as (container, stream):
         time_base, rate, stated = stream.time_base, stream.average_rate, stream.frames
-        packets = [
-            (packet.pts, packet.is_keyframe, packet.is_discard, packet.is_corrupt)
-            for packet in container.demux(stream)
-            if packet.size
-        ]
+        packets = []
+        for packet in container.demux(stream):
+            if not packet.size:
+                continue  # the flush packet at the end
+            if packet.pts is None:
+                raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
+            packets.append(
+                _Packet(packet.pts, packet.dts, packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
+            )
     if not packets or time_base is None:
         raise MediaError(f"{path}: holds no video frames.")
-    if any(pts is None for pts, *_ in packets):
-        raise MediaError(f"{path}: frames without timestamps. {REMUX}")
-    if len(packets) < stated or any(corrupt for *_, corrupt in packets):
-        raise MediaError(f"{path}: truncated: {len(packets)} of the {stated} frames that the header states are there.")
-    shown = sorted((pts, key) for pts, key, discard, _ in packets if not discard)
-    start = next((number for number, (_, key) in enumerate(shown) if key), 0)
-    shown = shown[start:]  # what comes before the first keyframe cannot be decoded, and no decoder returns it
-    pts = np.asarray([pts for pts, _ in shown], np.int64)
-    twice = np.flatnonzero(np.diff(pts) == 0)
-    if len(twice):
-        at = float((pts[twice[0]] - pts[0]) * time_base)
-        raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REMUX}")
-    keyframes = np.asarray([number for number, (_, key) in enumerate(shown) if key], np.int64)
+    if len(packets) < stated or any(packet.corrupt for packet in packets):
+        raise MediaError(
+            f"{path}: cut short: {len(packets)} of the {stated} frames that its header promises are there."
+        )
+    shown = _from_first_key([packet for packet in packets if packet.shown])
+    pts = np.asarray([packet.pts for packet in shown], np.int64)
+    order = np.argsort(pts, kind="stable")
+    _check_order(path, shown, pts[order], order, time_base)
+    pts = pts[order]
     if not rate:
-        rate = Fraction(len(pts) - 1, int(pts[-1] - pts[0])) / time_base if len(pts) > 1 else Fraction(25)
-    return Timeline(pts, time_base, keyframes, rate)
+        rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
+    keyframes = np.flatnonzero([shown[place].key for place in order])
+    return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()))
+
+
+def _from_first_key(packets: Sequence[_Packet]) -> list[_Packet]:
+    """Drop what a decoder drops: frames stored or shown before the first keyframe (a cut inside an open GOP)."""
+    first = next((number for number, packet in enumerate(packets) if packet.key), 0)
+    return [packet for packet in packets[first:] if packet.pts >= packets[first].pts]
+
+
+def _check_order(
+    path: Path, packets: Sequence[_Packet], pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
+) -> None:
+    """Raise MediaError for timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain."""
+    repeated = np.flatnonzero(np.diff(pts) == 0)
+    if len(repeated):
+        at = float((pts[repeated[0]] - pts[0]) * time_base)
+        raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
+    stored = [packet.dts for packet in packets if packet.dts is not None]
+    held = np.abs(order - np.arange(len(order)))
+    if any(after <= before for before, after in pairwise(stored)) or held.max() > REORDER:
+        raise MediaError(f"{path}: timestamps go backwards. {REENCODE}")

@@ -12,7 +12,7 @@ from PIL import Image
 from siming_tasks.errors import MediaError
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indices
-from siming_tasks.media.store import FrameStore, digest_of, evict
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of, evict
 from siming_tasks.media.timeline import Timeline
 
 __all__ = ["Mode", "Request", "View", "view"]
@@ -56,7 +56,7 @@ class View:
 
     def images(self) -> list[Image.Image]:
         """The shown frames in order, as fresh RGB images that the caller owns (frames mode)."""
-        return [self.store.image(index) for index in self.indices]
+        return self.store.images(self.indices)
 
     def info(self) -> dict[str, Any]:
         """What was shown, as small JSON for the record of the request.
@@ -88,8 +88,8 @@ def view(
     budget: Budget,
     mode: Mode = "frames",
     cache: Path,
-    size: int | None = 1280,
-    quality: int = 90,
+    size: int | None = SIZE,
+    quality: int = QUALITY,
     even: bool = False,
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
@@ -136,6 +136,7 @@ def view(
             with store.lock():
                 if not file.is_file():
                     write_frames(path, timeline, indices, file)
+                    store.account(file.stat().st_size)
             evict(cache, cache_gb, keep=store.digest)
     store.touch()
     times = timeline.times
