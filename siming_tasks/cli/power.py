@@ -1,0 +1,97 @@
+"""``siming power``: what effect a number of videos can show, and how many videos an effect needs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+__all__ = ["add"]
+
+LABELS = {"plcc": "PLCC", "srcc": "SRCC", "qwk": "kappa", "mcc": "MCC", "f1": "F1 over blind"}
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommands."""
+    command = commands.add_parser(
+        "power",
+        help="plan a data set: detectable effects, or videos needed for an effect",
+        description="Simulates raters and judges (synthetic; siming_tasks.metrics.power_model) to plan a data set.",
+    )
+    command.add_argument("--videos", type=int, default=200, help="size of the data set (default %(default)s)")
+    command.add_argument("--effect", type=float, help="find the videos needed for this effect instead")
+    command.add_argument("--metric", choices=tuple(LABELS), action="append", help="may be repeated (default: all)")
+    command.add_argument(
+        "--models", type=int, default=12, help="models compared pairwise under Holm (default %(default)s)"
+    )
+    command.add_argument("--steps", type=int, default=33, help="rubric steps per video (default %(default)s)")
+    command.add_argument(
+        "--prevalence", type=float, default=0.186, help="share of steps not fully correct (default %(default)s)"
+    )
+    command.add_argument("--agreement", type=float, default=0.732, help="kappa of two raters (default %(default)s)")
+    command.add_argument("--alpha", type=float, default=0.05, help="level of the two-sided test (default %(default)s)")
+    command.add_argument("--power", type=float, default=0.8, help="wanted power (default %(default)s)")
+    command.add_argument("--replicates", type=int, default=2000, help="data sets to draw (default %(default)s)")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.set_defaults(run=power)
+
+
+def power(arguments: argparse.Namespace) -> int:
+    """Print the table; progress goes to standard error."""
+    import numpy as np
+    from tqdm import tqdm
+
+    from siming_tasks.errors import SettingsError
+    from siming_tasks.metrics.power import QUESTIONS, Test, detectable, plan
+    from siming_tasks.metrics.power_model import METRICS, Design
+
+    for name, least in (("videos", 10), ("models", 2), ("replicates", 100)):
+        if getattr(arguments, name) < least:
+            raise SettingsError(f"--{name} is {getattr(arguments, name)}; give at least {least}.")
+    design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
+    test = Test(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
+    metrics = tuple(dict.fromkeys(arguments.metric or METRICS))
+    rng = np.random.default_rng(arguments.seed)
+    total = arguments.replicates * (1 if arguments.effect is None else len(metrics) * (1 + len(QUESTIONS)))
+    with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
+        options: dict[str, Any] = {"rng": rng, "test": test, "replicates": arguments.replicates, "progress": bar.update}
+        found: list[Any]
+        if arguments.effect is None:
+            found = list(detectable(design, arguments.videos, metrics=metrics, **options))
+        else:
+            found = [item for metric in metrics for item in plan(design, metric, arguments.effect, **options)]
+    if arguments.json:
+        settings = {name: getattr(arguments, name) for name in ("steps", "prevalence", "agreement", "alpha", "power")}
+        settings |= {"comparisons": test.comparisons, "replicates": arguments.replicates, "seed": arguments.seed}
+        print(json.dumps({"synthetic": True, **settings, "results": [item.to_json() for item in found]}, indent=2))
+    else:
+        _table(arguments, test.comparisons, found)
+    return 0
+
+
+def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) -> None:
+    print(
+        f"Simulated: {arguments.steps} steps, {arguments.prevalence:.1%} not fully correct, raters' kappa "
+        f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}.\n"
+    )
+    head = f"two models, Holm over {comparisons}"
+    if arguments.effect is None:
+        print(f"Smallest effect that {arguments.videos} videos show:\n")
+        print(f"| metric | against a blind judge | two models | {head} |\n|---|--:|--:|--:|")
+        for item in found:
+            print(f"| {LABELS[item.metric]} | {item.zero:.3f} | {item.two:.3f} | {item.holm:.3f} |")
+        return
+    print(f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):\n")
+    print(f"| metric | against a blind judge | two models | {head} |\n|---|--:|--:|--:|")
+    for start in range(0, len(found), 3):
+        print(f"| {LABELS[found[start].metric]} | {' | '.join(_cell(item) for item in found[start : start + 3])} |")
+    for reason in dict.fromkeys(f"{LABELS[item.metric]}: {item.reason}" for item in found if item.reason):
+        print(f"\n{reason}")
+
+
+def _cell(item: Any) -> str:
+    if item.videos is None:
+        return "out of reach"
+    return f"{item.videos:,}" + (f" ({item.power:.2f})" if item.power is not None else "")
