@@ -1,8 +1,21 @@
 """Numbers that can be trusted: metrics with intervals, comparisons, the human ceiling, what the video contributed."""
 
+from siming_tasks.metrics.align import Run
+from siming_tasks.metrics.compare import Comparison, compare
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import Evaluation, evaluate
 from siming_tasks.metrics.labels import ordinal_labels
 from siming_tasks.metrics.panel import Panel
+from siming_tasks.metrics.twoway import two_way
 
-__all__ = ["Estimate", "Evaluation", "Panel", "evaluate", "ordinal_labels"]
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "Evaluation",
+    "Panel",
+    "Run",
+    "compare",
+    "evaluate",
+    "ordinal_labels",
+    "two_way",
+]

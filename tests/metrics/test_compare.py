@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from siming_tasks.errors import DataError
+from siming_tasks.metrics import Run, compare, evaluate
+from siming_tasks.metrics.align import align
+from siming_tasks.metrics.compare_text import markdown
+from siming_tasks.metrics.significance import detectable, holm, max_t, pseudo_values, sign_flip
+
+
+@pytest.fixture
+def judges(synthetic):
+    """Four synthetic judges of the same 80 exams: a good one, a weak one, a copy of the weak one, a constant."""
+    rng = np.random.default_rng(0)
+    weak = synthetic(rng, videos=80, agreement=0.2, missing=0.01)
+    good = weak.predicting(np.where(rng.random(weak.reference.shape) < 0.7, weak.reference, weak.predicted))
+    constant = weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))
+    return [Run("good", good), Run("weak", weak), Run("copy", weak), Run("constant", constant)]
+
+
+# --- tests of differences --------------------------------------------------------------------------------------------
+
+
+def test_holm_equals_statsmodels():
+    for seed in range(20):
+        p = np.random.default_rng(seed).random(7) ** 3
+        np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], rtol=0, atol=1e-12)
+
+
+def test_sign_flip_equals_scipy():
+    differences = np.random.default_rng(0).normal(0.3, 1, (12, 1))
+    ours = sign_flip(differences, flips=40_000, seed=1)[0]
+    exact = stats.permutation_test(
+        (differences[:, 0],), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert ours == pytest.approx(exact, abs=0.01)
+
+
+def test_sign_flip_of_equal_runs_is_one():
+    assert sign_flip(np.zeros((10, 2)), flips=99, seed=0).tolist() == [1.0, 1.0]
+
+
+def test_smallest_possible_p_value():
+    assert sign_flip(np.ones((30, 1)), flips=999, seed=0)[0] == 1 / 1000
+
+
+def test_pseudo_values_of_a_mean_are_the_data():
+    x = np.random.default_rng(0).normal(size=9)
+    left_out = (x.sum() - x) / 8
+    np.testing.assert_allclose(pseudo_values(x.mean()[None], left_out[:, None])[:, 0], x)
+
+
+def test_max_t_by_hand():
+    """Two differences with statistics 3 and 1; the smaller is held against its own replicates only."""
+    replicates = np.array([[1.0, -1], [-1, 1], [3.5, 0], [-3.5, 0.2], [0, -0.2]])
+    scale = replicates.std(axis=0, ddof=1)
+    values = np.array([3.0, 1.0]) * scale
+    null = np.abs(replicates - 0) / scale
+    expected_first = (1 + sum(row.max() >= 3 for row in null)) / 6
+    expected_second = max((1 + sum(row[1] >= 1 for row in null)) / 6, expected_first)
+    assert max_t(values, replicates + values) == pytest.approx([expected_first, expected_second])
+
+
+def test_max_t_of_independent_tests_is_close_to_sidak():
+    rng = np.random.default_rng(0)
+    replicates = rng.normal(size=(100_000, 4))
+    p = max_t(np.array([2.5, 0, 0, 0]), replicates + np.array([2.5, 0, 0, 0]))
+    assert p[0] == pytest.approx(1 - (1 - 2 * stats.norm.sf(2.5)) ** 4, rel=0.05)
+
+
+def test_detectable_effect_of_a_correlation_over_200_videos():
+    """Standard error of a null correlation is 1 / sqrt(n); two independent runs, and 66 comparisons."""
+    one = 1 / np.sqrt(200)
+    assert detectable(one) == pytest.approx(0.20, abs=0.005)
+    assert detectable(one * np.sqrt(2)) == pytest.approx(0.28, abs=0.005)
+    assert detectable(one * np.sqrt(2), 66) == pytest.approx(0.42, abs=0.005)
+
+
+# --- the whole comparison --------------------------------------------------------------------------------------------
+
+
+def test_estimates_are_those_of_evaluate(judges):
+    found = compare(judges, resamples=300)
+    for run in judges:
+        assert found.estimates[run.name] == evaluate(run.panel, resamples=300).metrics
+
+
+def test_equal_runs_differ_by_exactly_nothing(judges):
+    rows = [d for d in compare(judges, resamples=200).differences if (d.a, d.b) == ("weak", "copy")]
+    assert len(rows) == 3
+    for row in rows:
+        assert (row.value, row.stderr, row.low, row.high, row.p, row.p_holm, row.p_max_t) == (0, 0, 0, 0, 1, 1, 1)
+
+
+def test_a_better_judge_is_found_and_ranks_first(judges):
+    found = compare(judges, resamples=999)
+    row = next(d for d in found.differences if (d.metric, d.a, d.b) == ("qwk", "good", "weak"))
+    assert row.low > 0.2
+    assert row.p == 1 / 1000
+    assert row.p_holm == 6 / 1000
+    standing = found.ranks["qwk"]
+    assert [standing[name].rank for name in ("good", "weak", "copy", "constant")] == [1, 2, 2, 4]
+    assert standing["good"].first == 1.0
+    assert found.detectable["qwk"].pairs == 6
+
+
+def test_pairing_shortens_the_interval(judges):
+    """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
+    good, weak = judges[:2]
+    half = np.where(np.arange(33) < 28, good.panel.predicted, weak.panel.predicted)
+    found = compare([good, Run("half", good.panel.predicting(half))], resamples=500)
+    row = next(d for d in found.differences if d.metric == "qwk")
+    apart = np.hypot(*(found.estimates[name]["qwk"].stderr for name in ("good", "half")))
+    assert row.stderr < 0.7 * apart
+
+
+def test_against_one_run(judges):
+    found = compare(judges, against="weak", resamples=50)
+    assert [(d.a, d.b) for d in found.differences if d.metric == "plcc"] == [
+        ("good", "weak"), ("copy", "weak"), ("constant", "weak"),
+    ]  # fmt: skip
+
+
+def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
+    good, weak = judges[:2]
+    mixed = weak.panel.videos(np.random.default_rng(1).permutation(80)).subset(weak.panel.step_ids[::-1])
+    a, b = (compare([good, Run("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
+    assert a.to_json() == b.to_json()
+
+
+def test_json_and_markdown(judges):
+    found = compare(judges, resamples=50)
+    json.dumps(found.to_json(), allow_nan=False)
+    text = markdown(found, joint=True)
+    assert text.startswith("4 runs over the same 80 videos.\n")
+    assert "constant: PLCC, SRCC: All predicted totals are equal: 0/0." in text
+    assert "0.000* is undefined, printed as zero." in text
+    assert "nan" not in text.lower()
+
+
+def test_markdown_says_that_fifty_videos_are_few(judges):
+    few = [replace(run, panel=run.panel.videos(range(20))) for run in judges]
+    assert "**Fewer than 50 videos: the interval is not to be trusted.**" in markdown(compare(few, resamples=50))
+
+
+def test_a_metric_without_data_is_skipped(judges):
+    """Half of every video missing: no totals, but steps to compare."""
+    good, weak = judges[:2]
+    half = weak.panel.predicting(np.where(np.arange(33) % 2, weak.panel.predicted, np.nan))
+    found = compare([good, Run("half", half)], resamples=50)
+    assert {d.metric for d in found.differences} == {"qwk"}
+    assert found.skipped["plcc"] == "half: No video had 80 % of its steps answered."
+    assert "PLCC is not compared: half: No video had 80 % of its steps answered." in markdown(found)
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+def refuses(runs, message, **options):
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        compare(runs, resamples=10, **options)
+
+
+def test_too_few(judges):
+    refuses(judges[:1], "A comparison needs at least two runs; 1 given.")
+    refuses([judges[0], judges[0]], "Two runs are called 'good'. Give each its own name.")
+    refuses(judges, "There is no run 'x' to compare with. The runs are good, weak, copy, constant.", against="x")
+    refuses(
+        [replace(run, panel=run.panel.videos([0])) for run in judges],
+        "The runs share a single video; videos are the unit of comparison, so at least two are needed.",
+    )
+
+
+def test_empty_run(judges):
+    panel = judges[1].panel
+    nothing = replace(panel, asked=np.zeros(panel.asked.shape, bool))
+    message = "Run 'weak' is empty: no question of it was found. Is it the right folder and setting?"
+    refuses([judges[0], Run("weak", nothing)], message)
+
+
+def test_all_predictions_missing(judges):
+    panel = judges[1].panel
+    silent = Run("weak", panel.predicting(np.full(panel.reference.shape, np.nan)))
+    refuses([judges[0], silent], "Run 'weak' has nothing to compare. No step with a reference was answered.")
+
+
+def test_different_videos(judges):
+    good, weak = judges[:2]
+    fewer = Run("weak", weak.panel.videos(range(2, 80)))
+    refuses(
+        [good, fewer],
+        "Runs 'good' and 'weak' are over different videos: 2 only in 'good' (v00000, v00001). Compare runs over the "
+        "same videos, or allow the difference (videos) to use the 78 they share.",
+    )
+    assert compare([good, fewer], allow=["videos"], resamples=10).n_videos == 78
+    refuses(
+        [replace(good, panel=good.panel.videos([0, 1])), fewer],
+        "The runs share no videos; there is nothing to compare.",
+        allow=["videos"],
+    )
+
+
+def test_different_steps(judges):
+    good, weak = judges[:2]
+    fewer = Run("weak", weak.panel.subset(weak.panel.step_ids[4:]))
+    refuses(
+        [good, fewer],
+        "Runs 'good' and 'weak' are over different steps: 4 only in 'good' (s00, s01, s02, ...). Compare runs over the "
+        "same steps, or allow the difference (steps) to use the 29 they share.",
+    )
+    assert [run.panel.step_ids for run in align([good, fewer], ["steps"])] == [fewer.panel.step_ids] * 2
+
+
+def test_different_questions(judges):
+    good, weak = judges[:2]
+    asked = weak.panel.asked.copy()
+    asked[3, 5] = False
+    runs = [good, Run("weak", replace(weak.panel, asked=asked))]
+    refuses(
+        runs,
+        "Runs 'good' and 'weak' were not asked the same: step 's05' of video 'v00003' is in one only. Run both on the "
+        "same data, or allow the difference (steps) to use what both were asked.",
+    )
+    assert not align(runs, ["steps"])[0].panel.asked[3, 5]
+
+
+def test_different_reference_and_rubric(judges):
+    good, weak = judges[:2]
+    other = np.where(weak.panel.reference == 1, 0, weak.panel.reference)
+    refuses(
+        [good, Run("weak", replace(weak.panel, reference=other))],
+        "Runs 'good' and 'weak' are scored against different references. Use the same labels and rater for both, or "
+        "allow the difference (reference).",
+    )
+    compare([good, Run("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
+    refuses(
+        [good, Run("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
+        "Runs 'good' and 'weak' have different points for step 's07'. Use the same rubric for both.",
+    )
+
+
+def test_different_facts(judges):
+    good, weak = (replace(run, facts={"media": mode}) for run, mode in zip(judges, ("frames", "video"), strict=False))
+    refuses(
+        [good, weak],
+        "Runs 'good' and 'weak' differ in media: frames against video. Compare runs with the same media, or allow the "
+        "difference (media).",
+    )
+    text = markdown(compare([good, weak], allow=["media"], resamples=10))
+    assert "**Differences between the runs that were allowed: media.**" in text
+    refuses(
+        [good, judges[1]],
+        "Runs 'good' and 'weak' differ in media: frames against not stated. Compare runs with the same media, or allow "
+        "the difference (media).",
+    )
+
+
+def test_different_answers(judges, synthetic):
+    verdicts = Run("verdicts", synthetic(np.random.default_rng(0), videos=80, answer="error"))
+    refuses(
+        [judges[0], verdicts],
+        "Run 'good' gives answers of the kind 'score' and 'verdicts' of the kind 'error'; no metric is common to both. "
+        "Compare runs of the same setting.",
+    )
