@@ -9,16 +9,18 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from siming_tasks.data import Dataset
 from siming_tasks.metrics import Evaluation, Panel, evaluate
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.prompts import PROMPT_VERSION, template_hash
 from siming_tasks.schema import CONSENSUS, SETTINGS, Setting, Video
 from siming_tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
 
 __all__ = [
     "asked_steps",
@@ -144,7 +146,7 @@ def panel_of(
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
     shape = (len(row), len(column))
-    reference, predicted, asked = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+    reference, predicted, asked = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
     mine, _ = join(record for record in records if record["setting"] == setting)
     requests = expected_requests(kind, dataset) if complete else [(r["video_id"], r["step_id"]) for r in mine]
     for video_id, step_id in requests:
@@ -157,9 +159,9 @@ def panel_of(
         for name, value in record["answers"].items():
             predicted[row[record["video_id"]], column[name]] = value
     predicted[~asked] = np.nan
-    kept = asked.any(axis=1)
+    kept = np.flatnonzero(asked.any(axis=1))
     return Panel(
-        video_ids=tuple(video for video, index in row.items() if kept[index]),
+        video_ids=tuple(dataset.videos[index].video_id for index in kept),
         step_ids=tuple(column),
         skills=tuple(dataset.rubric.skill_of[name] for name in column),
         max_score=np.array([step.max_score for step in dataset.rubric.steps], dtype=float),
@@ -207,6 +209,7 @@ def evaluate_records(
     panel = panel_of(mine, dataset, setting, settings.rater, complete=complete)
     expected = expected_requests(SETTINGS[setting], dataset)
     statuses = Counter(record["status"] for record in mine)
+    numbers = evaluate_panel(panel, settings).to_json()
     missing = Counter(reason for record in mine for reason in record["missing"].values())
     return {
         "setting": setting,
@@ -214,17 +217,10 @@ def evaluate_records(
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": {"version": PROMPT_VERSION, "template": template_hash()},
-        "options": {
-            "mapping": settings.mapping,
-            "positive_class": settings.positive,
-            "rater": settings.rater,
-            "resamples": settings.resamples,
-            "seed": settings.seed,
-            "clip_density": settings.clip_density,
-        },
         "requests": {"answered": len(mine), "expected": len(expected), "conflicts": conflicts},
         "statuses": {status: statuses.get(status, 0) for status in STATUSES},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(mine),
-        **evaluate_panel(panel, settings).to_json(),
+        **numbers,
+        "options": {**numbers["options"], "rater": settings.rater, "clip_density": settings.clip_density},
     }

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from siming_tasks.errors import SettingsError
 
@@ -50,8 +50,8 @@ class Settings:
     frames: int = 64
     clip_frames: int = 16
     clip_density: str = "native"
-    mapping: str = "absolute"
-    positive: str = "error"
+    mapping: Literal["absolute", "proportional"] = "absolute"
+    positive: Literal["error", "correct"] = "error"
     rater: str = "consensus"
     resamples: int = 10_000
     seed: int = 0

@@ -11,10 +11,10 @@ from typing import Any
 
 from siming_tasks.files import sha256_json
 from siming_tasks.hooks.docs import dataset_at
-from siming_tasks.media import Budget, View, matched_budget, view
+from siming_tasks.media import Budget, Request, View, matched_budget, view
 from siming_tasks.prompts import build_prompt, frame_caption, frames_note
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import SETTINGS
+from siming_tasks.schema import SETTINGS, Video
 from siming_tasks.scoring import asked_steps
 from siming_tasks.settings import Settings
 
@@ -70,23 +70,36 @@ def shown(doc: Doc) -> dict[str, Any]:
     return _shown.entries.get(doc["id"], {"mode": "unknown"})
 
 
+def _request(video: Video, step_id: str, settings: Settings) -> Request:
+    """Which part of a video a document shows, and how many frames of it."""
+    span = video.step(step_id).span if step_id else None
+    if span is None:
+        return Request(None, Budget(frames=settings.frames))
+    if settings.clip_density == "matched":
+        return Request(span, matched_budget(video.duration, settings.frames, span))
+    return Request(span, Budget(frames=settings.clip_frames))
+
+
 def _view(doc: Doc, options: Options) -> View:
     settings = Settings.from_env()
     dataset = dataset_at(doc["root"])
     video = dataset.video(doc["video_id"])
-    span = video.step(doc["step_id"]).span if doc["step_id"] else None
-    budget = Budget(frames=settings.clip_frames if span else settings.frames)
-    if span and settings.clip_density == "matched":
-        budget = matched_budget(video.duration, settings.frames, span)
+    request = _request(video, doc["step_id"], settings)
+    frames = _mode(options, settings) == "frames"
+    # Whoever asks first has the whole video decoded once, for all four settings.
+    clips = [step.step_id for step in video.applicable if step.span] if frames else []
     found = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video),
-        span=span,
-        budget=budget,
-        mode="frames" if _mode(options, settings) == "frames" else "video",
+        span=request.span,
+        budget=request.budget,
+        mode="frames" if frames else "video",
         cache=settings.cache_dir,
+        cache_gb=settings.cache_gb,
+        also=[_request(video, name, settings) for name in ("", *clips)] if frames else (),
     )
-    _shown.put(doc["id"], {**found.info(), "density": settings.clip_density if span else "native"})
+    density = settings.clip_density if doc["step_id"] else "native"
+    _shown.put(doc["id"], {**found.info(), "density": density})
     return found
 
 

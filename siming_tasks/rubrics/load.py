@@ -29,6 +29,8 @@ def rubric_from(data: Any, source: str = "rubric") -> Rubric:
     try:
         return Rubric.model_validate(data)
     except ValidationError as error:
+        items = error.errors(include_url=False)
+        deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
         problems = [
             Problem(
                 code="rubric-invalid",
@@ -37,7 +39,8 @@ def rubric_from(data: Any, source: str = "rubric") -> Rubric:
                 what=item["msg"].removeprefix("Value error, ") + ".",
                 fix="Mend that entry; siming_tasks/rubrics/default.yaml is a complete example.",
             )
-            for item in error.errors(include_url=False)
+            for item in items
+            if item["loc"] not in deeper  # a list whose entries are wrong is also called too short
         ]
         raise RubricError.of(problems) from None
 

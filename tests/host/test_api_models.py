@@ -1,0 +1,189 @@
+"""API backends against a real HTTP server on loopback that decodes every image it is sent."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.media import Budget, view
+from siming_tasks.parsing import format_answers
+from siming_tasks.reference import judge
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import asked_steps, expected_requests
+
+pytestmark = pytest.mark.host
+
+FRAMES, CLIP_FRAMES = 20, 6
+
+
+def pixels(image: Image.Image) -> str:
+    return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
+
+
+class Server(ThreadingHTTPServer):
+    """A chat completion endpoint; ``answer(images, text, n)`` gives status and body, or None to drop the connection."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[tuple[str, ...], str, int], tuple[int, Any] | None]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer, self.received, self.lock = answer, [], threading.Lock()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        (message,) = body["messages"]
+        images, texts = [], []
+        for part in message["content"]:
+            if part["type"] == "text":
+                texts.append(part["text"])
+            else:
+                data = part["image_url"]["url"].split(",", 1)[1]
+                images.append(pixels(Image.open(io.BytesIO(base64.b64decode(data)))))
+        with self.server.lock:
+            number = len(self.server.received)
+            self.server.received.append((tuple(images), tuple(texts)))
+        reply = self.server.answer(tuple(images), texts[-1], number)
+        if reply is None:
+            self.close_connection = True
+            return
+        status, content = reply
+        payload = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def completion(content: str | None, **choice: Any) -> tuple[int, dict[str, Any]]:
+    message = {"role": "assistant", "content": content}
+    return 200, {
+        "id": "x", "object": "chat.completion", "created": 0, "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **choice}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }  # fmt: skip
+
+
+def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
+    """Which requests show which frames; equal frames may belong to several."""
+    found: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
+    for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
+        for video_id, step_id in expected_requests(SETTINGS[f"{scope}_score"], dataset):
+            video = dataset.video(video_id)
+            shown = view(
+                dataset.media_path(video), digest=dataset.media_digest(video),
+                span=video.step(step_id).span if step_id else None,
+                budget=Budget(frames=frames), mode="frames", cache=cache,
+            )  # fmt: skip
+            found.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
+    return found
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def start(answer: Callable[..., Any]) -> Server:
+        servers.append(Server(answer))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+MODEL_ARGS = {
+    "openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_concurrent=4,base_url=",
+    "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,timeout=4,base_url=",
+}
+
+
+@pytest.mark.parametrize("model", MODEL_ARGS)
+def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str
+) -> None:
+    dataset = open_dataset(short_demo)
+    frames = expected_frames(dataset, tmp_path / "cache")
+    ask = judge("oracle", dataset)
+
+    def oracle(images: tuple[str, ...], text: str, _: int) -> tuple[int, Any]:
+        video_id, step_id = next(pair for pair in frames[images] if pair[1] is None or f"[{pair[1]}]" in text)
+        scope, answer = ("clip" if step_id else "full"), ("error" if '"verdict' in text else "score")
+        names = (step_id,) if step_id else asked_steps(SETTINGS[f"{scope}_{answer}"], dataset.video(video_id))
+        steps = [dataset.rubric.by_id[name] for name in names]
+        return completion(format_answers(ask(dataset.video(video_id), steps, answer), steps, answer))
+
+    server = serve(oracle)
+    run = host(
+        "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_full,siming_clip",
+        data=short_demo, SIMING_FRAMES=str(FRAMES), SIMING_CLIP_FRAMES=str(CLIP_FRAMES),
+    )  # fmt: skip
+    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+        task = run.task(name)
+        assert task["coverage"] == 1.0
+        assert task["qwk" if "score" in name else "mcc"] == 1.0
+        assert task["siming_stderr"]["media"]["modes"] == {"frames": len(expected_requests(SETTINGS[name], dataset))}
+    asked = sum(len(expected_requests(setting, dataset)) for setting in SETTINGS.values())
+    assert len(server.received) == asked
+    assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order
+    full = [(images, texts) for images, texts in server.received if len(images) == FRAMES]
+    assert len(full) == 2 * len(dataset.videos)
+    for images, texts in full:
+        assert len(set(images)) == FRAMES
+        assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
+
+
+@pytest.mark.parametrize("model", MODEL_ARGS)
+def test_failed_requests_are_counted_and_the_run_finishes(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, model: str
+) -> None:
+    faults: list[Callable[[], Any]] = [
+        lambda: (429, {"error": {"message": "slow down"}}),
+        lambda: (500, {"error": {"message": "broken"}}),
+        lambda: (200, {**completion("")[1], "choices": []}),
+        lambda: completion(None),
+        lambda: time.sleep(6),  # hangs longer than the client waits, then drops the connection
+    ]
+    broken: dict[str, int] = {}
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> Any:
+        step = text.split("[", 1)[1].split("]", 1)[0]  # retries of one step meet the same fault
+        kind = broken.setdefault(step, len(broken))
+        return faults[kind]() if kind < len(faults) else completion('{"score": 0}')
+
+    server = serve(answer)
+    run = host(
+        "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_clip_score",
+        "--limit", "12", data=short_demo, SIMING_CLIP_FRAMES="2",
+    )  # fmt: skip
+    task = run.task("clip_score")
+    statuses = task["siming_stderr"]["statuses"]
+    assert statuses["ok"] == 7
+    assert statuses["request_failed"] + statuses["empty"] == 5 and statuses["request_failed"] >= 4
+    assert task["coverage"] == pytest.approx(7 / 12)
+    assert "not-comparable" in task["siming_stderr"]["metrics"]["qwk"]["flags"]

@@ -1,0 +1,67 @@
+"""The main job through the real command: nothing is lost on the road, constants score what theory says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.data import open_dataset
+
+pytestmark = pytest.mark.host
+
+TASKS = "siming_full,siming_clip"
+
+
+def arguments(kind: str, tasks: str = TASKS) -> list[str]:
+    return ["--model", "siming_reference", "--model_args", f"kind={kind}", "--tasks", tasks]
+
+
+def test_oracle_is_perfect_everywhere(host: Callable[..., Any], short_demo: Path) -> None:
+    run = host(*arguments("oracle"), data=short_demo)
+    for scope in ("full", "clip"):
+        score, error = run.task(f"{scope}_score"), run.task(f"{scope}_error")
+        assert [score[name] for name in ("plcc", "srcc", "qwk", "coverage")] == [1.0] * 4
+        assert [error[name] for name in ("mcc", "precision", "recall", "f1", "coverage")] == [1.0] * 5
+        assert score["plcc_stderr"] == score["qwk_stderr"] == error["mcc_stderr"] == 0.0
+    details = run.task("full_score")["siming_stderr"]
+    assert details["synthetic"] is True
+    assert details["statuses"]["ok"] == 4 and sum(details["statuses"].values()) == 4
+    assert details["media"]["modes"] == {"frames": 4}
+    assert "SYNTHETIC" in run.output  # in the printed table
+    metadata = run.results()["configs"]["siming_full_score"]["metadata"]
+    assert metadata["version"] == "1-A"
+    assert metadata["siming_digest"] == open_dataset(short_demo).digest
+    assert run.results()["versions"]["siming_clip_error"] == "1-A"
+    assert len(run.samples("full_score")) == 4
+    spans = sum(step.span is not None for video in open_dataset(short_demo).videos for step in video.applicable)
+    assert len(run.samples("clip_error")) == spans
+    record = run.samples("clip_score")[0]["siming_stderr"]
+    assert record["media"]["mode"] == "frames" and record["status"] == "ok" and record["missing"] == {}
+
+
+def test_all_correct_is_undefined_and_says_so(host: Callable[..., Any], short_demo: Path) -> None:
+    run = host(*arguments("all_correct", "siming_full"), data=short_demo)
+    score, error = run.task("full_score"), run.task("full_error")
+    assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, 0.0, 0.0, 1.0)
+    assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (0.0, 0.0, 0.0, 0.0)
+    details = score["siming_stderr"]["metrics"]
+    assert details["plcc"]["undefined"] is True and details["plcc"]["reason"]
+    assert details["qwk"]["undefined"] is False  # a constant against varied labels: defined, no agreement beyond chance
+    assert error["siming_stderr"]["metrics"]["mcc"]["undefined"] is True
+
+
+def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
+    launcher = (
+        sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1",
+        "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "lmms_eval",
+    )  # fmt: skip
+    one = host(*arguments("rater_b"), data=short_demo, name="one")
+    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=launcher)
+    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+        assert one.task(name) == two.task(name)
+        ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
+        assert ids[0] == ids[1]

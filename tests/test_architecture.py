@@ -1,0 +1,108 @@
+"""The plan of the house: who may import whom, what stays unloaded, what is packaged."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "siming_tasks"
+
+LAYERS = [
+    {"errors", "schema", "files", "__init__"},
+    {"rubrics", "metrics", "settings"},
+    {"prompts", "parsing", "media"},
+    {"scoring", "data", "simulate"},
+    {"hooks", "reference", "plugin", "report"},
+    {"cli"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+FRAMEWORK = {"hooks", "reference", "plugin"}
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Every imported module of a file, and whether the import runs when the file is imported."""
+    tree = ast.parse(path.read_text())
+    found = []
+
+    def visit(node: ast.AST, at_import: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, at_import) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.append((node.module or "", at_import))
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            visit(child, at_import and not inside)
+
+    visit(tree, True)
+    return found
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_room_has_a_level() -> None:
+    assert {room(path) for path in MODULES} <= set(LEVEL)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    for name, _ in imports(path):
+        parts = name.split(".")
+        if parts[0] == "siming_tasks" and len(parts) > 1:
+            assert LEVEL[parts[1]] <= LEVEL[room(path)], f"{room(path)} imports {name}"
+        if parts[0] == "lmms_eval":
+            assert room(path) in FRAMEWORK, f"{room(path)} imports {name}"
+
+
+def test_rooms_of_one_level_do_not_form_a_circle() -> None:
+    edges: dict[str, set[str]] = {}
+    for path in MODULES:
+        for name, at_import in imports(path):
+            parts = name.split(".")
+            if at_import and parts[0] == "siming_tasks" and len(parts) > 1 and parts[1] != room(path):
+                edges.setdefault(room(path), set()).add(parts[1])
+
+    def reach(start: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        return {
+            target
+            for step in edges.get(start, set()) - seen
+            for target in {step} | reach(step, seen | {step})
+        }  # fmt: skip
+
+    assert [name for name in edges if name in reach(name)] == []
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "module", ["siming_tasks.scoring", "siming_tasks.data", "siming_tasks.cli", "siming_tasks.hooks"]
+)
+def test_importing_loads_no_heavy_library(module: str) -> None:
+    heavy = "{'torch', 'lmms_eval', 'decord', 'transformers', 'datasets', 'cv2'}"
+    assert run(f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))") == "[]"
+
+
+def test_the_check_above_can_fail() -> None:
+    assert run("import sys, torch; print(sorted({'torch', 'lmms_eval'} & set(sys.modules)))") == "['torch']"
+
+
+def test_nothing_is_read_from_the_environment_outside_settings() -> None:
+    for path in MODULES:
+        text = path.read_text()
+        if path.name != "settings.py":
+            assert "os.environ" not in text and "getenv" not in text, path

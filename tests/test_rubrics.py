@@ -1,0 +1,135 @@
+"""The default rubrics, and what a wrong rubric file is told."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.errors import RubricError
+from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
+
+SMALL: dict[str, Any] = {
+    "schema_version": 1,
+    "rubric_id": "small",
+    "version": "1",
+    "skills": [
+        {
+            "id": "s",
+            "name": "Skill",
+            "steps": [
+                {
+                    "id": name,
+                    "name": "Step",
+                    "requirement": "Does it.",
+                    "max_score": 2,
+                    "criteria": {"full": "All.", "partial": "Some.", "fail": "None."},
+                    "errors": [{"id": f"{name}.omitted", "observable": "not done", "deduct": 2}],
+                }
+                for name in ("s_01", "s_02")
+            ],
+        }
+    ],
+}
+
+
+def test_default_has_the_papers_shape() -> None:
+    rubric = default_rubric()
+    assert [(skill.id, len(skill.steps), sum(s.max_score for s in skill.steps)) for skill in rubric.skills] == [
+        ("cpr", 19, 60),
+        ("aed", 9, 25),
+        ("bmv", 5, 15),
+    ]
+    assert rubric.max_score == 100
+    assert sum(len(step.errors) for step in rubric.steps) == 148
+    assert sum(step.scope == "history" for step in rubric.steps) == 5
+    assert "not the physicians' rubric of the paper" in (rubric.status or "")
+
+
+def test_default_graph_by_hand() -> None:
+    steps = default_rubric().by_id
+    assert {(r.id, r.effect, r.cap) for r in steps["bmv_04"].requires} == {
+        ("bmv_01", "cap", 3),
+        ("bmv_02", "cap", 1),
+        ("bmv_03", "cap", 1),
+    }
+    assert [r.id for r in steps["aed_08"].requires if r.effect == "void"] == ["aed_03", "aed_04", "aed_06", "aed_07"]
+    assert steps["aed_08"].critical and steps["cpr_12"].evidence.min_fps == 5
+
+
+def test_every_level_of_a_scale_can_be_reached_by_named_errors() -> None:
+    for step in default_rubric().steps:
+        assert {"omitted"} <= {error.name for error in step.errors}
+        assert step.error("omitted").deduct == step.max_score
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    data = copy.deepcopy(SMALL)
+    data["skills"][0]["steps"][1].update(changes)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (broken(id="s_01"), "step id 's_01' appears twice"),
+        (broken(id="S-01"), "differ only in case or dashes"),
+        (broken(max_score=0), "skills.0.steps.1.max_score: Input should be greater than 0"),
+        (broken(max_score=1), "error 's_02.omitted' deducts 2 of 1 points"),
+        (broken(requires=[{"id": "s_02"}]), "step 's_02' requires 's_02', which is a later step or itself"),
+        (broken(requires=[{"id": "x"}]), "step 's_02' requires 'x', which is no step of this rubric"),
+        (broken(requires=[{"id": "s_01", "effect": "cap"}]), "give `cap` with `effect: cap`"),
+        (broken(facts=[{"value": "v", "source": "NOWHERE"}]), "cites source 'NOWHERE'"),
+        (broken(colour="red"), "skills.0.steps.1.colour: Extra inputs are not permitted"),
+        ({**SMALL, "schema_version": 2}, "schema_version: Input should be 1"),
+        ([], "Input should be a valid dictionary"),
+    ],
+)
+def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        rubric_from(data, "mine.yaml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("mine.yaml: ")
+    assert caught.value.problems[0].code == "rubric-invalid"
+
+
+def test_all_faults_are_listed_at_once() -> None:
+    data = broken(max_score=-1, scope="elsewhere")
+    with pytest.raises(RubricError) as caught:
+        rubric_from(data)
+    assert {problem.field for problem in caught.value.problems} == {
+        "skills.0.steps.1.max_score",
+        "skills.0.steps.1.scope",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1, 2", "not valid YAML"),
+        ("a: &x [1]\nb: *x", "aliases (*name) are not accepted here"),
+        ("a: 1\na: 2", "key 'a' appears twice"),
+        ("a: !!python/object/apply:os.system [ls]", "not valid YAML"),
+        ("[" * 3000, "nested too deeply"),
+    ],
+)
+def test_unusable_yaml_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(text)
+    with pytest.raises(RubricError) as caught:
+        load_rubric(path)
+    assert message in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_file_round_trips(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(yaml.safe_dump(SMALL))
+    assert load_rubric(path) == rubric_from(SMALL)
+    path.write_bytes("requirement: 按压".encode("gbk"))
+    with pytest.raises(RubricError, match="not UTF-8"):
+        load_rubric(path)
+    with pytest.raises(RubricError, match="no such file"):
+        load_rubric(tmp_path / "absent.yaml")
