@@ -18,10 +18,11 @@ from tqdm import tqdm
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write, sha256_file, sha256_json
 from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.exam import Exam, simulate_labels
 from siming_tasks.simulate.folder import CARD, event_log, video_row
-from siming_tasks.simulate.render import FPS, frames, spans_of
+from siming_tasks.simulate.render import FPS, frames
 
 __all__ = ["GENERATOR_VERSION", "make_demo"]
 
@@ -129,11 +130,11 @@ def _make(job: _Job) -> dict[str, Any]:
         row: dict[str, Any] = json.loads(row_file.read_text(encoding="utf-8"))
         return row
     rubric = default_rubric()
-    spans, duration = spans_of(job.exam, job.short)
-    encode(job.folder / "media" / f"{job.exam.video_id}.mp4", frames(job.exam, spans, duration), fps=FPS)
+    played = perform(job.exam.plan, pace=SHORT if job.short else FULL, fps=FPS, seed=job.exam.look)
+    encode(job.folder / "media" / f"{job.exam.video_id}.mp4", frames(played, job.exam.look), fps=FPS)
     with atomic_write(job.folder / "events" / f"{job.exam.video_id}.json") as stream:
-        json.dump(event_log(job.exam, []), stream, indent=1)
-    row = video_row(job.exam, rubric, spans, duration)
+        json.dump(event_log(job.exam, played.events), stream, indent=1)
+    row = video_row(job.exam, rubric, played)
     with atomic_write(row_file) as stream:
         json.dump(row, stream)
     return row

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from siming_tasks.rubrics import Rubric
 from siming_tasks.simulate.exam import Exam
+from siming_tasks.simulate.stage import Performance
 
 __all__ = ["CARD", "event_log", "video_row"]
 
@@ -46,24 +47,22 @@ too; their `consensus` is the truth.
 """
 
 
-def video_row(
-    exam: Exam, rubric: Rubric, spans: Mapping[str, tuple[float, float] | None], duration: float
-) -> dict[str, Any]:
+def video_row(exam: Exam, rubric: Rubric, played: Performance) -> dict[str, Any]:
     """The video's line in ``videos.jsonl``."""
     steps = []
     for step in rubric.steps:
-        start, end = spans[step.id] or (None, None)
+        start, end = played.spans[step.id]
         steps.append({"step_id": step.id, "start": start, "end": end, "score": dict(exam.scores[step.id])})
     return {
         "video_id": exam.video_id,
         "media": f"media/{exam.video_id}.mp4",
-        "duration": duration,
+        "duration": played.duration,
         "synthetic": True,
         "steps": steps,
     }
 
 
-def event_log(exam: Exam, events: list[dict[str, Any]]) -> dict[str, Any]:
+def event_log(exam: Exam, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """``events/<video_id>.json``: who did what when, and why each point was lost."""
     return {
         "video_id": exam.video_id,
@@ -79,5 +78,5 @@ def event_log(exam: Exam, events: list[dict[str, Any]]) -> dict[str, Any]:
             }
             for truth in exam.truth.values()
         ],
-        "events": events,
+        "events": [dict(event) for event in events],
     }

@@ -1,0 +1,1 @@
+"""The picture of a simulated exam: what a state looks like."""

@@ -1,0 +1,112 @@
+"""What varies from video to video and says nothing about the exam: camera, light, clothes, room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.simulate.draw.pen import Color
+
+__all__ = ["HEIGHT", "WIDTH", "Clothes", "Look", "draw_look"]
+
+WIDTH, HEIGHT = 480, 272
+
+
+@dataclass(frozen=True)
+class Clothes:
+    """Colours (BGR) of one person."""
+
+    top: Color
+    legs: Color
+    cap: Color
+    mask: Color
+    skin: Color
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of one video.
+
+    Attributes:
+        camera: world to picture, shape (2, 3).
+        light: factor on the background's brightness.
+        floor, wall: their colours.
+        furniture: which pieces stand in the room.
+        trainee, aide, bystander: their clothes.
+        shirt, trousers, skin: the manikin's.
+        sway: amplitude of small body motion in pixels; ``beat`` its frequency in Hz.
+        grain: amplitude of a fixed sensor pattern, in grey levels.
+        seed: of the room's details.
+    """
+
+    camera: NDArray[np.float64]
+    light: float
+    floor: Color
+    wall: Color
+    furniture: tuple[str, ...]
+    trainee: Clothes
+    aide: Clothes
+    bystander: Clothes
+    shirt: Color
+    trousers: Color
+    skin: Color
+    sway: float
+    beat: float
+    grain: float
+    seed: int
+
+
+_SKINS: tuple[Color, ...] = ((170, 195, 235), (140, 170, 215), (110, 145, 195), (80, 110, 160), (150, 180, 225))
+_TOPS: tuple[Color, ...] = ((245, 245, 242), (205, 180, 120), (150, 175, 110), (190, 160, 190), (120, 150, 205))
+_SHIRTS: tuple[Color, ...] = ((160, 90, 60), (70, 75, 150), (80, 120, 70), (95, 95, 100), (130, 80, 120))
+_LEGS: tuple[Color, ...] = ((90, 70, 55), (70, 70, 75), (110, 90, 60), (60, 75, 95))
+_CAPS: tuple[Color, ...] = ((190, 150, 70), (130, 165, 80), (200, 140, 170), (110, 120, 205))
+_FLOORS: tuple[Color, ...] = ((175, 190, 200), (150, 170, 190), (185, 185, 180), (165, 180, 165), (150, 165, 185))
+_WALLS: tuple[Color, ...] = ((225, 232, 235), (230, 225, 210), (210, 228, 222), (222, 215, 228))
+_ROOM = ("cabinet", "window", "poster", "door", "plant", "curtain")
+
+
+def draw_look(seed: int) -> Look:
+    """The look that belongs to a seed.
+
+    There is no mirror image among them: the patient's left and right would change places, and with them the right
+    places for the pads.
+    """
+    rng = np.random.default_rng([seed, 7])
+
+    def pick(colors: tuple[Color, ...]) -> Color:
+        return colors[int(rng.integers(len(colors)))]
+
+    light = float(rng.uniform(0.8, 1.08))
+    tops = rng.permutation(len(_TOPS))
+    caps = rng.permutation(len(_CAPS))
+
+    def clothes(number: int) -> Clothes:
+        return Clothes(_TOPS[tops[number]], pick(_LEGS), _CAPS[caps[number]], (225, 205, 165), pick(_SKINS))
+
+    turn = np.radians(rng.uniform(-2.5, 2.5))
+    zoom = rng.uniform(0.93, 1.05)
+    squeeze = rng.uniform(0.96, 1.04)  # a little more or less from above
+    cos, sin = zoom * np.cos(turn), zoom * np.sin(turn)
+    linear = np.array([[cos, -sin * squeeze], [sin, cos * squeeze]])
+    center = np.array([WIDTH / 2, HEIGHT / 2])
+    shift = center - linear @ (center + rng.uniform((-6, -4), (6, 4)))
+    return Look(
+        camera=np.column_stack([linear, shift]),
+        light=light,
+        floor=pick(_FLOORS),
+        wall=pick(_WALLS),
+        furniture=tuple(rng.choice(_ROOM, size=3, replace=False).tolist()),
+        trainee=clothes(0),
+        aide=clothes(1),
+        bystander=clothes(2),
+        shirt=pick(_SHIRTS),
+        trousers=pick(_LEGS),
+        skin=pick(_SKINS[:2]),
+        sway=float(rng.uniform(0.2, 0.8)),
+        beat=float(rng.uniform(0.15, 0.35)),
+        grain=float(rng.uniform(0, 3)),
+        seed=seed,
+    )
