@@ -120,15 +120,8 @@ def write_predictions(records: Iterable[Mapping[str, Any]], path: Path) -> Path:
 
 
 def _prediction(record: Mapping[str, Any]) -> dict[str, Any]:
-    setting, answers = SETTINGS[record["setting"]], record["answers"]
-    if setting.answer == "error":
-        answers = {name: "incorrect" if value else "correct" for name, value in answers.items()}
-    else:
-        answers = {name: int(value) if value == int(value) else value for name, value in answers.items()}
-    answer = answers if setting.scope == "full" else answers.get(record["step_id"])
-    step = {"step_id": record["step_id"]} if setting.scope == "clip" else {}
     kept = {key: record[key] for key in _KEPT if record.get(key) is not None}
-    return {"setting": setting.name, "video_id": record["video_id"], **step, _FIELD[setting.name]: answer, **kept}
+    return {**scoring.prediction_line(record), **kept}
 
 
 def _requests(dataset: Dataset) -> Iterator[str]:

@@ -1,0 +1,184 @@
+"""One video file, looked at closely: what a reader will stumble over and what should not have been left in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.errors import MediaError, Problem
+from siming_tasks.files import sha256_file
+from siming_tasks.media.sampler import frame_range
+from siming_tasks.media.timeline import Timeline, open_video, read_timeline
+from siming_tasks.schema import Video
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+__all__ = ["SAMPLES", "Inspection", "inspect"]
+
+SAMPLES = 16
+"""Pictures per video that are kept, small and grey, to find copies and empty recordings."""
+
+_THUMB = (32, 24)
+_HARMLESS = {
+    *("major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language", "encoder"),
+    *("ENCODER", "DURATION", "timecode"),
+}
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What one file turned out to be.
+
+    Attributes:
+        problems: findings.
+        sha256: of the file; None after a quick look.
+        frames: decoded pictures; None after a quick look.
+        pictures: ``[SAMPLES, 24, 32]`` grey pictures evenly over the video; None after a quick look or if unreadable.
+    """
+
+    problems: tuple[Problem, ...]
+    sha256: str | None = None
+    frames: int | None = None
+    pictures: NDArray[np.float32] | None = None
+
+
+def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspection:
+    """Open one video, compare it with its row and (unless ``quick``) decode every picture once.
+
+    Args:
+        path: the file.
+        video: its row.
+        line: where the row stands in ``videos.jsonl``.
+        quick: read headers and packets' timestamps only.
+    """
+    about = _About(video, line)
+    try:
+        with open_video(path) as (container, stream):
+            problems = list(_header(about, container, stream))
+        timeline = read_timeline(path)
+    except MediaError as error:
+        text = str(error)
+        code = "media-truncated" if "truncated" in text else "media-no-frames" if "no video frames" in text else ""
+        code = code or ("media-timestamps" if "timestamp" in text else "media-unreadable")
+        found = about.problem(code, text, "Export it again, or let `siming build` repair it.")
+        return Inspection((found,))
+    problems += _timing(about, timeline)
+    if quick:
+        return Inspection(tuple(problems))
+    frames, pictures = _decode(about, path, timeline, problems)
+    if pictures is not None and pictures.std() < 2:
+        what = "shows the same flat picture from beginning to end."
+        problems.append(about.problem("media-blank", what, "Check the recording.", "warning"))
+    return Inspection(tuple(problems), sha256_file(path), frames, pictures)
+
+
+@dataclass(frozen=True)
+class _About:
+    video: Video
+    line: int
+
+    def problem(self, code: str, what: str, fix: str, severity: Any = "error", where: str = "media") -> Problem:
+        what = f"video {self.video.video_id!r}: {what}"
+        return Problem(code, what, fix, "videos.jsonl", self.line, where, severity)
+
+
+def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
+    """What the container says about itself."""
+    rebuild = "`siming build` writes it as every reader expects."
+    codec, pixels = stream.codec_context.name, stream.pix_fmt
+    if codec != "h264" or pixels not in ("yuv420p", "yuvj420p"):
+        what = f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0."
+        yield about.problem("media-codec", what, rebuild, "warning")
+    if stream.width % 2 or stream.height % 2:
+        what = f"has odd sides ({stream.width}x{stream.height}); some readers refuse it."
+        yield about.problem("media-odd-size", what, rebuild, "warning")
+    if container.streams.audio:
+        what = "has sound; voices identify people, and models may hear the examiner."
+        yield about.problem("media-audio", what, "Leave it out unless it is meant to be there.", "warning")
+    others = [other.type for other in container.streams if other.type not in ("video", "audio")]
+    if others or len(container.streams.video) > 1:
+        what = f"has further streams ({', '.join(others) or 'a second video'})."
+        yield about.problem("media-streams", what, rebuild, "warning")
+    tags = dict(container.metadata)
+    for one in container.streams:
+        tags.update(one.metadata)
+    if left := sorted(name for name, value in tags.items() if name not in _HARMLESS and value):
+        what = f"carries metadata ({', '.join(left[:6])}), which may tell when, where and by whom it was filmed."
+        yield about.problem("media-metadata", what, rebuild, "warning")
+
+
+def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
+    """What the timestamps say, against the row."""
+    rebuild = "`siming build` writes it at a constant rate from 0."
+    steps = np.diff(timeline.pts) * float(timeline.time_base)
+    if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
+        what = f"has a variable frame rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)."
+        yield about.problem("media-variable-rate", what, rebuild, "warning")
+    start = float(timeline.pts[0] * timeline.time_base)
+    if abs(start) > 0.5 / float(timeline.rate):
+        what = f"begins at {start:.3f} s, not at 0; readers disagree about what that means for spans."
+        yield about.problem("media-start", what, rebuild, "warning")
+    stated, real = about.video.duration, timeline.duration
+    if abs(stated - real) > max(0.5, 0.01 * real):
+        what = f"lasts {real:.2f} s, but its row says {stated:g} s."
+        yield about.problem(
+            "media-duration", what, "Correct `duration`, or check that it is the right file.", where="duration"
+        )
+    between = []
+    for step in about.video.applicable:
+        if step.span is None:
+            continue
+        try:
+            frame_range(timeline.times, *step.span)
+        except MediaError as error:
+            yield about.problem("span-outside", f"step {step.step_id}: {error}", "Correct the span.", where="steps")
+        if not np.any((timeline.times >= step.span[0] - 1e-6) & (timeline.times < step.span[1])):
+            between.append(step.step_id)
+    if between:
+        what = f"{len(between)} spans lie between two pictures ({', '.join(between[:3])}); one picture stands for each."
+        yield about.problem("span-between", what, "Check them.", "warning", "steps")
+
+
+def _decode(
+    about: _About, path: Path, timeline: Timeline, problems: list[Problem]
+) -> tuple[int, NDArray[np.float32] | None]:
+    """Decode everything once; the number of pictures and the sampled ones."""
+    wanted = set(np.linspace(0, timeline.n_frames - 1, SAMPLES).round().astype(int).tolist())
+    frames = damaged = 0
+    first_bad: float | None = None
+    kept: list[NDArray[np.float32]] = []
+    reason = ""
+    try:
+        with open_video(path) as (container, stream):
+            stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
+            for frame in container.decode(stream):
+                if not frames and frame.rotation:
+                    what = f"is to be shown turned by {frame.rotation:g} degrees, which some readers ignore."
+                    fix = "`siming build` turns the pictures themselves."
+                    problems.append(about.problem("media-rotated", what, fix, "warning"))
+                if frame.is_corrupt:
+                    damaged += 1
+                    first_bad = frame.time if first_bad is None else first_bad
+                if frames in wanted:
+                    kept.append(
+                        frame.to_ndarray(format="gray", width=_THUMB[0], height=_THUMB[1], interpolation="AREA")
+                    )
+                frames += 1
+    except MediaError as error:
+        reason = str(error)
+    lost = timeline.n_frames - frames
+    if damaged or lost > 0 or reason:
+        at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
+        what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
+        problems.append(about.problem("media-damaged", what, "Export it again from the source."))
+    if len(kept) < len(wanted):
+        return frames, None
+    pictures = np.stack(kept)
+    return frames, pictures[np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int)]

@@ -1,0 +1,170 @@
+"""Public folder and private labels: one dataset split so that models can be run without the answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from siming_tasks.data.card import card
+from siming_tasks.data.croissant import croissant
+from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.digest import content_digest
+from siming_tasks.data.rows import Number, Sha256, problems_of
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import atomic_write, sha256_file
+from siming_tasks.schema import StepLabel, Video
+
+__all__ = ["with_labels", "withhold"]
+
+_PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
+
+
+class _Key(BaseModel):
+    """The label file: for which public folder, and the points of every rater."""
+
+    format: str
+    public_digest: Sha256
+    source_digest: Sha256
+    scores: dict[str, dict[str, dict[str, Number | None]]]
+
+
+def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
+    """Write a copy of a dataset without labels, and the labels as one file to keep.
+
+    The public part holds what a model must be shown and nothing else: ids, media, spans, which steps apply. Keys that
+    other tools added to the rows, event logs and label statistics do not travel.
+
+    Args:
+        root: the full dataset.
+        out: the public folder; must not exist.
+        key: the label file, outside ``out``; readable by its owner only.
+
+    Returns:
+        The public dataset.
+
+    Raises:
+        DataError: a target exists, the key would lie inside the public folder, or there is nothing to withhold.
+    """
+    dataset, out, key = open_dataset(root), Path(out), Path(key)
+    if key.resolve().is_relative_to(out.resolve()):
+        raise DataError(f"{key}: the label file must lie outside the public folder {out}.")
+    if taken := next((path for path in (out, key) if path.exists()), None):
+        raise DataError(f"{taken}: exists. Name another place, or delete it.")
+    if dataset.withheld:
+        raise DataError(f"{root}: holds no consensus; there is nothing to withhold.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        digest = _write_public(dataset, part)
+        with atomic_write(key) as stream:
+            json.dump(_key(dataset, digest), stream, indent=1)
+        key.chmod(0o600)
+        part.chmod(0o755)
+        os.replace(part, out)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return open_dataset(out)
+
+
+def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
+    """The public dataset with the points of a label file, its digest unchanged so that predictions still fit.
+
+    Raises:
+        DataError: not a label file, or one of another dataset.
+    """
+    path = Path(key)
+    try:
+        labels = _Key.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}. Give the file that `siming withhold` wrote.") from None
+    except ValidationError as error:
+        raise DataError.of(problems_of(error, str(path))) from None
+    if labels.public_digest != dataset.digest:
+        raise DataError(
+            f"{path}: these are the labels of dataset {labels.public_digest[:12]}, the folder is {dataset.digest[:12]}."
+            " Use the public folder that was written together with this file."
+        )
+    return replace(dataset, videos=tuple(_labelled(video, labels.scores, path, dataset) for video in dataset.videos))
+
+
+def _labelled(video: Video, scores: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path, data: Dataset) -> Video:
+    mine = scores.get(video.video_id, {})
+    for step_id, points in mine.items():
+        top = data.rubric.by_id[step_id].max_score if step_id in data.rubric.by_id else -1.0
+        for rater, value in points.items():
+            if value is not None and not 0 <= value <= top:
+                what = f"video {video.video_id!r}, step {step_id!r}: {value:g} points are off the step's scale."
+                raise DataError.of([Problem("score-off-scale", what, "Restore the file.", str(path), field=rater)])
+
+    def labelled(step: StepLabel) -> StepLabel:
+        return replace(step, scores=dict(mine.get(step.step_id, {})))
+
+    return replace(video, steps=tuple(map(labelled, video.steps)))
+
+
+def _key(dataset: Dataset, public_digest: str) -> dict[str, Any]:
+    return {
+        "format": "siming-labels-1",
+        "public_digest": public_digest,
+        "source_digest": dataset.digest,
+        "scores": {
+            video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
+        },
+    }
+
+
+def _write_public(dataset: Dataset, part: Path) -> str:
+    """The public folder; returns its digest."""
+    (part / "media").mkdir()
+    rows, media = [], {}
+    for video in dataset.videos:
+        target = f"media/{video.video_id}.mp4"
+        shutil.copyfile(dataset.media_path(video), part / target)
+        media[target] = sha256_file(part / target)
+        rows.append(_public_row(video, target))
+    shutil.copyfile(dataset.root / "rubric.yaml", part / "rubric.yaml")
+    with atomic_write(part / "videos.jsonl") as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
+    info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}
+    info |= {"labels": "withheld", "digest": content_digest(dataset.rubric, rows, media), "media_sha256": media}
+    _describe(part, dataset, info, rows, media)
+    return str(info["digest"])
+
+
+def _describe(
+    part: Path, dataset: Dataset, info: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], media: Mapping[str, str]
+) -> None:
+    with atomic_write(part / "dataset.yaml") as stream:
+        yaml.safe_dump(dict(info), stream, sort_keys=False, allow_unicode=True)
+    with atomic_write(part / "README.md") as stream:
+        stream.write(card(info, dataset.rubric, rows))
+    files = {name: sha256_file(part / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
+    with atomic_write(part / "croissant.json") as stream:
+        json.dump(croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
+
+
+def _public_row(video: Video, media: str) -> dict[str, Any]:
+    def step(label: StepLabel) -> dict[str, Any]:
+        if not label.applicable:
+            return {"step_id": label.step_id, "applicable": False}
+        return {"step_id": label.step_id, "start": label.start, "end": label.end, "score": {"consensus": None}}
+
+    about = {"site": video.site, "split": video.extra.get("split"), "canary": video.extra.get("canary")}
+    return {
+        "video_id": video.video_id,
+        "media": media,
+        "duration": video.duration,
+        **{name: value for name, value in about.items() if value is not None},
+        "steps": [step(label) for label in video.steps],
+    }
