@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siming_tasks.files import atomic_path
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import rgb
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
 __all__ = ["write_frames"]
+
+EIGHT_BIT = ("yuv420p", "yuvj420p")
+FULL_RANGE = 2
+"""FFmpeg's AVCOL_RANGE_JPEG."""
 
 
 def write_frames(
@@ -26,7 +30,8 @@ def write_frames(
 
     Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first. The
     last frame lasts the mean period, so that ``index / average rate`` is right at both ends for readers that compute
-    times so. No B-frames: every reader counts and seeks alike. An odd side is padded by one repeated pixel row.
+    times so. No B-frames: every reader counts and seeks alike. An odd side is padded by one repeated row of pixels.
+    A single frame is written twice, because readers with a temporal patch of two refuse less.
 
     Args:
         source: the video.
@@ -43,19 +48,22 @@ def write_frames(
 
     pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
     period = int(pts[-1]) / (len(pts) - 1) if len(pts) > 1 else float(1 / timeline.rate / timeline.time_base)
+    if len(pts) == 1:
+        pts = np.asarray([0, max(1, round(period))])
     with atomic_path(target) as temporary, av.open(str(temporary), "w", format="mp4") as output:
         stream: Any = None
         for number, (_, frame) in enumerate(decode(source, timeline, indices)):
             picture = _plain(frame)
             if stream is None:
                 stream = output.add_stream("libx264", rate=timeline.rate)
-                stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, "yuv420p"
+                stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
                 stream.codec_context.color_range, stream.codec_context.colorspace = frame.color_range, frame.colorspace
                 keyint = "1" if intra else "25"
                 stream.options = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": keyint, "forced-idr": "1"}
-            picture.pts, picture.time_base, picture.pict_type = int(pts[number]), timeline.time_base, 0
-            _mux(output, stream.encode(picture), pts, period)
+            for at in pts if len(indices) == 1 else pts[number : number + 1]:
+                picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
+                _mux(output, stream.encode(picture), pts, period)
         _mux(output, stream.encode(None), pts, period)
 
 
@@ -67,13 +75,14 @@ def _mux(output: Any, packets: list[Any], pts: Any, period: float) -> None:
 
 
 def _plain(frame: VideoFrame) -> VideoFrame:
-    """The frame as upright 8-bit 4:2:0 with even sides; itself if it already is."""
+    """The frame as upright 8-bit 4:2:0 with even sides; itself if it already is. Colours are never converted to RGB."""
     import av
 
-    if frame.format.name == "yuv420p" and not (frame.rotation or frame.width % 2 or frame.height % 2):
+    if frame.format.name in EIGHT_BIT and not (frame.rotation or frame.width % 2 or frame.height % 2):
         return frame
-    array = rgb(frame)
-    padding = ((0, array.shape[0] % 2), (0, array.shape[1] % 2), (0, 0))
-    return av.VideoFrame.from_ndarray(np.pad(array, padding, mode="edge"), format="rgb24").reformat(
-        format="yuv420p", dst_colorspace=frame.colorspace or None
-    )
+    full = frame.color_range == FULL_RANGE
+    planes: NDArray[Any] = frame.reformat(format="yuvj444p" if full else "yuv444p").to_ndarray()
+    planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
+    planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
+    square = av.VideoFrame.from_ndarray(planes, format="yuvj444p" if full else "yuv444p")
+    return square.reformat(format="yuvj420p" if full else "yuv420p")

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from siming_tasks.errors import MediaError
 from siming_tasks.media.timeline import REENCODE, Timeline, open_video
 
@@ -35,7 +33,8 @@ def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[t
     wanted = deque(sorted(set(indices)))
     if not wanted:
         return
-    start = int(timeline.keyframes[np.searchsorted(timeline.keyframes, wanted[0], side="right") - 1])
+    before = timeline.keyframes[timeline.keyframes <= wanted[0]]
+    start = int(before[-1]) if len(before) else 0
     if start or timeline.reordered:
         try:
             yield from _sparse(path, timeline, wanted, start)
@@ -49,55 +48,66 @@ def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[t
 
 
 def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> Iterator[tuple[int, VideoFrame]]:
-    pts_wanted = {int(pts) for pts in timeline.pts[list(wanted)]}
-    floor = latest = int(timeline.pts[start])
-    with open_video(path) as (container, stream):
-        import av
-
-        stream.thread_type = "AUTO"
-        if start:
-            container.seek(floor, stream=stream)
-        for packet in container.demux(stream):
-            # Safe only where storage order differs from display order: elsewhere timestamps may be guesses.
-            if timeline.reordered:
-                skip = packet.pts is not None and packet.pts not in pts_wanted
-                stream.codec_context.skip_frame = "NONREF" if skip else "DEFAULT"
-            try:
-                frames = stream.decode(packet)
-            except av.error.FFmpegError as error:
-                raise _Missed(str(error)) from error
-            for frame in frames:
-                if frame.pts is not None and frame.pts < floor:
-                    continue  # shown before the keyframe: may be built on frames that the seek left out
-                if frame.pts is None or frame.pts < latest or frame.is_corrupt or frame.pts > timeline.pts[wanted[0]]:
-                    raise _Missed
-                latest = frame.pts
-                if frame.pts == timeline.pts[wanted[0]]:
-                    yield wanted.popleft(), frame
-                    if not wanted:
-                        return
+    needed = {int(pts) for pts in timeline.pts[list(wanted)]}
+    # Leaving frames out is safe only where storage order differs from display order; elsewhere times may be guesses.
+    frames = _frames(path, int(timeline.pts[start]), needed if timeline.reordered else None, seek=start > 0)
+    latest = -1
+    for frame in frames:
+        due = int(timeline.pts[wanted[0]])
+        if frame.pts is None or frame.pts <= latest or frame.pts > due:
+            raise _Missed
+        latest = frame.pts
+        if frame.pts == due:
+            yield wanted.popleft(), frame
+            if not wanted:
+                return
     raise _Missed
 
 
 def _linear(path: Path, timeline: Timeline, wanted: deque[int]) -> Iterator[tuple[int, VideoFrame]]:
     times, expected = timeline.times, 0
-    with open_video(path) as (container, stream):
-        import av
+    frames = _frames(path, int(timeline.pts[0]), None, seek=False)
+    while wanted:
+        where = f"{path}: the frame at {times[expected]:.3f} s"
+        try:
+            frame = next(frames)
+        except _Missed as missed:
+            raise _Missed(f"{where} or soon after is damaged ({missed}). {REENCODE}") from None
+        except StopIteration:
+            raise _Missed(f"{where} cannot be decoded; the file is cut short there. {REENCODE}") from None
+        if frame.pts != timeline.pts[expected]:
+            raise _Missed(f"{where} is missing or out of order. {REENCODE}")
+        if expected == wanted[0]:
+            yield wanted.popleft(), frame
+        expected += 1
 
+
+def _frames(path: Path, first: int, needed: set[int] | None, *, seek: bool) -> Iterator[VideoFrame]:
+    """Frames as the decoder returns them, from the keyframe at timestamp ``first`` on.
+
+    What comes before that keyframe, errors included, is built on frames that are not there and is dropped. If
+    ``needed`` is given, frames at other timestamps are left out as long as no other frame refers to them.
+    """
+    import av
+
+    started = False
+    with open_video(path) as (container, stream):
         stream.thread_type = "AUTO"
-        frames = container.decode(stream)
-        while wanted:
-            where = f"{path}: the frame at {times[expected]:.3f} s"
+        if seek:
+            container.seek(first, stream=stream)
+        for packet in container.demux(stream):
+            if needed is not None:
+                spare = packet.pts is not None and packet.pts not in needed and packet.pts != first
+                stream.codec_context.skip_frame = "NONREF" if spare else "DEFAULT"
             try:
-                frame = next(frames)
-            except StopIteration:
-                raise _Missed(f"{where} cannot be decoded; the file is cut short there. {REENCODE}") from None
+                frames = stream.decode(packet)
             except av.error.FFmpegError as error:
-                raise _Missed(f"{where} or soon after cannot be decoded ({error.strerror}). {REENCODE}") from error
-            if frame.pts is None or frame.pts != timeline.pts[expected]:
-                raise _Missed(f"{where} is missing or out of order. {REENCODE}")
-            if frame.is_corrupt:
-                raise _Missed(f"{where} is damaged. {REENCODE}")
-            if expected == wanted[0]:
-                yield wanted.popleft(), frame
-            expected += 1
+                if started:
+                    raise _Missed(error.strerror) from None
+                continue
+            for frame in frames:
+                if started or frame.pts is None or frame.pts >= first:
+                    if frame.is_corrupt or not (started or frame.pts == first):
+                        raise _Missed("the decoder reports errors")
+                    started = True
+                    yield frame

@@ -6,7 +6,8 @@
         timeline.json               every frame's time
         bytes                       what the folder holds, for the disk limit; its date is the last use
         1280q90/000123.jpg          frame 123, longer side at most 1280 pixels, JPEG quality 90
-        clips/000100-000230.mp4     the span of frames 100..230
+        clips/000100-000230.mp4     frames 100..230
+        proxies/000000-004224-a1b2c3d4e5f6.mp4   some frames of 0..4224; the digits stand for which
     <cache>/media/locks/<digest>.lock
 
 The key is the video's content, not its name. A frame is stored once however many spans and budgets share it. Files
@@ -186,6 +187,7 @@ class FrameStore:
 
 
 def _load(path: Path) -> Image.Image:
+    stored: Image.Image
     with Image.open(path) as stored:
         return stored.convert("RGB")
 

@@ -128,13 +128,13 @@ def read_timeline(path: Path) -> Timeline:
             packets.append(
                 _Packet(packet.pts, packet.dts, packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
             )
-    if not packets or time_base is None:
-        raise MediaError(f"{path}: holds no video frames.")
     if len(packets) < stated or any(packet.corrupt for packet in packets):
         raise MediaError(
             f"{path}: cut short: {len(packets)} of the {stated} frames that its header promises are there."
         )
-    shown = _from_first_key([packet for packet in packets if packet.shown])
+    shown = _decodable(packets)
+    if not shown or time_base is None:
+        raise MediaError(f"{path}: holds no video frames.")
     pts = np.asarray([packet.pts for packet in shown], np.int64)
     order = np.argsort(pts, kind="stable")
     _check_order(path, shown, pts[order], order, time_base)
@@ -145,10 +145,10 @@ def read_timeline(path: Path) -> Timeline:
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()))
 
 
-def _from_first_key(packets: Sequence[_Packet]) -> list[_Packet]:
-    """Drop what a decoder drops: frames stored or shown before the first keyframe (a cut inside an open GOP)."""
+def _decodable(packets: Sequence[_Packet]) -> list[_Packet]:
+    """Without what a decoder drops: frames outside the edit list, and those of an open GOP cut before its keyframe."""
     first = next((number for number, packet in enumerate(packets) if packet.key), 0)
-    return [packet for packet in packets[first:] if packet.pts >= packets[first].pts]
+    return [packet for packet in packets[first:] if packet.shown and packet.pts >= packets[first].pts]
 
 
 def _check_order(
@@ -161,5 +161,5 @@ def _check_order(
         raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
     stored = [packet.dts for packet in packets if packet.dts is not None]
     held = np.abs(order - np.arange(len(order)))
-    if any(after <= before for before, after in pairwise(stored)) or held.max() > REORDER:
+    if any(after < before for before, after in pairwise(stored)) or held.max() > REORDER:
         raise MediaError(f"{path}: timestamps go backwards. {REENCODE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,14 @@ class Request:
     span: tuple[float, float] | None
     budget: Budget
 
+    def bounds(self, timeline: Timeline) -> tuple[int, int]:
+        """First and last frame of the part (MediaError if the span is empty or beyond the video)."""
+        return frame_range(timeline.times, *self.span) if self.span else (0, timeline.n_frames - 1)
+
     def indices(self, timeline: Timeline, *, even: bool = False) -> list[int]:
-        """The frames that the request takes."""
-        span = frame_range(timeline.times, *self.span) if self.span else None
-        taken = sample_indices(timeline.n_frames, budget=self.budget, rate=float(timeline.rate), span=span, even=even)
+        """The frames that the budget takes of the part."""
+        rate, bounds = float(timeline.rate), self.bounds(timeline)
+        taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
         return [int(index) for index in taken]
 
 
@@ -40,9 +45,9 @@ class View:
 
     Attributes:
         mode: ``frames`` (use :meth:`images`) or ``video`` (use :attr:`path`).
-        indices: frame indices of the source video that are shown; in video mode, all frames of the file.
+        indices: frames of the source video that are shown; in video mode, all frames of the file.
         times: their times in the source video (s).
-        path: the video file in video mode: the source itself, or an .mp4 of exactly the frames of the span.
+        path: the file in video mode: the source itself, an .mp4 of exactly the span's frames, or a proxy.
         rate: mean rate of the shown frames (frames/s).
         store: where the frames are.
     """
@@ -61,22 +66,23 @@ class View:
     def info(self) -> dict[str, Any]:
         """What was shown, as small JSON for the record of the request.
 
-        ``indices`` are listed in frames mode; in video mode ``range`` holds the first and last frame of the file, of
-        which the backend's own reader takes its choice.
+        Frames are listed one by one (``indices``) or, where they are consecutive, as ``range``: first and last. In
+        video mode they are the frames of the file; which of them a model sees is the choice of the backend's reader.
         """
         first, last = self.indices[0], self.indices[-1]
-        shown = {"indices": list(self.indices)} if self.mode == "frames" else {"range": [first, last]}
+        whole = len(self.indices) == last - first + 1
+        frames = self.mode == "frames"
         return {
             "mode": self.mode,
             "n_frames": len(self.indices),
-            **shown,
+            **({"range": [first, last]} if whole else {"indices": list(self.indices)}),
             "start": round(self.times[0], 3),
             "end": round(self.times[-1], 3),
             "fps": round(self.rate, 4),
-            "size": self.store.size if self.mode == "frames" else None,
-            "quality": self.store.quality if self.mode == "frames" else None,
-            "sampler": SAMPLER if self.mode == "frames" else "backend",
-            "reader": "siming-pyav" if self.mode == "frames" else "backend",
+            "size": self.store.size if frames else None,
+            "quality": self.store.quality if frames else None,
+            "sampler": SAMPLER if frames or not whole else None,
+            "reader": "siming" if frames else "backend",
         }
 
 
@@ -91,6 +97,7 @@ def view(
     size: int | None = SIZE,
     quality: int = QUALITY,
     even: bool = False,
+    proxy: bool = False,
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
 ) -> View:
@@ -98,14 +105,15 @@ def view(
 
     Args:
         path: the video file.
-        digest: SHA-256 of its content if known; else it is computed (once per process).
+        digest: a name for its content if one is known; else its SHA-256 is computed (once per process).
         span: ``(start, end)`` in seconds, or None for the whole video.
-        budget: how many frames; in video mode the backend's reader decides instead.
+        budget: how many frames; in video mode without ``proxy`` the backend's reader decides instead.
         mode: ``frames`` or ``video``.
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
         quality: JPEG quality of stored frames.
         even: take an even number of frames.
+        proxy: in video mode give a short all-intra file of just the frames that the budget takes.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, they are filled in the same pass.
 
@@ -115,31 +123,41 @@ def view(
     if not path.is_file():
         raise MediaError(f"{path}: no such file.")
     store = FrameStore(cache, path, digest or digest_of(path), size, quality)
-    timeline = store.timeline()
-    request = Request(span, budget)
+    timeline, request = store.timeline(), Request(span, budget)
     try:
-        bounds = frame_range(timeline.times, *span) if span else (0, timeline.n_frames - 1)
-        indices = request.indices(timeline, even=even) if mode == "frames" else list(range(bounds[0], bounds[1] + 1))
+        first, last = request.bounds(timeline)
+        chosen = mode == "frames" or proxy
+        indices = request.indices(timeline, even=even) if chosen else list(range(first, last + 1))
+        more = [index for other in also for index in other.indices(timeline, even=even)]
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
-    file = None
+    file, written = None, 0
     if mode == "frames":
-        if store.missing(indices):
-            more = [index for other in also for index in other.indices(timeline, even=even)]
-            store.fill([*indices, *more])
-            evict(cache, cache_gb, keep=store.digest)
-    elif span is None:
+        written = store.fill([*indices, *more]) if store.missing(indices) else 0
+    elif span is None and not proxy:
         file = path
     else:
-        file = store.folder / "clips" / f"{bounds[0]:06d}-{bounds[1]:06d}.mp4"
-        if not file.is_file():
-            with store.lock():
-                if not file.is_file():
-                    write_frames(path, timeline, indices, file)
-                    store.account(file.stat().st_size)
-            evict(cache, cache_gb, keep=store.digest)
+        file, written = _file(store, timeline, indices, proxy)
+    if written:
+        evict(cache, cache_gb, keep=store.digest)
     store.touch()
-    times = timeline.times
-    taken = times[indices[-1]] - times[indices[0]]
-    rate = (len(indices) - 1) / float(taken) if taken > 0 else float(timeline.rate)
-    return View(mode, tuple(indices), tuple(float(times[index]) for index in indices), file, rate, store)
+    times = timeline.times[indices]
+    rate = (len(indices) - 1) / (times[-1] - times[0]) if times[-1] > times[0] else float(timeline.rate)
+    return View(mode, tuple(indices), tuple(times.tolist()), file, float(rate), store)
+
+
+def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:
+    """The .mp4 of exactly these frames and how many bytes had to be written for it."""
+    name = f"{indices[0]:06d}-{indices[-1]:06d}"
+    if proxy:
+        name = f"{name}-{hashlib.sha256(repr(list(indices)).encode()).hexdigest()[:12]}"
+    file = store.folder / ("proxies" if proxy else "clips") / f"{name}.mp4"
+    if file.is_file():
+        return file, 0
+    with store.lock():
+        if file.is_file():
+            return file, 0
+        write_frames(store.source, timeline, list(dict.fromkeys(indices)), file, intra=proxy)
+        written = file.stat().st_size
+        store.account(written)
+    return file, written
