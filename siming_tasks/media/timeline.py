@@ -23,6 +23,12 @@ __all__ = ["REENCODE", "Timeline", "open_video", "read_timeline"]
 
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
 
+STATES_LENGTH = (".mp4", ".mov", ".m4v")
+"""Containers whose header knows the length of the picture, so that a cut-off end shows without decoding."""
+
+SLACK = Fraction(1, 2)
+"""Seconds by which the header's length may pass the end of the last frame."""
+
 REORDER = 16
 """Most frames by which H.264 or HEVC may hold back a frame for display; more means broken timestamps."""
 
@@ -106,8 +112,9 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
 class _Packet(NamedTuple):
     pts: int
     dts: int | None
+    duration: int
     key: bool
-    shown: bool
+    visible: bool
     corrupt: bool
 
 
@@ -118,20 +125,15 @@ def read_timeline(path: Path) -> Timeline:
         MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
     """
     with open_video(path) as (container, stream):
-        time_base, rate, stated = stream.time_base, stream.average_rate, stream.frames
+        time_base, rate, stated = stream.time_base, stream.average_rate, stream.duration
         packets = []
         for packet in container.demux(stream):
             if not packet.size:
                 continue  # the flush packet at the end
             if packet.pts is None:
                 raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
-            packets.append(
-                _Packet(packet.pts, packet.dts, packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
-            )
-    if len(packets) < stated or any(packet.corrupt for packet in packets):
-        raise MediaError(
-            f"{path}: cut short: {len(packets)} of the {stated} frames that its header promises are there."
-        )
+            visible, duration = not packet.is_discard, packet.duration or 0
+            packets.append(_Packet(packet.pts, packet.dts, duration, packet.is_keyframe, visible, packet.is_corrupt))
     shown = _decodable(packets)
     if not shown or time_base is None:
         raise MediaError(f"{path}: holds no video frames.")
@@ -141,6 +143,11 @@ def read_timeline(path: Path) -> Timeline:
     pts = pts[order]
     if not rate:
         rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
+    end = max(packet.pts + packet.duration for packet in shown) - int(pts[0])
+    missing = (stated - end) * time_base if stated and path.suffix in STATES_LENGTH else Fraction(0)
+    if missing > SLACK or any(packet.corrupt for packet in packets):
+        at = float((pts[-1] - pts[0]) * time_base)
+        raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     keyframes = np.flatnonzero([shown[place].key for place in order])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()))
 
@@ -148,7 +155,7 @@ def read_timeline(path: Path) -> Timeline:
 def _decodable(packets: Sequence[_Packet]) -> list[_Packet]:
     """Without what a decoder drops: frames outside the edit list, and those of an open GOP cut before its keyframe."""
     first = next((number for number, packet in enumerate(packets) if packet.key), 0)
-    return [packet for packet in packets[first:] if packet.shown and packet.pts >= packets[first].pts]
+    return [packet for packet in packets[first:] if packet.visible and packet.pts >= packets[first].pts]
 
 
 def _check_order(
