@@ -3,62 +3,32 @@
 from __future__ import annotations
 
 import csv
-import json
+import datetime
 import logging
 import os
 import shutil
-import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from siming_tasks import __version__
-from siming_tasks.data.card import card
-from siming_tasks.data.consensus import Decision, decide
-from siming_tasks.data.croissant import croissant
+from siming_tasks.data.check_labels import label_problems
+from siming_tasks.data.consensus import Decision
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.digest import content_digest
-from siming_tasks.data.labels import VIDEO_FIELDS, LabelRow, read_labels, read_mapping
-from siming_tasks.data.normalise import CRF, normalise
-from siming_tasks.data.sources import Source, find_sources, new_ids, span_problems
-from siming_tasks.errors import DataError, MediaError, Problem
-from siming_tasks.files import atomic_write, read_yaml, sha256_file, sha256_json
-from siming_tasks.rubrics import Rubric, load_rubric
+from siming_tasks.data.folder import write_folder
+from siming_tasks.data.labels import VIDEO_FIELDS, LabelRow
+from siming_tasks.data.plan import BuildOptions, Inputs, Plan, make_plan
+from siming_tasks.data.sources import span_problems
+from siming_tasks.data.transcode import transcode
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import atomic_write, read_yaml
 
-__all__ = ["BuildOptions", "Built", "build_dataset"]
+__all__ = ["Built", "build_dataset"]
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """How a dataset is built.
-
-    Attributes:
-        name: of the dataset (default: the folder's name).
-        version: of the dataset.
-        license: SPDX name, e.g. ``cc-by-nc-4.0``.
-        languages: spoken or shown, e.g. ``("zh",)``.
-        consensus: ``agree``, ``mean`` or a rater's name (see :func:`siming_tasks.data.consensus.decide`).
-        keep_audio: keep the first audio stream.
-        keep_ids: keep the sheet's names as video ids instead of ``v001``...
-        synthetic: the videos or labels are simulated.
-    """
-
-    name: str = ""
-    version: str = "1"
-    license: str = ""
-    languages: tuple[str, ...] = ()
-    consensus: str = "agree"
-    keep_audio: bool = False
-    keep_ids: bool = False
-    synthetic: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,27 +38,6 @@ class Built:
     dataset: Dataset
     names_file: Path
     warnings: tuple[Problem, ...]
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Everything that is decided before a video is touched."""
-
-    rubric: Rubric
-    rubric_file: Path
-    rows: tuple[LabelRow, ...]
-    decision: Decision
-    sources: Mapping[str, Source]
-    ids: Mapping[str, str]
-    students: Mapping[str, str]
-    options: BuildOptions
-
-    def key(self) -> str:
-        """What stands for the inputs, so that a finished or half-finished build of the same is recognised."""
-        files = [[self.ids[name], *_stamp(source.path)] for name, source in self.sources.items()]
-        rows = [[row.video, row.step_id, row.start, row.end, row.applicable, dict(row.about)] for row in self.rows]
-        scores = [[*place, values] for place, values in self.decision.scores.items()]
-        return sha256_json([self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options)])
 
 
 def build_dataset(
@@ -126,85 +75,104 @@ def build_dataset(
     out = Path(out)
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name)
-    sheet = _read(Path(labels), Path(rubric), spans, mapping, encoding)
-    plan, warnings = _plan(out, Path(rubric), *sheet, Path(videos), options)
+    extra = (Path(spans) if spans else None, Path(mapping) if mapping else None, encoding)
+    plan, problems = make_plan(Inputs(Path(rubric), Path(labels), Path(videos), *extra), options)
+    _refuse(out, plan, problems)
     with _alone(out):
-        part = out.with_name(f".{out.name}.part")
-        if _already(out, plan.key()):
-            return Built(open_dataset(out), _names_file(out), tuple(warnings))
-        media = _normalise_all(plan, part, jobs, progress)
-        rows, cut = _rows(plan, media)
-        _write(plan, part, rows, {f"media/{plan.ids[name]}.mp4": done["sha256"] for name, done in media.items()})
-        open_dataset(part)
-        _write_names(_names_file(out), plan)
-        if out.exists():
-            out.rmdir()
-        os.replace(part, out)
-        _open_file(out).unlink(missing_ok=True)
-    return Built(open_dataset(out), _names_file(out), (*warnings, *cut))
+        if not _already(out, plan.key()):
+            problems += _build(out, plan, jobs, progress)
+    dataset = open_dataset(out)
+    return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
 
 
-def _read(
-    labels: Path, rubric_file: Path, spans: str | Path | None, mapping: str | Path | None, encoding: str | None
-) -> tuple[Rubric, list[LabelRow], list[Problem]]:
-    rubric = load_rubric(rubric_file)
-    words = read_mapping(Path(mapping)) if mapping else None
-    rows, problems = read_labels(labels, rubric, words, encoding)
-    if spans is not None:
-        more, found = read_labels(Path(spans), rubric, words, encoding)
-        problems += found
-        given = {(row.video, row.step_id): row for row in more}
-        known = {(row.video, row.step_id) for row in rows}
-        rows = [
-            replace(row, start=at.start, end=at.end) if (at := given.get((row.video, row.step_id))) else row
-            for row in rows
-        ]
-        for place, row in given.items():
-            if place not in known:
-                fix = "Correct the id or add the points."
-                problems.append(
-                    row.problem("span-unlabelled", "the score sheet has no such row.", fix, severity="warning")
-                )
-    return rubric, rows, problems
-
-
-def _plan(
-    out: Path,
-    rubric_file: Path,
-    rubric: Rubric,
-    rows: list[LabelRow],
-    problems: list[Problem],
-    folder: Path,
-    options: BuildOptions,
-) -> tuple[_Plan, list[Problem]]:
-    sources, found = find_sources(folder, rows)
-    decision = decide(rows, options.consensus)
-    problems = [*problems, *found, *span_problems(rows, {name: source.duration for name, source in sources.items()})]
-    problems += _about_videos(rows)
-    if decision.open:
-        sheet = _open_file(out)
-        _write_open(sheet, decision.open)
-        what = f"{len(decision.open)} of {len(decision.scores)} rows have no reference points; listed in {sheet}."
+def _refuse(out: Path, plan: Plan, problems: Sequence[Problem]) -> None:
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if plan.decision.open:
+        sheet = _beside(out, "adjudicate")
+        _write_open(sheet, plan.decision.open)
+        what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
         fix = "Fill in the consensus, or choose a rule with --consensus."
-        problems.append(Problem("consensus-open", what, fix, rows[0].file))
-    problems += decision.problems
-    if errors := [problem for problem in problems if problem.severity == "error"]:
+        errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
+    if errors:
         raise DataError.of(errors, shown=20)
-    names = list(dict.fromkeys(row.video for row in rows))
-    ids = new_ids(names, options.keep_ids)
-    students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    return _Plan(rubric, rubric_file, tuple(rows), decision, sources, ids, students, options), problems
 
 
-def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:
-    """Facts about a video (site, student, split) must be the same in all its rows."""
-    first: dict[tuple[str, str], tuple[str, int]] = {}
-    for row in rows:
-        for name, value in row.about.items():
-            known, line = first.setdefault((row.video, name), (value, row.lines[0]))
-            if known != value:
-                what = f"{name} is {value!r} here and {known!r} on line {line}."
-                yield row.problem("video-differs", what, "Write the same in all rows of a video.", name)
+def _build(out: Path, plan: Plan, jobs: int, progress: bool) -> list[Problem]:
+    """Make the folder under another name, then give it its own."""
+    part = out.with_name(f".{out.name}.part")
+    sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
+    media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
+    rows, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()})
+    digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
+    write_folder(part, plan.rubric_file, rows, _info(plan), digests)
+    shutil.rmtree(part / "done")
+    open_dataset(part)
+    _write_names(_beside(out, "names"), plan)
+    if out.exists():
+        out.rmdir()
+    os.replace(part, out)
+    _beside(out, "adjudicate").unlink(missing_ok=True)
+    return cut
+
+
+def _rows(plan: Plan, durations: Mapping[str, float]) -> tuple[list[dict[str, Any]], list[Problem]]:
+    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
+    problems = span_problems(plan.rows, {name: durations[video_id] for name, video_id in plan.ids.items()})
+    if problems:
+        raise DataError.of(problems, shown=20)
+    order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
+    videos: list[dict[str, Any]] = []
+    for name, video_id in plan.ids.items():
+        mine = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
+        about = {key: value for row in mine for key, value in row.about.items()}
+        if "student" in about:
+            about["student"] = plan.students[about["student"]]
+        duration = round(durations[video_id], 6)
+        video: dict[str, Any] = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
+        video |= {key: about[key] for key in VIDEO_FIELDS if key in about}
+        video["steps"] = [_step(row, plan.decision, duration, problems) for row in mine]
+        videos.append({**video, "canary": _canary(plan)})
+    return videos, problems
+
+
+def _step(row: LabelRow, decision: Decision, duration: float, cut: list[Problem]) -> dict[str, Any]:
+    if not row.applicable:
+        return {"step_id": row.step_id, "applicable": False}
+    end = row.end
+    if end is not None and end > duration:
+        what = f"end {end:g} s cut back to the video's {duration:g} s."
+        cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
+        end = duration
+    scores = decision.scores[row.video, row.step_id].items()
+    points = {rater: int(value) if value is not None and value == int(value) else value for rater, value in scores}
+    return {"step_id": row.step_id, "start": row.start, "end": end, "score": points}
+
+
+def _canary(plan: Plan) -> str:
+    """A string that exists nowhere else: if a model can complete it, these files were in its training data."""
+    return f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
+
+
+def _info(plan: Plan) -> dict[str, Any]:
+    """``dataset.yaml``, without the digests."""
+    options = plan.options
+    return {
+        "name": options.name,
+        "version": options.version,
+        "license": options.license or None,
+        "synthetic": options.synthetic,
+        "languages": list(options.languages),
+        "label_sources": {
+            "raters": sorted({rater for row in plan.rows for rater in row.scores}),
+            "rule": options.consensus,
+            "consensus": dict(plan.decision.origins),
+        },
+        "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
+        f"{'kept' if options.keep_audio else 'removed'}; file names and student names replaced by ids.",
+        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
+        "canary": _canary(plan),
+    }
 
 
 @contextmanager
@@ -241,162 +209,11 @@ def _already(out: Path, key: str) -> bool:
     raise DataError(f"{out}: exists and was not built from these inputs. Name another folder, or delete that one.")
 
 
-def _stamp(path: Path) -> list[Any]:
-    status = path.stat()
-    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+def _beside(out: Path, kind: str) -> Path:
+    return out.with_name(f"{out.name}.{kind}.csv")
 
 
-def _normalise_all(plan: _Plan, part: Path, jobs: int, progress: bool) -> dict[str, dict[str, Any]]:
-    """Every video as ``media/<id>.mp4`` in ``part``; finished ones of an earlier attempt are taken up."""
-    from tqdm import tqdm
-
-    stop = threading.Event()
-
-    def check() -> None:
-        if stop.is_set():
-            raise MediaError("stopped")
-
-    threads = max(1, (os.cpu_count() or 1) // max(1, jobs))
-    _tidy(part, set(plan.ids.values()))
-    done: dict[str, dict[str, Any]] = {}
-    problems: list[Problem] = []
-    with (
-        ThreadPoolExecutor(max(1, jobs)) as pool,
-        tqdm(total=len(plan.sources), unit="video", desc="Videos", disable=not progress) as bar,
-    ):
-        work = {
-            pool.submit(_one, source.path, part, plan.ids[name], plan.options.keep_audio, threads, check): name
-            for name, source in plan.sources.items()
-        }
-        try:
-            for future in as_completed(work):
-                try:
-                    done[work[future]] = future.result()
-                except MediaError as error:
-                    problems.append(Problem("media-unreadable", str(error), "Export that video again.", work[future]))
-                bar.update()
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    if problems:
-        raise DataError.of(problems, shown=20)
-    return {name: done[name] for name in plan.sources}
-
-
-def _one(source: Path, part: Path, video_id: str, keep_audio: bool, threads: int, check: Any) -> dict[str, Any]:
-    note, target = part / "done" / f"{video_id}.json", part / "media" / f"{video_id}.mp4"
-    key = sha256_json([*_stamp(source), keep_audio, CRF, __version__])
-    if note.is_file() and target.is_file():
-        known: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
-        if known["key"] == key and known["sha256"] == sha256_file(target):
-            return known
-    result = normalise(source, target, keep_audio=keep_audio, threads=threads, check=check)
-    entry = {"key": key, "sha256": sha256_file(target), **asdict(result), "duration": result.duration}
-    with atomic_write(note) as stream:
-        json.dump(entry, stream)
-    return entry
-
-
-def _tidy(part: Path, ids: set[str]) -> None:
-    """Remove what a killed build left behind, except finished videos."""
-    for folder, suffix in ((part / "media", ".mp4"), (part / "done", ".json")):
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
-            if path.suffix != suffix or path.stem not in ids:
-                path.unlink()
-
-
-def _rows(plan: _Plan, media: Mapping[str, Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Problem]]:
-    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
-    problems = span_problems(plan.rows, {name: done["duration"] for name, done in media.items()})
-    if problems:
-        raise DataError.of(problems, shown=20)
-    order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
-    canary = _canary(plan)
-    videos: list[dict[str, Any]] = []
-    for name, video_id in plan.ids.items():
-        mine = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
-        duration = round(media[name]["duration"], 6)
-        about = {key: value for row in mine for key, value in row.about.items()}
-        if "student" in about:
-            about["student"] = plan.students[about["student"]]
-        steps = [_step(row, plan.decision, duration, problems) for row in mine]
-        head = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
-        videos.append(
-            {**head, **{key: about[key] for key in VIDEO_FIELDS if key in about}, "steps": steps, "canary": canary}
-        )
-    return videos, problems
-
-
-def _step(row: LabelRow, decision: Decision, duration: float, cut: list[Problem]) -> dict[str, Any]:
-    if not row.applicable:
-        return {"step_id": row.step_id, "applicable": False}
-    end = row.end
-    if end is not None and end > duration:
-        what = f"end {end:g} s cut back to the video's {duration:g} s."
-        cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
-        end = duration
-    scores = decision.scores[row.video, row.step_id].items()
-    points = {rater: int(value) if value is not None and value == int(value) else value for rater, value in scores}
-    return {"step_id": row.step_id, "start": row.start, "end": end, "score": points}
-
-
-def _canary(plan: _Plan) -> str:
-    """A string that exists nowhere else: if a model can complete it, these files were in its training data."""
-    return f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
-
-
-def _write(plan: _Plan, part: Path, rows: list[dict[str, Any]], media: Mapping[str, str]) -> None:
-    """The small files of the folder."""
-    import datetime
-
-    shutil.rmtree(part / "done")
-    for path in (part / "media").iterdir():
-        if f"media/{path.name}" not in media:
-            path.unlink()
-    shutil.copyfile(plan.rubric_file, part / "rubric.yaml")
-    with atomic_write(part / "videos.jsonl") as stream:
-        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    options = plan.options
-    audio = "audio kept" if options.keep_audio else "audio removed"
-    info = {
-        "name": options.name,
-        "version": options.version,
-        "license": options.license or None,
-        "synthetic": options.synthetic,
-        "languages": list(options.languages),
-        "label_sources": {
-            "raters": sorted({rater for row in plan.rows for rater in row.scores}),
-            "rule": options.consensus,
-            "consensus": dict(plan.decision.origins),
-        },
-        "processing": f"Videos as H.264 .mp4 with a constant rate and even sides, container metadata and {audio}; "
-        "file names and student names replaced by ids.",
-        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
-        "canary": _canary(plan),
-        "digest": content_digest(plan.rubric, rows, media),
-        "media_sha256": dict(sorted(media.items())),
-    }
-    with atomic_write(part / "dataset.yaml") as stream:
-        yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)
-    with atomic_write(part / "README.md") as stream:
-        stream.write(card(info, plan.rubric, rows))
-    files = {name: sha256_file(part / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
-    with atomic_write(part / "croissant.json") as stream:
-        json.dump(croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
-
-
-def _names_file(out: Path) -> Path:
-    return out.with_name(f"{out.name}.names.csv")
-
-
-def _open_file(out: Path) -> Path:
-    return out.with_name(f"{out.name}.adjudicate.csv")
-
-
-def _write_names(path: Path, plan: _Plan) -> None:
+def _write_names(path: Path, plan: Plan) -> None:
     """Original names to ids. Private: it lies outside the folder, readable by its owner only."""
     with atomic_write(path) as stream:
         writer = csv.writer(stream)

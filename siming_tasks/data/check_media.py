@@ -153,7 +153,7 @@ def _decode(
     wanted = set(np.linspace(0, timeline.n_frames - 1, SAMPLES).round().astype(int).tolist())
     frames = damaged = 0
     first_bad: float | None = None
-    kept: list[NDArray[np.float32]] = []
+    kept: list[NDArray[Any]] = []
     reason = ""
     try:
         with open_video(path) as (container, stream):
@@ -180,5 +180,5 @@ def _decode(
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     if len(kept) < len(wanted):
         return frames, None
-    pictures = np.stack(kept)
+    pictures = np.stack(kept).astype(np.float32)
     return frames, pictures[np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int)]

@@ -85,6 +85,7 @@ def croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, An
     ]
     synthetic = "SYNTHETIC data. " if info.get("synthetic") else ""
     description = f"{synthetic}Videos of clinical skill exams with step scores. {info.get('canary') or ''}"
+    published = {"datePublished": info["created"]} if info.get("created") else {}
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -95,7 +96,7 @@ def croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, An
         "license": info.get("license") or "unknown",
         "url": info.get("url") or "https://schema.org/Dataset",
         "version": info["version"],
-        "datePublished": info["created"],
+        **published,
         "isLiveDataset": False,
         "distribution": distribution,
         "recordSet": [{"@type": "cr:RecordSet", "@id": "videos", "name": "videos", "field": fields}],

@@ -18,9 +18,10 @@ from siming_tasks.files import read_yaml
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["LabelRow", "SheetMapping", "read_labels", "read_mapping"]
+__all__ = ["VIDEO_FIELDS", "LabelRow", "SheetMapping", "read_labels", "read_mapping"]
 
 VIDEO_FIELDS = ("site", "student", "split")
+"""Optional columns that say something about the whole video."""
 _FIXED = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS)
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,6 +105,7 @@ def load_predictions(path: str | Path, dataset: Dataset) -> Predictions:
     for record in sorted((entry[0] for entry in join.found.values()), key=lambda record: order[record["id"]]):
         records.setdefault(record["setting"], []).append(record)
     problems += _unanswered(records, order, str(path))
+    problems += _mixed(records, dataset, str(path))
     return Predictions(records, tuple(problems), tuple(files))
 
 
@@ -246,3 +248,20 @@ def _unanswered(records: Mapping[str, list[Record]], order: Mapping[str, int], f
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
             what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
             yield Problem("prediction-missing", what, "Add them, or accept the coverage.", file, None, name, "warning")
+
+
+def _mixed(records: Mapping[str, list[Record]], dataset: Dataset, file: str) -> Iterator[Problem]:
+    """Warnings about records that were not made under one and the same condition."""
+    every = [record for present in records.values() for record in present]
+    if other := {record.get("dataset") for record in every} - {dataset.digest, None}:
+        what = (
+            f"made on dataset {', '.join(str(name)[:12] for name in sorted(other))}, scored on {dataset.digest[:12]}."
+        )
+        fix = "Fine if only labels changed in between."
+        yield Problem("dataset-differs", what, fix, file, severity="warning")
+    for name, present in records.items():
+        modes = Counter(str((record.get("media") or {}).get("mode")) for record in present)
+        if len(modes) > 1:
+            shown = ", ".join(f"{mode} {count}" for mode, count in modes.items())
+            fix = "Score runs with different settings apart."
+            yield Problem("media-mixed", f"media modes differ ({shown}).", fix, file, None, name, "warning")

@@ -6,18 +6,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
-from siming_tasks.data.card import card
-from siming_tasks.data.croissant import croissant
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.digest import content_digest
+from siming_tasks.data.folder import write_folder
 from siming_tasks.data.rows import Number, Sha256, problems_of
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_write, sha256_file
@@ -64,9 +61,9 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        digest = _write_public(dataset, part)
+        _write_public(dataset, part)
         with atomic_write(key) as stream:
-            json.dump(_key(dataset, digest), stream, indent=1)
+            json.dump(_key(dataset, open_dataset(part).digest), stream, indent=1)
         key.chmod(0o600)
         part.chmod(0o755)
         os.replace(part, out)
@@ -123,8 +120,7 @@ def _key(dataset: Dataset, public_digest: str) -> dict[str, Any]:
     }
 
 
-def _write_public(dataset: Dataset, part: Path) -> str:
-    """The public folder; returns its digest."""
+def _write_public(dataset: Dataset, part: Path) -> None:
     (part / "media").mkdir()
     rows, media = [], {}
     for video in dataset.videos:
@@ -132,26 +128,9 @@ def _write_public(dataset: Dataset, part: Path) -> str:
         shutil.copyfile(dataset.media_path(video), part / target)
         media[target] = sha256_file(part / target)
         rows.append(_public_row(video, target))
-    shutil.copyfile(dataset.root / "rubric.yaml", part / "rubric.yaml")
-    with atomic_write(part / "videos.jsonl") as stream:
-        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
     info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}
-    info |= {"labels": "withheld", "digest": content_digest(dataset.rubric, rows, media), "media_sha256": media}
-    _describe(part, dataset, info, rows, media)
-    return str(info["digest"])
-
-
-def _describe(
-    part: Path, dataset: Dataset, info: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], media: Mapping[str, str]
-) -> None:
-    with atomic_write(part / "dataset.yaml") as stream:
-        yaml.safe_dump(dict(info), stream, sort_keys=False, allow_unicode=True)
-    with atomic_write(part / "README.md") as stream:
-        stream.write(card(info, dataset.rubric, rows))
-    files = {name: sha256_file(part / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
-    with atomic_write(part / "croissant.json") as stream:
-        json.dump(croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
+    write_folder(part, dataset.root / "rubric.yaml", rows, {**info, "labels": "withheld"}, media)
 
 
 def _public_row(video: Video, media: str) -> dict[str, Any]:

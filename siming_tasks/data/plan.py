@@ -1,0 +1,137 @@
+"""Everything about a build that is decided, and everything that can go wrong, before a video is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from siming_tasks.data.consensus import Decision, decide
+from siming_tasks.data.labels import LabelRow, read_labels, read_mapping
+from siming_tasks.data.sources import Source, find_sources, new_ids, span_problems
+from siming_tasks.data.transcode import stamp
+from siming_tasks.errors import Problem
+from siming_tasks.files import sha256_json
+from siming_tasks.rubrics import Rubric, load_rubric
+
+__all__ = ["BuildOptions", "Inputs", "Plan", "make_plan"]
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """How a dataset is built.
+
+    Attributes:
+        name: of the dataset (default: the folder's name).
+        version: of the dataset.
+        license: SPDX name, e.g. ``cc-by-nc-4.0``.
+        languages: spoken or shown, e.g. ``("zh",)``.
+        consensus: ``agree``, ``mean`` or a rater's name (see :func:`siming_tasks.data.consensus.decide`).
+        keep_audio: keep the first audio stream.
+        keep_ids: keep the sheet's names as video ids instead of ``v001``...
+        synthetic: the videos or labels are simulated.
+    """
+
+    name: str = ""
+    version: str = "1"
+    license: str = ""
+    languages: tuple[str, ...] = ()
+    consensus: str = "agree"
+    keep_audio: bool = False
+    keep_ids: bool = False
+    synthetic: bool = False
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that a dataset is built of (see :func:`siming_tasks.data.build.build_dataset`)."""
+
+    rubric: Path
+    labels: Path
+    videos: Path
+    spans: Path | None = None
+    mapping: Path | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be built.
+
+    Attributes:
+        rubric: the checked rubric.
+        rubric_file: where it came from.
+        rows: the label rows.
+        decision: their points, consensus included.
+        sources: video files by the sheet's name.
+        ids: ids by the sheet's name.
+        students: ids by the sheet's name.
+        options: the options.
+    """
+
+    rubric: Rubric
+    rubric_file: Path
+    rows: tuple[LabelRow, ...]
+    decision: Decision
+    sources: Mapping[str, Source]
+    ids: Mapping[str, str]
+    students: Mapping[str, str]
+    options: BuildOptions
+
+    def key(self) -> str:
+        """What stands for the inputs, so that a finished or half-finished build of the same is recognised."""
+        files = [[self.ids[name], *stamp(source.path)] for name, source in self.sources.items()]
+        rows = [[row.video, row.step_id, row.start, row.end, row.applicable, dict(row.about)] for row in self.rows]
+        scores = [[*place, values] for place, values in self.decision.scores.items()]
+        return sha256_json([self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options)])
+
+
+def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[Plan, list[Problem]]:
+    """The plan, and every problem found on the way; the plan must not be carried out if one is an error.
+
+    Raises:
+        DataError: a file cannot be read at all.
+        RubricError: the rubric is wrong.
+    """
+    rubric = load_rubric(inputs.rubric)
+    rows, problems = _read(inputs, rubric)
+    sources, found = find_sources(inputs.videos, rows)
+    decision = decide(rows, options.consensus)
+    problems += found
+    problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
+    problems += _about_videos(rows)
+    problems += decision.problems
+    ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
+    students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
+    plan = Plan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, options)
+    return plan, problems
+
+
+def _read(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], list[Problem]]:
+    """The label rows, with the spans of the second sheet filled in."""
+    words = read_mapping(inputs.mapping) if inputs.mapping else None
+    rows, problems = read_labels(inputs.labels, rubric, words, inputs.encoding)
+    if inputs.spans is None:
+        return rows, problems
+    timed, found = read_labels(inputs.spans, rubric, words, inputs.encoding)
+    spans = {(row.video, row.step_id): row for row in timed}
+    known = {(row.video, row.step_id): row for row in rows}
+    for place in spans.keys() - known.keys():
+        fix = "Correct the id or add the points."
+        what = "the score sheet has no such row."
+        found.append(spans[place].problem("span-unlabelled", what, fix, severity="warning"))
+    merged = [
+        replace(row, start=spans[at].start, end=spans[at].end) if at in spans else row for at, row in known.items()
+    ]
+    return merged, problems + found
+
+
+def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:
+    """Facts about a video (site, student, split) must be the same in all its rows."""
+    first: dict[tuple[str, str], tuple[str, int]] = {}
+    for row in rows:
+        for name, value in row.about.items():
+            known, line = first.setdefault((row.video, name), (value, row.lines[0]))
+            if known != value:
+                what = f"{name} is {value!r} here and {known!r} on line {line}."
+                yield row.problem("video-differs", what, "Write the same in all rows of a video.", name)
