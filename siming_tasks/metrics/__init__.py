@@ -2,6 +2,7 @@
 
 from siming_tasks.metrics.align import Run
 from siming_tasks.metrics.compare import Comparison, compare
+from siming_tasks.metrics.contribution import Contribution, contribution
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import Evaluation, evaluate
 from siming_tasks.metrics.labels import ordinal_labels
@@ -10,11 +11,13 @@ from siming_tasks.metrics.twoway import two_way
 
 __all__ = [
     "Comparison",
+    "Contribution",
     "Estimate",
     "Evaluation",
     "Panel",
     "Run",
     "compare",
+    "contribution",
     "evaluate",
     "ordinal_labels",
     "two_way",

@@ -82,7 +82,7 @@ def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
     Returns:
         ``float64[B]`` in [-1, 1]; NaN where a side is constant or fewer than two videos remain.
     """
-    if not len(pairs):
+    if not len(pairs) or np.ptp(pairs.x) == 0 or np.ptp(pairs.y) == 0:
         return np.full(len(weights), np.nan)
     taken = np.ascontiguousarray(pairs.weights(weights).T)  # [n, B]: sorting and grouping then move whole rows
     n = taken.sum(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.resample import LEVEL, interval
 from siming_tasks.metrics.tally import TOTALS, Tally
 
-__all__ = ["COMPARABLE", "TRUSTED", "Method", "jackknife_interval", "summarise"]
+__all__ = ["COMPARABLE", "TRUSTED", "Method", "derived", "jackknife_interval", "summarise"]
 
 Method = Literal["bootstrap", "jackknife"]
 
@@ -38,23 +39,47 @@ def summarise(
         ``value=None`` without data; 0.0, ``undefined`` and no interval where the formula is 0/0.
     """
     videos, items = tally.size(metric)
-    flags = _flags(tally, metric) if items else set()
+    if replicates is not None and method == "jackknife":
+        replicates = replicates[tally.contributing(metric)]
+    return derived(
+        tally,
+        value,
+        replicates,
+        videos=videos,
+        items=items,
+        why=_reason(tally, metric) if not items or np.isnan(value) else "",
+        flags=_flags(tally, metric) if items else set(),
+        method=method,
+    )
+
+
+def derived(
+    tally: Tally,
+    value: float,
+    replicates: FloatArray | None,
+    *,
+    videos: int,
+    items: int,
+    why: str,
+    flags: Collection[str] = (),
+    method: Method = "bootstrap",
+) -> Estimate:
+    """Any number that was computed from a tally's data, as an estimate; ``why`` is the reason if it has no value."""
+    found = set(flags)
     if tally.coverage is not None and tally.coverage < COMPARABLE:
-        flags.add("not-comparable")
+        found.add("not-comparable")
     common: dict[str, Any] = {"n_videos": videos, "n_items": items, "coverage": tally.coverage}
-    if not items or np.isnan(value):
-        found = {"value": 0.0, "undefined": True} if items else {"value": None}
-        return Estimate(**common, **found, reason=_reason(tally, metric), flags=tuple(sorted(flags)))
+    if not items:
+        return Estimate(None, reason=why, flags=tuple(sorted(found)), **common)
+    if np.isnan(value):
+        return Estimate(0.0, undefined=True, reason=why, flags=tuple(sorted(found)), **common)
     if replicates is None or videos < 2:
-        return Estimate(value, **common, flags=tuple(sorted(flags)))
+        return Estimate(value, flags=tuple(sorted(found)), **common)
     share = float(np.isnan(replicates).mean())
-    if method == "jackknife":
-        stderr, low, high = jackknife_interval(value, replicates[tally.contributing(metric)])
-    else:
-        stderr, low, high = interval(replicates)
-    flags |= {"undefined-replicates"} if share > 0.01 else set()
-    flags |= {"few-videos"} if videos < TRUSTED else set()
-    return Estimate(value, stderr, low, high, undefined_share=share, flags=tuple(sorted(flags)), **common)
+    found |= {"undefined-replicates"} if share > 0.01 else set()
+    found |= {"few-videos"} if videos < TRUSTED else set()
+    spread = jackknife_interval(value, replicates) if method == "jackknife" else interval(replicates)
+    return Estimate(value, *spread, undefined_share=share, flags=tuple(sorted(found)), **common)
 
 
 def jackknife_interval(value: float, left_out: FloatArray) -> tuple[float, float, float]:

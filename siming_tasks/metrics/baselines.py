@@ -1,0 +1,61 @@
+"""Judges that never see a video. A model that does not beat the best of them has shown nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siming_tasks.metrics.panel import FloatArray, Panel
+
+__all__ = ["always_correct", "always_failed", "step_prior"]
+
+
+def always_correct(panel: Panel) -> Panel:
+    """Full points (or "correct") for every step."""
+    best = np.broadcast_to(panel.max_score if panel.answer == "score" else 0.0, panel.reference.shape)
+    return panel.predicting(best)
+
+
+def always_failed(panel: Panel) -> Panel:
+    """No points (or "wrong") for every step."""
+    return panel.predicting(np.full(panel.reference.shape, 0.0 if panel.answer == "score" else 1.0))
+
+
+def step_prior(panel: Panel) -> Panel:
+    """What a judge answers who knows the other exams' labels and not this video (leave one video out).
+
+    The steps are ranked by their mean share of points in the other videos, and the k-th of S steps is given the
+    (k - 1/2) / S quantile of all shares there. Matching the spread of the labels in this way is what makes a blind
+    judge's kappa large (up to sd of the step means / sd of the labels); predicting the mean itself would not.
+
+    Predictions hardly differ between videos. The little that they do is the left-out video itself, with its sign
+    turned, so correlations of their totals mean nothing.
+
+    Returns:
+        The panel with these answers; NaN for a video that is the only one with labels.
+    """
+    known = panel.counted
+    if not known.any():
+        return panel.predicting(np.full(known.shape, np.nan))
+    share = np.where(known, panel.reference / panel.max_score, 0).round(6)
+    others = known.sum(axis=0) - known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(others > 0, (share.sum(axis=0) - share) / others, np.inf).round(9)  # unknown steps rank last
+    quantile = _rank(mean)
+    levels, code = np.unique(share, return_inverse=True)
+    mine = np.zeros((len(share), len(levels)))
+    np.add.at(mine, (np.nonzero(known)[0], code.reshape(share.shape)[known]), 1)
+    below = np.cumsum(mine.sum(axis=0) - mine, axis=1)  # labels of the other videos up to each level, [V, levels]
+    reached = quantile[:, :, None] * below[:, None, -1:] > below[:, None, :]
+    given = levels[np.minimum(reached.sum(axis=2), len(levels) - 1)]
+    given = np.where(below[:, -1:] > 0, given, np.nan)
+    wrong = np.where(np.isnan(given), np.nan, given < 1)
+    return panel.predicting(given * panel.max_score if panel.answer == "score" else wrong)
+
+
+def _rank(mean: FloatArray) -> FloatArray:
+    """Mid-quantile (k - 1/2) / S of each step within its row; ties in the order of the steps."""
+    steps = mean.shape[1]
+    order = np.argsort(mean, axis=1, kind="stable")
+    quantile = np.empty_like(mean)
+    np.put_along_axis(quantile, order, np.broadcast_to((np.arange(steps) + 0.5) / max(1, steps), mean.shape), axis=1)
+    return quantile
