@@ -2,187 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from siming_tasks.parsing.keys import (
+    ANSWER_KEYS,
+    ASIDE,
+    FOREIGN,
+    ID_KEYS,
+    MAXIMUM_KEYS,
+    POLARITY,
+    WRAPPERS,
+    key_name,
+)
 from siming_tasks.parsing.names import StepNames
 from siming_tasks.parsing.reader import Broken, Group, Scalar, Value
-from siming_tasks.parsing.values import DENIED, NEUTRAL, STATED, fold, number, points, verdict
-from siming_tasks.rubrics.model import RubricStep
+from siming_tasks.parsing.values import DENIED, NEUTRAL, number, points, verdict
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
 
-__all__ = ["Collector", "Reading", "merge"]
+__all__ = ["Collector", "Reading"]
 
 Reading = float | str
 """An answer, or one of the missing reasons."""
 
-
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_Found = dict[str, list[Reading]]
 
 
-_SCORE = _keys("score scores point points mark marks rating value awarded final_score step_score score_awarded "
-               "points_awarded awarded_points awarded_score 得分 分数 评分 分值 分")  # fmt: skip
-_VERDICT = _keys("verdict verdicts answer label judgement judgment decision conclusion result status "
-                 "判断 结论 判定 结果")  # fmt: skip
-_POLARITY = {
-    **dict.fromkeys(_keys("correct is_correct performed_correctly correctly_performed 正确 是否正确"), STATED),
-    **dict.fromkeys(_keys("error errors is_error has_error has_errors error_present error_detected contains_error "
-                          "incorrect is_incorrect wrong is_wrong 错误 是否错误 有错误 是否有错误 是否存在错误"),
-                    DENIED),
-}  # fmt: skip
-_MAXIMUM = _keys("max max_score maximum maximum_score max_points out_of full_marks 满分")
-_ID = _keys("id step step_id stepid step_number step_no step_name name number no item 步骤 步骤编号 编号 步骤名称")
-_WRAPPER = _SCORE | _VERDICT | _POLARITY.keys() | _keys(
-    "step_scores ratings judgements judgments labels results answers response output evaluation evaluations assessment "
-    "assessments steps step_results items data final final_answer json 步骤 评估 答案")  # fmt: skip
-_ASIDE = _keys("reason reasons reasoning rationale rationales explanation explanations justification justifications "
-               "comment comments feedback evidence observation observations note notes confidence confidences "
-               "deduction deductions example examples format thinking thought thoughts analysis weights "
-               "理由 原因 说明 备注 解释 分析 置信度") | _MAXIMUM  # fmt: skip
+@dataclass(frozen=True)
+class _Place:
+    """Where a bracket stands.
 
+    ``inside``: the key that holds it. ``known``: only known wrappers are around it, so that a number can mean a place
+    in our list and a plain ``score`` our step. ``listed``: a bare list may be the answer. ``polarity``: what "true"
+    says here.
+    """
 
-def merge(readings: list[Reading]) -> Reading:
-    """One reading out of several: they agree, or the step is in conflict."""
-    return readings[0] if len(set(readings)) == 1 else "conflict"
-
-
-def _name(key: str) -> str:
-    return fold(key).replace(" ", "_").replace("-", "_")
+    inside: str | None
+    known: bool
+    listed: bool
+    polarity: int
 
 
 class Collector:
-    """Gathers readings per step from the brackets of a reply, for one question (the asked steps, scores or errors)."""
+    """Reads brackets for one question: the asked steps, and whether scores or errors are asked for."""
 
     def __init__(self, names: StepNames, answer: Answer) -> None:
         self.names = names
         self.answer = answer
-        self.only = names.steps[0] if len(names.steps) == 1 else None
-        self._answer_keys = _SCORE if answer == "score" else _VERDICT | _POLARITY.keys()
-        self._other = (_VERDICT | _POLARITY.keys() if answer == "score" else _SCORE) - self._answer_keys
+        self._only = names.steps[0] if len(names.steps) == 1 else None
+        self._answers = ANSWER_KEYS[answer]
 
     def mentions(self, root: Group, *, alone: bool) -> dict[str, Reading]:
         """Step id -> reading. ``alone``: the bracket stands by itself, so that a bare list may be the answer."""
-        found: dict[str, list[Reading]] = {}
-        self._walk(root, None, True, alone, NEUTRAL, found)
-        out: dict[str, Reading] = {}
-        for step_id, readings in found.items():
-            telling = [reading for reading in readings if reading not in ("unreadable", "absent")]
-            out[step_id] = merge(telling or readings[:1])
-        return out
+        found: _Found = {}
+        self._walk(root, _Place(None, known=True, listed=alone, polarity=NEUTRAL), found)
+        return {step_id: _combine(readings) for step_id, readings in found.items()}
 
-    def _walk(
-        self, group: Group, inside: str | None, known: bool, lists: bool, polarity: int, found: dict[str, list[Reading]]
-    ) -> None:
-        """Read one bracket. ``known``: all brackets around it are ours, so that plain numbers and keys count."""
-        entries = [(key, _name(key), value) for key, value in group.entries if key is not None]
-        named = self._named_step(entries)
-        if named is not None:
-            if named:
-                found.setdefault(named[0].id, []).append(self._from_object(group, named[0], polarity))
-            return
-        own: dict[str, list[Reading]] = {}
-        rest: list[tuple[str, str, Group]] = []
-        for key, name, value in entries:
-            step = self.names.find(key, inside, by_number=known) if name not in self._answer_keys else None
+    def _walk(self, group: Group, place: _Place, found: _Found) -> None:
+        if self._names_its_step(group):
+            step = self._named_step(group)
             if step is not None:
-                own.setdefault(step.id, []).append(self._reading(value, step, polarity))
-            elif isinstance(value, Group) and name not in _ASIDE and name not in self._other:
-                rest.append((key, name, value))
-        if (
-            self.only
-            and known
-            and not own
-            and any(
-                name in self._answer_keys and not (isinstance(value, Group) and self._holds_steps(value))
-                for _, name, value in entries
-            )
-        ):
-            own[self.only.id] = [self._from_object(group, self.only, polarity)]
-            rest = []
+                found.setdefault(step.id, []).append(self._from_object(group, step, place.polarity))
+            return
+        own: _Found = {}
+        inner: list[tuple[str, str, Group]] = []
+        for key, value in group.entries:
+            name = key_name(key)
+            if key is None or name in ASIDE:
+                continue
+            step = None if name in self._answers else self.names.find(key, place.inside, by_place=place.known)
+            if step is not None:
+                own.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
+            elif isinstance(value, Group) and name not in FOREIGN[self.answer]:
+                inner.append((key, name, value))
+        if self._only and place.known and not own and self._answers_plainly(group):
+            own[self._only.id] = [self._from_object(group, self._only, place.polarity)]
+            inner = []
         for step_id, readings in own.items():
-            found.setdefault(step_id, []).append(merge(readings))
-        preferred = [item for item in rest if item[1] in self._answer_keys]
-        for key, name, value in preferred or rest:
-            ours = known and (name in _WRAPPER)
-            self._walk(value, key, ours, ours or self.names.group(key) is not None,
-                       _POLARITY.get(name, polarity), found)  # fmt: skip
-        self._list(group, inside, known, lists, polarity, found)
+            found.setdefault(step_id, []).append(_agreed(readings))
+        named = [item for item in inner if item[1] in self._answers]
+        for key, name, value in named or inner:
+            known = place.known and name in WRAPPERS
+            listed = known or self.names.group(key) is not None
+            self._walk(value, _Place(key, known, listed, POLARITY.get(name, place.polarity)), found)
+        self._without_keys(group, place, found)
 
-    def _list(
-        self, group: Group, inside: str | None, known: bool, lists: bool, polarity: int, found: dict[str, list[Reading]]
-    ) -> None:
-        """Values without keys: objects that name their step, or one value per asked step in rubric order."""
+    def _without_keys(self, group: Group, place: _Place, found: _Found) -> None:
+        """Values without keys: steps of one verdict, one value per asked step in order, or objects that say whose."""
         values = [value for key, value in group.entries if key is None]
-        if not values or len(values) != len(group.entries):
-            for value in values:
-                if isinstance(value, Group):
-                    self._walk(value, inside, known, False, polarity, found)
-            return
-        steps = (self.names.group(inside) if inside is not None else None) or (self.names.steps if known else ())
-        plain = all(not isinstance(value, Group) or self._anonymous(value) for value in values)
-        if lists and group.bracket == "[" and group.closed and not group.odd and plain and len(values) == len(steps):
-            for step, value in zip(steps, values, strict=True):
-                found.setdefault(step.id, []).append(self._reading(value, step, polarity))
-            return
+        if group.bracket == "[" and group.closed and not group.odd and len(values) == len(group.entries):
+            if place.polarity != NEUTRAL and self._lists_steps(values, place.polarity, found):
+                return
+            steps = self.names.steps if place.known else ()
+            if place.inside is not None:
+                steps = tuple(self.names.group(place.inside) or steps)
+            if place.listed and len(values) == len(steps) and all(map(self._nameless, values)):
+                for step, value in zip(steps, values, strict=True):
+                    found.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
+                return
+        known = place.known and (self._only is None or len(values) == 1)
         for value in values:
             if isinstance(value, Group):
-                self._walk(value, inside, known and self.only is None, False, polarity, found)
+                self._walk(value, replace(place, known=known, listed=False), found)
 
-    def _named_step(self, entries: list[tuple[str, str, Value]]) -> tuple[RubricStep, ...] | None:
-        """The step that an object with an id names: one step, () for a step not asked, None if it has no id."""
-        if not any(name in self._answer_keys for _, name, _ in entries):
-            return None
-        said = [value.text for _, name, value in entries if name in _ID and isinstance(value, Scalar)]
-        if not said:
-            return None
+    def _lists_steps(self, values: Iterable[Value], polarity: int, found: _Found) -> bool:
+        """``"incorrect": ["cpr_03", "cpr_07"]``."""
+        steps = [self.names.find(value.text, by_place=False) if isinstance(value, Scalar) else None for value in values]
+        if not steps or None in steps:
+            return False
+        for step in filter(None, steps):
+            found.setdefault(step.id, []).append(float(polarity == DENIED))
+        return True
+
+    def _nameless(self, value: Value) -> bool:
+        """Whether a value of a list can only be told by its place."""
+        if not isinstance(value, Group):
+            return True
+        return not self._names_its_step(value) and any(key_name(key) in self._answers for key, _ in value.entries)
+
+    def _names_its_step(self, group: Group) -> bool:
+        """``{"step": ..., "score": ...}``."""
+        names = {key_name(key) for key, value in group.entries if key is not None and not isinstance(value, Group)}
+        return not names.isdisjoint(self._answers) and not names.isdisjoint(ID_KEYS)
+
+    def _named_step(self, group: Group) -> RubricStep | None:
+        said = [value.text for key, value in group.entries if key_name(key) in ID_KEYS and isinstance(value, Scalar)]
         steps = {step.id: step for text in said if (step := self.names.find(text)) is not None}
-        if len(steps) == 1:
-            return tuple(steps.values())
-        if not steps and self.only and not any(self.names.might_be_id(text) for text in said):
-            return (self.only,)
-        return ()
+        if not steps and self._only and said and not any(map(self.names.might_be_id, said)):
+            return self._only  # a paraphrased name; there is one step that it can mean
+        return next(iter(steps.values())) if len(steps) == 1 else None
 
-    def _anonymous(self, group: Group) -> bool:
-        entries = [(key, _name(key), value) for key, value in group.entries if key is not None]
-        return (
-            bool(entries) and self._named_step(entries) is None and any(n in self._answer_keys for _, n, _ in entries)
-        )
+    def _answers_plainly(self, group: Group) -> bool:
+        """``{"score": 2}``, but not ``{"score": {"cpr_01": 2}}``."""
+        for key, value in group.entries:
+            if key_name(key) in self._answers and not (isinstance(value, Group) and self._speaks_of_steps(value)):
+                return True
+        return False
 
-    def _holds_steps(self, group: Group) -> bool:
-        return any(key is not None and self.names.find(key) is not None for key, _ in group.entries)
+    def _speaks_of_steps(self, group: Group) -> bool:
+        for key, value in group.entries:
+            if key is None and isinstance(value, Scalar) and self.names.find(value.text, by_place=False):
+                return True
+            if key is not None and key_name(key) not in self._answers | ASIDE:
+                if self.names.find(key) or self.names.might_be_id(key):
+                    return True
+        return False
 
     def _reading(self, value: Value, step: RubricStep, polarity: int) -> Reading:
-        if isinstance(value, Group):
-            if group_is_single(value):
-                return self._reading(value.entries[0][1], step, polarity)
-            return self._from_object(value, step, polarity)
         if isinstance(value, Broken):
             return "cut_off" if value is Broken.CUT else "unreadable"
-        if self.answer == "error":
-            return verdict(value.text, polarity)
-        return points(value.text, step.max_score)
+        if isinstance(value, Scalar):
+            return points(value.text, step.max_score) if self.answer == "score" else verdict(value.text, polarity)
+        if value.closed and len(value.entries) == 1 and value.entries[0][0] is None:
+            return self._reading(value.entries[0][1], step, polarity)  # [2]
+        return self._from_object(value, step, polarity)
 
     def _from_object(self, group: Group, step: RubricStep, polarity: int) -> Reading:
-        """The answer of ``{"score": 2, "reason": ...}``: every answer key in it must say the same."""
+        """The answer of ``{"score": 2, "max_score": 3, "reason": ...}``; all its answer keys must say the same."""
         readings: list[Reading] = []
         for key, value in group.entries:
-            name = _name(key) if key is not None else ""
-            if name in self._answer_keys:
-                inner = isinstance(value, Group) and not group_is_single(value)
-                reading = "unreadable" if inner else self._reading(value, step, _POLARITY.get(name, polarity))
-                readings.append(reading)
-            elif self.answer == "score" and name in _MAXIMUM and isinstance(value, Scalar):
-                if number(value.text) not in (None, step.max_score):
-                    readings.append("off_scale")
-        telling = [reading for reading in readings if reading not in ("unreadable", "absent")]
-        if telling:
-            return merge(telling) if "off_scale" not in telling else "off_scale"
-        return readings[0] if readings else ("unreadable" if group.closed else "cut_off")
+            name = key_name(key)
+            if name in self._answers or (isinstance(value, Group) and name in WRAPPERS - FOREIGN[self.answer]):
+                readings.append(self._reading(value, step, POLARITY.get(name, polarity)))
+            elif self.answer == "score" and name in MAXIMUM_KEYS and _other_maximum(value, step):
+                return "off_scale"
+        if not readings:
+            return "unreadable" if group.closed else "cut_off"
+        return _combine(readings)
 
 
-def group_is_single(group: Group) -> bool:
-    """Whether a bracket holds one value without a key: ``[2]``."""
-    return len(group.entries) == 1 and group.entries[0][0] is None and isinstance(group.entries[0][1], Scalar)
+def _other_maximum(value: Value, step: RubricStep) -> bool:
+    return isinstance(value, Scalar) and number(value.text) not in (None, step.max_score)
 
 
-_Reader = Callable[[str], Reading]
+def _agreed(readings: list[Reading]) -> Reading:
+    """One reading out of several of the same key: they are equal, or the step is in conflict."""
+    return readings[0] if len(set(readings)) == 1 else "conflict"
+
+
+def _combine(readings: list[Reading]) -> Reading:
+    """One reading out of several places, of which those that hold no answer may be about something else."""
+    telling = [reading for reading in readings if reading not in ("unreadable", "absent")]
+    return _agreed(telling) if telling else readings[0]

@@ -1,4 +1,4 @@
-"""What reading a reply can come to: a closed set of statuses and of reasons why a step has no answer."""
+"""What reading a reply can come to: a closed set of statuses, and of reasons why a step has no answer."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ __all__ = ["MISSING", "STATUSES", "Parsed"]
 
 STATUSES = (
     "ok",
+    "request_failed",
     "empty",
-    "no_json",
+    "truncated",
+    "off_scale",
+    "refused",
     "bad_json",
     "wrong_keys",
-    "off_scale",
-    "truncated",
-    "refused",
-    "request_failed",
+    "no_json",
 )
-"""Every status of a reply.
+"""Every status of a reply. Where several hold of a reply that leaves steps unanswered, the first of this table stands;
+what it does answer is kept.
 
-===============  ====================================================================================
+===============  =====================================================================================================
 ok               every asked step is answered
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
-truncated        the reply ends inside a thinking block or a JSON object
+truncated        the text ends inside a thinking block or a JSON value
 off_scale        a score below 0, above the step's maximum, not a whole point, or out of another maximum
-bad_json         a value that cannot be read, two answers for one step, or braces that hold no JSON
 refused          no answer, and the words of a refusal
-wrong_keys       JSON that leaves asked steps unnamed
+bad_json         a value that is no answer, two different answers for one step, or a brace that begins no JSON
+wrong_keys       JSON that does not name all asked steps, or gives them null
 no_json          prose
-===============  ====================================================================================
-
-A partly answered reply has the first status of this table that holds of its *missing* steps; its answers are kept.
+===============  =====================================================================================================
 """
 
 MISSING = ("absent", "off_scale", "conflict", "unreadable", "cut_off")
-"""Why a step has no answer: not named (or null), not on its scale, two answers, no answer in its value, reply ended."""
+"""Why a step has no answer: not named, or null; not on its scale; two different answers; no answer in its value; the
+text ends in its value."""
 
 
 @dataclass(frozen=True)
 class Parsed:
     """What one reply says about the steps it was asked for.
 
-    ``answers`` maps step ids to points (answer "score") or to 1.0 = incorrect, 0.0 = correct (answer "error").
-    ``missing`` maps every other asked step to one of :data:`MISSING`. ``status`` is one of :data:`STATUSES`.
+    Attributes:
+        status: one of :data:`STATUSES`.
+        answers: step id -> points (answer "score"), or 1.0 for incorrect and 0.0 for correct (answer "error").
+        missing: every other asked step -> one of :data:`MISSING`.
     """
 
     status: str

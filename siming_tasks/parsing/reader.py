@@ -2,16 +2,19 @@
 
 Whether an answer may be believed depends on things that JSON libraries and repairers do not report: a key written
 twice, a number cut off by the end of the text, two values where one belongs. So this reader repairs nothing. It makes
-one pass over the text, without recursion or backtracking, and returns the brackets it met with their entries in order,
-each value as it was written; what it cannot place becomes ``BAD``, what the end of the text cut off becomes ``CUT``.
+one pass over the text, without recursion, and returns the brackets it met with their entries in order, each value as
+it was written; what it cannot place becomes ``BAD``, what the end of the text cut off becomes ``CUT``.
 
-It accepts: text around the JSON, comments, single, typographic and full-width quotes, unquoted keys and words,
-trailing and missing commas, Chinese punctuation, unescaped quotes inside a string, unclosed and surplus brackets.
+It accepts text around the JSON, comments, single, typographic and full-width quotes, unquoted keys and words, trailing
+commas, missing commas where a new key shows them, Chinese punctuation, unescaped quotes inside a string, and unclosed
+and surplus brackets.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -20,8 +23,11 @@ __all__ = ["Broken", "Group", "Scalar", "Value", "read"]
 MAX_DEPTH = 64
 """Brackets nested deeper than this are skipped: no answer lies there, and walking the result stays shallow."""
 
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": '”“"', "”": '”“"', "‘": "’‘'", "’": "’‘'", "＂": "＂"}
-_STOP = r"{}\[\]｛｝［］:：,，、;；\"“”＂"
+MAX_ESCAPED = 256
+"""Longer strings are neither keys nor answers; their escapes stay as they are."""
+
+_CLOSERS = {'"': '"', "'": "'", "`": "`", "＂": "＂", "“": '”“"', "”": '”“"', "‘": "’‘'", "’": "’‘'"}
+_STOP = r"{}\[\]｛｝［］:：,，、;；\"“”＂\n"
 _TOKEN = re.compile(
     rf"""
       (?P<skip>   \s+ | //[^\n]* | \#[^\n]* | /\*.*?(?:\*/|\Z) | \\ )
@@ -29,22 +35,21 @@ _TOKEN = re.compile(
     | (?P<close>  [}}\]｝］] )
     | (?P<colon>  [:：] )
     | (?P<comma>  [,，、;；] )
-    | (?P<quote>  [{"".join(_QUOTES)}] )
-    | (?P<bare>   (?: (?! // | /\* | \s\# ) [^\n{_STOP}] )+ )
+    | (?P<quote>  [{"".join(_CLOSERS)}] )
+    | (?P<bare>   (?: (?! // | /\* | \s\# ) [^{_STOP}] )+ )
     """,
     re.VERBOSE | re.DOTALL,
 )
 _OPEN = re.compile(r"[{\[｛［]")
-_SHAPE = {"｛": "{", "［": "[", "}": "{", "｝": "{", "]": "[", "］": "["}
-_NUMBER = re.compile(r"[-+]?[0-9０-９.]+\Z")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-
-# A quote ends a string only where JSON can go on after it; the others are quotes that the model forgot to escape.
-_NEXT = r"""\s*(?: \Z | [}\]｝］] | // | /\* | \# | \n\s*["'“‘`]
-              | [,，;；]\s*(?: \Z | ["'“‘`＂{}\[\]｛｝［］/\#] | [-+.0-9０-９] | [^\W\d][\w\ -]{0,63}[:：]
-                             | (?i:true|false|null|none|nan)\b ) %s )"""
-_AFTER_VALUE = re.compile(_NEXT % "", re.VERBOSE)
-_AFTER_KEY = re.compile(_NEXT % "| [:：]", re.VERBOSE)
+_SHAPE = {"{": "{", "[": "[", "｛": "{", "［": "[", "}": "{", "]": "[", "｝": "{", "］": "["}
+_NUMBER = re.compile(r"[-+]?[0-9０-９.]+")
+_MARK = {quote: re.compile(rf"\\.|[{closers}]", re.DOTALL) for quote, closers in _CLOSERS.items()}
+_SPACE = re.compile(r"\s*")
+_NEXT_ENTRY = re.compile(
+    r"""\s*(?: \Z | ["'“‘`＂{}\[\]｛｝［］/\#] | [-+.0-9０-９] | [^\W\d][\w\ -]{0,63}[:：]
+             | (?:true|false|null|none|nan|infinity)\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 class Broken(Enum):
@@ -56,7 +61,7 @@ class Broken(Enum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A word, number or string as written, without its quotes; ``quoted`` tells ``"true"`` from ``true``."""
+    """A word, number or string as written, without its quotes."""
 
     text: str
     quoted: bool
@@ -64,9 +69,9 @@ class Scalar:
 
 @dataclass(eq=False)
 class Group:
-    """A bracket: ``{`` or ``[``, its span in the text, and its entries in order, with None for "no key".
+    """A bracket: ``{`` or ``[``, its span in the text, and its entries in order; their key is None if they have none.
 
-    ``closed``: its own closing bracket was seen. ``odd``: something in it had to be marked ``BAD``.
+    ``closed``: its own closing bracket was seen. ``odd``: something in it is unclosed or had to be marked ``BAD``.
     """
 
     bracket: str
@@ -76,133 +81,179 @@ class Group:
     odd: bool = False
     entries: list[tuple[str | None, Value]] = field(default_factory=list)
 
+    @property
+    def keyed(self) -> bool:
+        """Whether any entry has a key."""
+        return any(key is not None for key, _ in self.entries)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The brackets directly inside, in order."""
+        return [value for _, value in self.entries if isinstance(value, Group)]
+
 
 Value = Scalar | Group | Broken
-_COLON = object()
+
+
+class _Colon:
+    """Stands between key and value among the parts of an entry."""
+
+
+_COLON = _Colon()
+_Part = Scalar | Group | Broken | _Colon
 
 
 def read(text: str) -> list[Group]:
-    """The outermost brackets of ``text``, in order. Linear in ``len(text)``; never raises."""
-    roots: list[Group] = []
-    stack: list[tuple[Group, list[object]]] = []
-    skipped = position = 0
-    while position < len(text):
-        if not stack:
-            found = _OPEN.search(text, position)
-            if found is None:
-                break
-            position = found.end()
-            stack.append((Group(_SHAPE.get(found[0], found[0]), found.start()), []))
-            continue
-        group, parts = stack[-1]
-        token = _TOKEN.match(text, position)
-        assert token is not None  # every character begins one of the alternatives
-        position, kind = token.end(), token.lastgroup
-        if kind == "open":
-            if len(stack) < MAX_DEPTH and not skipped:
-                stack.append((Group(_SHAPE.get(token[0], token[0]), token.start()), []))
-            else:
-                skipped += 1
-        elif kind == "close":
-            if skipped:
-                skipped -= 1
-            else:
-                _close(stack, roots, _SHAPE[token[0]], position)
-        elif kind == "quote":
-            value_place = bool(parts) and parts[-1] is _COLON
-            scalar, position = _string(text, token.start(), value_place)
-            if not skipped:
-                parts.append(scalar)
-        elif skipped or kind == "skip":
-            continue
-        elif kind == "bare":
-            parts.append(Scalar(token[0].strip(), quoted=False))
-        elif kind == "comma":
-            _flush(group, parts)
-        elif kind == "colon":
-            _colon(group, parts)
-    if stack:
-        _cut_last(stack[-1][1])
-        while stack:
-            _pop(stack, roots, len(text))
-    return roots
+    """The outermost brackets of ``text`` that hold anything, in order. Linear in ``len(text)``; never raises."""
+    reader = _Reader(text)
+    reader.run()
+    return reader.roots
 
 
-def _string(text: str, start: int, value_place: bool) -> tuple[Scalar | Broken, int]:
-    """The string whose opening quote is at ``start``, and where reading goes on."""
-    closers = _QUOTES[text[start]]
-    after = _AFTER_VALUE if value_place else _AFTER_KEY
-    position = start + 1
-    for mark in re.compile(rf"\\.|[{closers}]", re.DOTALL).finditer(text, position):
-        if mark[0][0] != "\\" and after.match(text, mark.end()):
-            return Scalar(_unescape(text[position : mark.start()]), quoted=True), mark.end()
-    return Broken.CUT, len(text)
+class _Reader:
+    """The open brackets, innermost last, each with the parts met since its last comma."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.roots: list[Group] = []
+        self._stack: list[tuple[Group, list[_Part]]] = []
+        self._open: Counter[str] = Counter()
+        self._skipped = 0
+
+    def run(self) -> None:
+        text, position = self.text, 0
+        while position < len(text):
+            if not self._stack:
+                found = _OPEN.search(text, position)
+                if found is None:
+                    return
+                self._push(found[0], found.start())
+                position = found.end()
+                continue
+            token = _TOKEN.match(text, position)
+            assert token is not None  # every character begins one of the alternatives
+            kind, position = token.lastgroup, token.end()
+            parts = self._stack[-1][1]
+            if kind == "open":
+                self._push(token[0], token.start())
+            elif kind == "close":
+                self._close(_SHAPE[token[0]], position)
+            elif kind == "quote":
+                scalar, position = self._string(token.start(), key_place=not parts or parts[-1] is not _COLON)
+                self._take(parts, scalar)
+            elif kind == "bare":
+                self._take(parts, Scalar(token[0].strip(), quoted=False))
+            elif kind == "comma" and not self._skipped:
+                self._flush()
+            elif kind == "colon" and not self._skipped:
+                self._colon(parts)
+        self._end()
+
+    def _push(self, bracket: str, start: int) -> None:
+        if self._skipped or len(self._stack) == MAX_DEPTH:
+            self._skipped += 1
+            return
+        shape = _SHAPE[bracket]
+        self._open[shape] += 1
+        self._stack.append((Group(shape, start), []))
+
+    def _take(self, parts: list[_Part], part: Scalar | Broken) -> None:
+        if not self._skipped:
+            parts.append(part)
+
+    def _close(self, shape: str, end: int) -> None:
+        """Close the innermost bracket of this shape and give up the unclosed ones inside it; ignore a surplus one."""
+        if self._skipped:
+            self._skipped -= 1
+        elif self._open[shape]:
+            while self._stack[-1][0].bracket != shape:
+                self._pop(end, closed=False)
+            self._pop(end, closed=True)
+
+    def _pop(self, end: int, *, closed: bool) -> None:
+        self._flush()
+        group, _ = self._stack.pop()
+        self._open[group.bracket] -= 1
+        group.end, group.closed = end, closed
+        group.odd |= not closed
+        if self._stack:
+            parent, parts = self._stack[-1]
+            parent.odd |= group.odd
+            parts.append(group)
+        elif group.entries or not closed or group.bracket == "{":
+            self.roots.append(group)
+
+    def _end(self) -> None:
+        """At the end of the text an unquoted word may have gone on, and a colon promised a value."""
+        if self._stack:
+            parts = self._stack[-1][1]
+            if parts and isinstance(parts[-1], Scalar) and not parts[-1].quoted:
+                parts[-1] = Broken.CUT
+            elif parts and parts[-1] is _COLON:
+                parts.append(Broken.CUT)
+        while self._stack:
+            self._pop(len(self.text), closed=False)
+
+    def _string(self, start: int, *, key_place: bool) -> tuple[Scalar | Broken, int]:
+        """The string whose opening quote is at ``start``, and where reading goes on."""
+        for mark in _MARK[self.text[start]].finditer(self.text, start + 1):
+            if mark[0][0] != "\\" and self._ends_string(mark.end(), key_place):
+                return Scalar(_unescape(self.text[start + 1 : mark.start()]), quoted=True), mark.end()
+        return Broken.CUT, len(self.text)
+
+    def _ends_string(self, position: int, key_place: bool) -> bool:
+        """Whether JSON can go on here; if not, the quote before is one that the model forgot to escape."""
+        text = self.text
+        after = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+        if after == len(text) or text[after] in "}]｝］#":
+            return True
+        if text[after] in ":：":
+            return key_place
+        if text[after] in ",，、;；":
+            return _NEXT_ENTRY.match(text, after + 1) is not None
+        if text[after] in _CLOSERS:
+            return "\n" in text[position:after]
+        return text.startswith(("//", "/*"), after)
+
+    def _colon(self, parts: list[_Part]) -> None:
+        """Take in a colon; ``"a": 1 "b":`` begins a new entry although the comma is missing."""
+        if len(parts) > 1 and isinstance(parts[-1], Scalar) and parts[-2] is not _COLON:
+            key = parts.pop()
+            self._flush()
+            parts.append(key)
+        parts.append(_COLON)
+
+    def _flush(self) -> None:
+        """Turn the parts between two commas into an entry: key and value, a value, or what remains of neither."""
+        group, parts = self._stack[-1]
+        key, rest = None, parts[:]
+        parts.clear()
+        if len(rest) > 1 and isinstance(rest[0], Scalar) and rest[1] is _COLON:
+            key, rest = rest[0].text, rest[2:]
+        if len(rest) == 1 and not isinstance(rest[0], _Colon):
+            if key is None and _goes_on(group, rest[0]):
+                group.entries[-1] = (group.entries[-1][0], Broken.BAD)
+                group.odd = True
+            group.entries.append((key, rest[0]))
+        elif key is not None or rest:
+            group.odd = True
+            group.entries.append((key, Broken.CUT if Broken.CUT in rest else Broken.BAD))
+            group.entries.extend((None, part) for part in rest if isinstance(part, Group))
+
+
+def _goes_on(group: Group, value: Value) -> bool:
+    """Whether a number without a key is the rest of the number before it: ``"a": 1,5`` is not 1."""
+    if not group.entries or group.entries[-1][0] is None:
+        return False
+    pair = (group.entries[-1][1], value)
+    return all(isinstance(part, Scalar) and _NUMBER.fullmatch(part.text) is not None for part in pair)
 
 
 def _unescape(raw: str) -> str:
-    """JSON escapes resolved; a text too long to be a key or an answer stays as it is."""
-    if "\\" not in raw or len(raw) > 256:
+    """JSON escapes resolved; where they are not JSON's, the bare characters."""
+    if "\\" not in raw or len(raw) > MAX_ESCAPED:
         return raw
-    return _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else {"n": "\n", "t": "\t"}.get(m[2], m[2]), raw)
-
-
-def _colon(group: Group, parts: list[object]) -> None:
-    """Take in a colon; ``"a": 1 "b":`` begins a new entry although the comma is missing."""
-    if len(parts) > 1 and isinstance(parts[-1], Scalar) and parts[-2] is not _COLON:
-        key = parts.pop()
-        _flush(group, parts)
-        parts.append(key)
-    parts.append(_COLON)
-
-
-def _flush(group: Group, parts: list[object]) -> None:
-    """Turn what stands between two delimiters into entries: ``key : value``, ``value``, or what remains of neither."""
-    key: str | None = None
-    rest = parts[:]
-    parts.clear()
-    if len(rest) > 1 and isinstance(rest[0], Scalar) and rest[1] is _COLON:
-        key, rest = rest[0].text, rest[2:]
-    if len(rest) == 1 and isinstance(rest[0], Scalar | Group | Broken):
-        if key is None and group.bracket == "{" and _continues(group, rest[0]):
-            group.entries[-1] = (group.entries[-1][0], Broken.BAD)
-            group.odd = True
-        group.entries.append((key, rest[0]))
-    elif key is not None or rest:
-        group.odd = True
-        group.entries.append((key, Broken.CUT if Broken.CUT in rest else Broken.BAD))
-        group.entries.extend((None, part) for part in rest if isinstance(part, Group))
-
-
-def _continues(group: Group, value: object) -> bool:
-    """Whether a stray number is the rest of the number before it: ``"a": 1,5`` is not 1."""
-    last = group.entries[-1][1] if group.entries else None
-    return all(isinstance(part, Scalar) and _NUMBER.match(part.text) is not None for part in (last, value))
-
-
-def _cut_last(parts: list[object]) -> None:
-    """Mark what the end of the text leaves unsure: an unquoted word may go on, a colon promises a value."""
-    if parts and isinstance(parts[-1], Scalar) and not parts[-1].quoted:
-        parts[-1] = Broken.CUT
-    elif parts and parts[-1] is _COLON:
-        parts.append(Broken.CUT)
-
-
-def _close(stack: list[tuple[Group, list[object]]], roots: list[Group], bracket: str, end: int) -> None:
-    """Close the innermost bracket of this shape and drop the unclosed ones inside it; ignore a surplus one."""
-    if all(group.bracket != bracket for group, _ in stack):  # at most MAX_DEPTH steps
-        return
-    while stack[-1][0].bracket != bracket:
-        _pop(stack, roots, end)
-    stack[-1][0].closed = True
-    _pop(stack, roots, end)
-
-
-def _pop(stack: list[tuple[Group, list[object]]], roots: list[Group], end: int) -> None:
-    group, parts = stack.pop()
-    _flush(group, parts)
-    group.end = end
-    if stack:
-        stack[-1][1].append(group)
-        stack[-1][0].odd |= group.odd or not group.closed
-    else:
-        roots.append(group)
+    try:
+        return str(json.loads(f'"{raw}"', strict=False))
+    except ValueError:
+        return raw.replace("\\", "")

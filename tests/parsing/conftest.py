@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.rubrics import Criteria, RubricStep
+
+CRITERIA = Criteria(full="all of it", partial="some of it", fail="none of it")
+
+
+def step(step_id: str, max_score: float, name: str, name_zh: str | None = None) -> RubricStep:
+    return RubricStep(
+        id=step_id, name=name, requirement="Does it.", max_score=max_score, criteria=CRITERIA, name_zh=name_zh
+    )
+
+
+@pytest.fixture(scope="session")
+def steps() -> tuple[RubricStep, ...]:
+    """Five steps of two skills: maxima 2, 3, 10, 5, 2.5."""
+    return (
+        step("cpr_01", 2, "Scene safety", "环境安全"),
+        step("cpr_02", 3, "Check responsiveness"),
+        step("cpr_03", 10, "Compression depth"),
+        step("aed_01", 5, "Power on"),
+        step("aed_02", 2.5, "Pad placement"),
+    )
+
+
+@pytest.fixture(scope="session")
+def full(steps: tuple[RubricStep, ...]) -> Callable[..., Parsed]:
+    return lambda reply, answer="score": parse_reply(reply, steps, answer)
+
+
+@pytest.fixture(scope="session")
+def clip(steps: tuple[RubricStep, ...]) -> Callable[..., Parsed]:
+    """One step: cpr_02, out of 3."""
+    return lambda reply, answer="score": parse_reply(reply, steps[1:2], answer)

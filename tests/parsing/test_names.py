@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+
+from siming_tasks.parsing.names import StepNames, words
+from siming_tasks.rubrics import Criteria, RubricStep, default_rubric
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cpr_01", ("cpr", "1")),
+        (" CPR-01: ", ("cpr", "1")),
+        ("ｃｐｒ　０１", ("cpr", "1")),
+        ("cpr1", ("cpr", "1")),
+        ("a_1_1", ("a", "1", "1")),
+        ("a_11", ("a", "11")),
+        ("00", ("0",)),
+        ("第3步", ("第", "3", "步")),
+        ("", ()),
+        ("9" * 10_000, ()),
+    ],
+)
+def test_words(text: str, expected: tuple[str, ...]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("cpr_01", "cpr_01"),
+        ("CPR-1", "cpr_01"),
+        ("cpr 001", "cpr_01"),
+        ("step cpr_01", "cpr_01"),
+        ("Scene safety", "cpr_01"),
+        ("环境安全", "cpr_01"),
+        ("cpr_01: Scene Safety", "cpr_01"),
+        ("Scene safety (cpr_01)", "cpr_01"),
+        ("1. Scene safety", "cpr_01"),
+        ("Step 1", "cpr_01"),
+        ("#1", "cpr_01"),
+        ("第1步", "cpr_01"),
+        ("步骤 3", "cpr_03"),
+        ("4", "aed_01"),
+        ("Step 4: Power on", "aed_01"),
+        ("AED_02", "aed_02"),
+        ("cpr_04", None),
+        ("cpr", None),
+        ("cpr_01 Pad placement", None),
+        ("0", None),
+        ("6", None),
+        ("-", None),
+        ("", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_find(steps: tuple[RubricStep, ...], key: str, expected: str | None) -> None:
+    found = StepNames(steps).find(key)
+    assert (found and found.id) == expected
+
+
+@pytest.mark.parametrize(
+    ("inside", "key", "expected"),
+    [("AED", "1", "aed_01"), ("aed", "Step 2", "aed_02"), ("cpr", "02", "cpr_02"), ("aed", "cpr_02", "cpr_02")],
+)
+def test_find_inside_a_skill(steps: tuple[RubricStep, ...], inside: str, key: str, expected: str) -> None:
+    found = StepNames(steps).find(key, inside, by_place=False)
+    assert found is not None and found.id == expected
+
+
+def test_numbers_inside_an_unknown_object_mean_nothing(steps: tuple[RubricStep, ...]) -> None:
+    assert StepNames(steps).find("1", "overview", by_place=False) is None
+    assert StepNames(steps).find("aed_01", "overview", by_place=False) is steps[3]
+
+
+def test_a_number_that_is_one_step_by_place_and_another_by_id_means_none(steps: tuple[RubricStep, ...]) -> None:
+    gap = (steps[0], steps[2], steps[1])  # cpr_01, cpr_03, cpr_02
+    names = StepNames(gap)
+    assert names.find("1") is steps[0]
+    assert names.find("2") is None
+    assert names.find("3") is None
+    assert names.find("cpr_02") is steps[1]
+
+
+def test_a_number_of_one_clip_is_its_place_or_its_id(steps: tuple[RubricStep, ...]) -> None:
+    names = StepNames(steps[2:3])
+    assert (names.find("1"), names.find("3"), names.find("2")) == (steps[2], steps[2], None)
+
+
+def test_numbers_from_zero_mean_nothing(steps: tuple[RubricStep, ...]) -> None:
+    names = StepNames(steps, by_number=False)
+    assert [names.find(key, "cpr") for key in ("1", "Step 1", "01")] == [None, None, None]
+    assert [names.find(key) for key in ("cpr_01", "1. Scene safety")] == [steps[0], steps[0]]
+
+
+def test_a_shared_name_means_none() -> None:
+    criteria = Criteria(full="f", partial="p", fail="n")
+    twins = [RubricStep(id=i, name="Same", requirement="r", max_score=1, criteria=criteria) for i in ("a_1_1", "a_11")]
+    names = StepNames(twins)
+    assert names.find("same") is None
+    assert (names.find("a_11"), names.find("a-1-1")) == (twins[1], twins[0])
+
+
+def test_every_step_of_the_default_rubric_has_its_names() -> None:
+    steps = default_rubric().steps
+    names = StepNames(steps)
+    for place, step in enumerate(steps, start=1):
+        for key in (step.id, step.id.upper().replace("_", "-"), f"{step.id}: {step.name}", f"Step {place}"):
+            assert names.find(key) is step, key
+        assert sum(other.name == step.name for other in steps) > 1 or names.find(step.name) is step
+    assert [len(names.group(key) or ()) for key in ("CPR", "aed", "bmv", "ecg")] == [19, 9, 5, 0]

@@ -1,0 +1,263 @@
+"""Hostile replies against the parser: nothing raised, nothing slow, every promise kept.
+
+    python utils/fuzz_parsing.py --replies 100000 --seed 0
+
+Replies come in families. Of some the truth is known: a reply cut anywhere may lose answers but never change one, a
+reply in another dress must give every answer, a key written twice with two values loses that step and no other. The
+other families are noise, of which only the form of the result is checked. Prints counts by family and status and the
+slowest replies; exits with 1 on any violation, which it prints as a Python literal with its seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from tqdm import tqdm
+
+from siming_tasks.parsing import MISSING, STATUSES, Parsed, format_answers, parse_reply
+from siming_tasks.rubrics import RubricStep, default_rubric
+from siming_tasks.schema import Answer
+
+Truth = Mapping[str, float]
+Check = Callable[[Parsed], str | None]
+Case = tuple[object, Check | None]
+
+SECONDS = 10.0
+"""No reply may take longer, however busy the machine."""
+
+BITS = """{ } [ ] ( ) : , ; " ' ` “ ” ： ， \\ / // /* */ # \n \t . - + e 0 1 2 3 10 99 1.5 -1 3/5 NaN Infinity null None
+true false True correct incorrect 正确 错误 "score" "scores" "verdict" "verdicts" "cpr_01" "cpr_02" 'aed_01' cpr_03 cpr
+"1" "step" "error" "reason" <think> </think> [THINK] [/THINK] ◁think▷ ◁/think▷ <|channel|>final<|message|>
+<|channel|>analysis<|message|> ``` ```json \ud800 \x00 \u202e \ufeff １ ２ ｛ ｝ \\u0031 \\" assistantfinal""".split(
+    " "
+)
+
+
+def truth_of(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Truth:
+    """Answers on the scale, at random."""
+    top = (lambda step: int(step.max_score)) if answer == "score" else (lambda step: 1)
+    return {step.id: float(rng.randint(0, top(step))) for step in steps}
+
+
+def say(truth: Truth, answer: Answer) -> dict[str, int | str]:
+    """Answers as they stand in JSON."""
+    return {name: (("correct", "incorrect")[int(v)] if answer == "error" else int(v)) for name, v in truth.items()}
+
+
+def nested(said: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """``{"cpr": {"1": ...}, "aed": ...}``."""
+    out: dict[str, dict[str, object]] = {}
+    for name, value in said.items():
+        skill, _, number = name.partition("_")
+        out.setdefault(skill, {})[number.lstrip("0")] = value
+    return out
+
+
+def render(rng: random.Random, truth: Truth, steps: Sequence[RubricStep], answer: Answer) -> str:
+    """One of the ways in which models write their answers; all of them say the whole truth."""
+    said = say(truth, answer)
+    key = "score" if answer == "score" else "verdict"
+    reasons = ["ok", 'says "go"', "it's 1/3", "a, b: c", "深度不够：4厘米", "see </think>", ""]
+    objects = [{"step": name, key: value, "reason": rng.choice(reasons)} for name, value in said.items()]
+    indent = rng.choice([None, 1, 4])
+
+    def dump(value: object) -> str:
+        return json.dumps(value, indent=indent, ensure_ascii=rng.random() < 0.5)
+
+    forms: list[Callable[[], str]] = [
+        lambda: format_answers(truth, steps, answer),
+        lambda: dump(said),
+        lambda: dump({f"{key}s": said}),
+        lambda: dump({name: {key: value, "reason": rng.choice(reasons)} for name, value in said.items()}),
+        lambda: dump({name.upper().replace("_", rng.choice("- ")): value for name, value in said.items()}),
+        lambda: dump({"total": 7, "assessment": {f"{key}s": said}}),
+        lambda: dump(objects),
+        lambda: "\n".join(json.dumps(item) for item in objects),
+        lambda: repr(said),
+        lambda: "{" + ", ".join(f"{name}: {value}" for name, value in said.items()) + ",}",
+        lambda: "｛" + "，".join(f"“{name}”：“{value}”" for name, value in said.items()) + "｝",
+        lambda: (
+            "{\n" + "\n".join(f'"{name}": {json.dumps(value)}, // cpr_01: 1' for name, value in said.items()) + "\n}"
+        ),
+    ]
+    if len(steps) > 1:
+        forms += [
+            lambda: dump({f"{key}s": nested(said)}),
+            lambda: dump(list(said.values())),
+            lambda: dump({f"Step {place}": value for place, value in enumerate(said.values(), start=1)}),
+        ]
+    if answer == "score":
+        forms.append(lambda: dump({step.id: f"{said[step.id]}/{step.max_score:g}" for step in steps}))
+    else:
+        forms.append(lambda: dump({"errors": {name: value == "incorrect" for name, value in said.items()}}))
+    return rng.choice(forms)()
+
+
+def same(truth: Truth) -> Check:
+    """Every answer, and the right one."""
+    return lambda parsed: None if parsed.answers == truth else f"answers differ from the truth {dict(truth)}"
+
+
+def part(truth: Truth) -> Check:
+    """No answer but right ones."""
+    return lambda parsed: None if parsed.answers.items() <= truth.items() else f"a wrong answer; truth {dict(truth)}"
+
+
+def whole(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """A reply in one of its dresses."""
+    truth = truth_of(rng, steps, answer)
+    reply = render(rng, truth, steps, answer)
+    before = [
+        "",
+        "Sure!\n",
+        "\ufeff",
+        "<think>{'score': 1, \"</think>",
+        "[THINK]2[/THINK]\n",
+        "Here [1]:\n",
+        "```json\n",
+    ]
+    return rng.choice(before) + reply + rng.choice(["", "\n", "\n```", "\n\nDone."]), same(truth)
+
+
+def cut(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """A reply that ends too early."""
+    truth = truth_of(rng, steps, answer)
+    reply = render(rng, truth, steps, answer)
+    return reply[: rng.randrange(len(reply) + 1)], part(truth)
+
+
+def contradicted(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """One step answered twice, with two values."""
+    truth = dict(truth_of(rng, steps, answer))
+    victim = rng.choice(steps)
+    pairs = list(say(truth, answer).items())
+    other = 1.0 if truth.pop(victim.id) == 0.0 else 0.0
+    pairs.insert(rng.randrange(len(pairs) + 1), next(iter(say({victim.id: other}, answer).items())))
+    reply = "{" + ", ".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in pairs) + "}"
+
+    def check(parsed: Parsed) -> str | None:
+        well = parsed.answers == truth and parsed.missing == {victim.id: "conflict"}
+        return None if well else f"{victim.id} is contradicted and nothing else"
+
+    return reply, check
+
+
+def mutated(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """A reply with a few characters deleted, doubled, replaced or moved."""
+    reply = list(render(rng, truth_of(rng, steps, answer), steps, answer))
+    for _ in range(rng.randint(1, 12)):
+        place, width = rng.randrange(len(reply) + 1), rng.randint(0, 4)
+        piece = reply[place : place + width]
+        new = rng.choice([[], piece * 2, [rng.choice(BITS)], [chr(rng.randrange(0x110000))], piece[::-1]])
+        reply[place : place + width] = new
+    return "".join(reply), None
+
+
+def soup(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """Pieces of JSON and of models' markup in any order."""
+    return "".join(rng.choices(BITS, k=rng.randint(1, 300))), None
+
+
+def unicode_noise(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """Any code points, lone surrogates included."""
+    top = rng.choice([0x80, 0x800, 0x3100, 0x110000])
+    return "".join(chr(rng.randrange(top)) for _ in range(rng.randint(0, 400))), None
+
+
+def nesting(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """Deep nests, closed and not, with an answer at the bottom or beside."""
+    opening = rng.choice(["{", "[", '{"a":', '[{"cpr_01":', "{[", '{"scores":'])
+    depth = rng.choice([10, 63, 64, 65, 1000, 20_000])
+    closing = "".join({"{": "}", "[": "]"}.get(char, "") for char in reversed(opening))
+    return opening * depth + rng.choice(["", "1", '{"cpr_01": 1}']) + closing * rng.choice([0, depth - 1, depth]), None
+
+
+def giant(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """Up to ten million characters of one pattern."""
+    pattern = rng.choice([*BITS, '{"a', '{"a":"', '",', '"   ', "[]", "{}", "\n\n", "{/*", '{"a":1,', "<", "[", "x "])
+    pattern += rng.choice(["", "", rng.choice(BITS)])
+    size = rng.choice([10_000, 100_000, 1_000_000, 10_000_000])
+    head = rng.choice(["", "{", '{"a": "', "[", '{"', '{"a"', "<think>"])
+    return head + pattern * (size // max(1, len(pattern))) + rng.choice(["", "}", '{"cpr_01": 1}']), None
+
+
+def objects(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
+    """What is no text."""
+    said = say(truth_of(rng, steps, answer), answer)
+    text = json.dumps(said)
+    return rng.choice([None, b"", text.encode(), bytearray(text.encode("utf-16")), said, [said], [text], (text,),
+                       list(said.values()), 2, 1.5, True, float("nan"), 10**5000, {"score": None}, {1: 2}, object(), [], [None],
+                       {"scores": said, "x": [[[[]]]]}, rng.randbytes(50), int, ...]), None  # fmt: skip
+
+
+FAMILIES = {whole: 15, cut: 25, contradicted: 8, mutated: 28, soup: 12, unicode_noise: 6, nesting: 2, objects: 4}
+"""Share in a hundred; giant replies are counted apart."""
+
+
+def fault(parsed: Parsed, steps: Sequence[RubricStep], answer: Answer) -> str | None:
+    """What is wrong with the form of a result."""
+    tops = {step.id: step.max_score if answer == "score" else 1.0 for step in steps}
+    if parsed.status not in STATUSES or not set(parsed.missing.values()) <= set(MISSING):
+        return "status or reason outside its closed set"
+    if [s.id for s in steps] != sorted([*parsed.answers, *parsed.missing], key=list(tops).index):
+        return "answers and missing steps are not the asked steps, each once"
+    if (parsed.status == "ok") != (not parsed.missing):
+        return "ok, but not everything is answered (or the other way round)"
+    if any(type(v) is not float or not 0 <= v <= tops[k] or not v.is_integer() for k, v in parsed.answers.items()):
+        return "an answer off its scale"
+    return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; see the module's first lines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replies", type=int, default=100_000)
+    parser.add_argument("--giant", type=int, default=None, help="how many of them are giant (default: 1 in 500)")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    giants = options.replies // 500 if options.giant is None else options.giant
+    every = default_rubric().steps
+    families = random.Random(options.seed).choices(list(FAMILIES), list(FAMILIES.values()), k=options.replies - giants)
+    counts: dict[str, Counter[str]] = {}
+    slowest: list[tuple[float, str, int]] = []
+    violations = 0
+    begin = time.perf_counter()
+    for number, family in enumerate(tqdm([*families, *[giant] * giants], disable=None)):
+        rng = random.Random(f"{options.seed}/{number}")
+        answer: Answer = rng.choice(["score", "error"])
+        steps = rng.choice([every, every[:19], every[rng.randrange(len(every)) :][:1]])
+        reply, check = family(rng, steps, answer)
+        start = time.perf_counter()
+        try:
+            parsed = parse_reply(reply, steps, answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+            parsed, wrong = Parsed("raised"), f"raised {error!r}"
+        else:
+            wrong = fault(parsed, steps, answer) or (check(parsed) if check else None)
+        seconds = time.perf_counter() - start
+        if seconds > SECONDS:
+            wrong = wrong or f"took {seconds:.1f} s"
+        counts.setdefault(family.__name__, Counter())[parsed.status] += 1
+        slowest = sorted([*slowest, (seconds, family.__name__, len(reply) if isinstance(reply, str) else 0)])[-3:]
+        if wrong:
+            violations += 1
+            print(f"#{number} {family.__name__} {answer} {len(steps)} steps: {wrong}\n  {reply!r:.2000}\n  {parsed}")
+    print(f"{'':14}" + "".join(f"{status:>15}" for status in STATUSES))
+    for name, row in counts.items():
+        print(f"{name:14}" + "".join(f"{row[status]:15,}" for status in STATUSES))
+    for seconds, name, size in reversed(slowest):
+        print(f"slow: {seconds:.3f} s, {name}, {size:,} characters")
+    print(
+        f"{options.replies:,} replies, seed {options.seed}, {time.perf_counter() - begin:.0f} s: {violations} violations"
+    )
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
