@@ -1,13 +1,19 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
+from siming_tasks.media.jobs import Job, prepare, requests_of
+from siming_tasks.media.presets import PAPER_FRAMES, preset
 from siming_tasks.media.probe import MediaInfo, probe
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
+from siming_tasks.media.store import FrameStore
 from siming_tasks.media.timeline import Timeline, read_timeline
-from siming_tasks.media.view import Mode, Request, View, view
+from siming_tasks.media.views import Mode, Request, View, view
 
 __all__ = [
+    "PAPER_FRAMES",
     "SAMPLER",
     "Budget",
+    "FrameStore",
+    "Job",
     "MediaInfo",
     "Mode",
     "Request",
@@ -15,8 +21,11 @@ __all__ = [
     "View",
     "frame_range",
     "matched_budget",
+    "prepare",
+    "preset",
     "probe",
     "read_timeline",
+    "requests_of",
     "sample_count",
     "sample_indices",
     "view",

@@ -16,7 +16,7 @@ from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indi
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of, evict
 from siming_tasks.media.timeline import Timeline
 
-__all__ = ["Mode", "Request", "View", "view"]
+__all__ = ["Mode", "Request", "View", "view", "wanted_by"]
 
 Mode = Literal["frames", "video"]
 
@@ -37,6 +37,18 @@ class Request:
         rate, bounds = float(timeline.rate), self.bounds(timeline)
         taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
         return [int(index) for index in taken]
+
+
+def wanted_by(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> tuple[list[int], list[str]]:
+    """All frames that the requests take, ascending, and what is wrong with those requests that cannot be met."""
+    wanted: set[int] = set()
+    errors = []
+    for request in requests:
+        try:
+            wanted.update(request.indices(timeline, even=even))
+        except MediaError as error:
+            errors.append(str(error))
+    return sorted(wanted), errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +140,13 @@ def view(
         first, last = request.bounds(timeline)
         chosen = mode == "frames" or proxy
         indices = request.indices(timeline, even=even) if chosen else list(range(first, last + 1))
-        more = [index for other in also for index in other.indices(timeline, even=even)]
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
     file, written = None, 0
     if mode == "frames":
-        written = store.fill([*indices, *more]) if store.missing(indices) else 0
+        if store.missing(indices):
+            others, _ = wanted_by(also, timeline, even=even)
+            written = store.fill([*indices, *others])
     elif span is None and not proxy:
         file = path
     else:

@@ -1,0 +1,184 @@
+"""Decode a whole dataset ahead of a run: one pass per video for all settings, in parallel, resumable."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from siming_tasks.errors import MediaError
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import jpeg
+from siming_tasks.media.sampler import Budget, matched_budget
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of, evict
+from siming_tasks.media.views import Mode, Request, View, view, wanted_by
+from siming_tasks.schema import Video
+
+__all__ = ["Estimate", "Job", "Outcome", "estimate", "prepare", "requests_of"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One video and all that will be asked to be shown of it.
+
+    Attributes:
+        path: the video file.
+        requests: the parts and their budgets.
+        digest: a name for the file's content, if known.
+        mode: ``frames`` stores images, ``video`` writes one .mp4 per span.
+        size: longest side of stored frames in pixels.
+        quality: JPEG quality of stored frames.
+        proxy: in video mode, write proxies (see :func:`~siming_tasks.media.views.view`).
+    """
+
+    path: Path
+    requests: tuple[Request, ...]
+    digest: str | None = None
+    mode: Mode = "frames"
+    size: int | None = SIZE
+    quality: int = QUALITY
+    proxy: bool = False
+
+    def store(self, cache: Path) -> FrameStore:
+        """Where its frames go."""
+        return FrameStore(cache, self.path, self.digest or digest_of(self.path), self.size, self.quality)
+
+    def missing(self, cache: Path) -> list[int]:
+        """Frames that frames mode still has to decode; requests that cannot be met do not count."""
+        store = self.store(cache)
+        return store.missing(wanted_by(self.requests, store.timeline())[0])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one job: frames written, and what could not be done (with the file's name)."""
+
+    path: Path
+    frames: int
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is left to do, measured on a sample of the first video: frames, bytes on disk, seconds."""
+
+    videos: int
+    frames: int
+    bytes: int
+    seconds: float
+
+
+def requests_of(video: Video, *, frames: int, clip_frames: int, matched: bool = False) -> tuple[Request, ...]:
+    """Everything that the four settings show of a video: all of it, and each applicable step's span.
+
+    Args:
+        video: the video.
+        frames: frames of the full video.
+        clip_frames: frames of a clip.
+        matched: sample clips as densely as the full video instead (the control).
+    """
+    spans = [step.span for step in video.applicable if step.span]
+    budgets = [matched_budget(video.duration, frames, span) if matched else Budget(clip_frames) for span in spans]
+    clips = [Request(span, budget) for span, budget in zip(spans, budgets, strict=True)]
+    return (Request(None, Budget(frames=frames)), *clips)
+
+
+def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Estimate:
+    """Time and space that :func:`prepare` will take in frames mode, from two seconds or so of the first video to do.
+
+    Videos that cannot be opened are left out; ``prepare`` reports them.
+    """
+    todo: list[tuple[Job, list[int]]] = []
+    for job in jobs:
+        try:
+            if missing := job.missing(cache):
+                todo.append((job, missing))
+        except MediaError:
+            continue
+    frames = sum(len(missing) for _, missing in todo)
+    if not todo:
+        return Estimate(0, 0, 0, 0.0)
+    job = todo[0][0]
+    timeline = job.store(cache).timeline()
+    sample, sizes = range(0, min(50, timeline.n_frames), 10), []
+    began = time.perf_counter()
+    for _, frame in decode(job.path, timeline, sample):
+        sizes.append(len(jpeg(frame, job.size, job.quality)))
+    per_frame = (time.perf_counter() - began) / (sample[-1] + 1)
+    decoded = sum(missing[-1] + 1 for _, missing in todo)
+    return Estimate(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
+
+
+def prepare(
+    jobs: Sequence[Job],
+    cache: Path,
+    *,
+    workers: int = 1,
+    cache_gb: float = 20.0,
+    done: Callable[[Outcome], object] = lambda outcome: None,
+) -> list[Outcome]:
+    """Carry out the jobs; a video that fails is reported and does not stop the others.
+
+    Interrupt it at will: what is written is whole, and the next call does only the rest.
+
+    Args:
+        jobs: one per video.
+        cache: the cache folder.
+        workers: processes (each decodes on several threads).
+        cache_gb: limit of the store in gigabytes.
+        done: called with each outcome as it comes, in any order.
+
+    Returns:
+        One outcome per job, in the order of the jobs.
+    """
+    outcomes: dict[Path, Outcome] = {}
+    for outcome in _run(jobs, cache, cache_gb, workers):
+        outcomes[outcome.path] = outcome
+        done(outcome)
+    return [outcomes[job.path] for job in jobs]
+
+
+def _run(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Iterator[Outcome]:
+    if workers == 1:
+        yield from (_one(job, cache, cache_gb) for job in jobs)
+        return
+    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:
+        futures = [pool.submit(_one, job, cache, cache_gb) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
+    try:
+        store = job.store(cache)
+        wanted, errors = wanted_by(job.requests, store.timeline())
+        if job.mode == "frames":
+            count = store.fill(wanted)
+            evict(cache, cache_gb, keep=store.digest)
+        else:
+            views = [_clip(job, request, cache, cache_gb) for request in job.requests if request.span or job.proxy]
+            count = sum(len(found.indices) for found in views)
+        return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
+    except MediaError as error:
+        return Outcome(job.path, 0, (str(error),))
+
+
+def _clip(job: Job, request: Request, cache: Path, cache_gb: float) -> View:
+    return view(
+        job.path,
+        digest=job.digest,
+        span=request.span,
+        budget=request.budget,
+        mode="video",
+        proxy=job.proxy,
+        cache=cache,
+        cache_gb=cache_gb,
+    )
