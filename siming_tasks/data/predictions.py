@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks import scoring  # a module, not names: scoring itself imports Dataset from this package
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
@@ -17,6 +16,7 @@ from siming_tasks.files import atomic_write
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import SETTINGS, Setting, Video
+from siming_tasks.scoring import asked_steps, expected_requests, prediction_line, record_id, record_of
 
 __all__ = ["Predictions", "load_predictions", "read_records", "write_predictions"]
 
@@ -123,14 +123,14 @@ def write_predictions(records: Iterable[Mapping[str, Any]], path: Path) -> Path:
 
 def _prediction(record: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: record[key] for key in _KEPT if record.get(key) is not None}
-    return {**scoring.prediction_line(record), **kept}
+    return {**prediction_line(record), **kept}
 
 
 def _requests(dataset: Dataset) -> Iterator[str]:
     """The id of every request that a dataset gives rise to."""
     for name, setting in SETTINGS.items():
-        for video_id, step_id in scoring.expected_requests(setting, dataset):
-            yield scoring.record_id(name, video_id, step_id)
+        for video_id, step_id in expected_requests(setting, dataset):
+            yield record_id(name, video_id, step_id)
 
 
 def _files(path: Path) -> tuple[list[Path], list[Problem]]:
@@ -183,13 +183,13 @@ def _is_record(value: Any) -> bool:
 
 def _asked(dataset: Dataset, setting: Setting, video: Video, step_id: Any) -> list[RubricStep]:
     """The rubric steps that one request asks about; empty if there is no such request."""
-    steps = scoring.asked_steps(setting, video)
+    steps = asked_steps(setting, video)
     return [dataset.rubric.by_id[name] for name in steps if setting.scope == "full" or name == step_id]
 
 
 def _record_fault(record: Record, setting: Setting, video: Video, asked: Mapping[str, RubricStep]) -> str | None:
     step_id = record.get("step_id") if setting.scope == "clip" else None
-    if record["id"] != (expected := scoring.record_id(setting.name, video.video_id, step_id)):
+    if record["id"] != (expected := record_id(setting.name, video.video_id, step_id)):
         return f"id {record['id']!r} is not {expected!r}"
     if record["status"] not in STATUSES:
         return f"unknown status {record['status']!r}"
@@ -219,7 +219,7 @@ def _from_prediction(
     if row.get("status") in STATUSES and key in row:
         parsed = Parsed(row["status"], parsed.answers, row.get("missing") or {})
     step_id = asked[0].id if setting.scope == "clip" else None
-    record = scoring.record_of(
+    record = record_of(
         setting.name,
         video.video_id,
         step_id,
@@ -254,9 +254,7 @@ def _mixed(records: Mapping[str, list[Record]], dataset: Dataset, file: str) -> 
     """Warnings about records that were not made under one and the same condition."""
     every = [record for present in records.values() for record in present]
     if other := {record.get("dataset") for record in every} - {dataset.digest, None}:
-        what = (
-            f"made on dataset {', '.join(str(name)[:12] for name in sorted(other))}, scored on {dataset.digest[:12]}."
-        )
+        what = f"made on dataset {', '.join(name[:12] for name in sorted(map(str, other)))}, scored on {dataset.digest[:12]}."
         fix = "Fine if only labels changed in between."
         yield Problem("dataset-differs", what, fix, file, severity="warning")
     for name, present in records.items():

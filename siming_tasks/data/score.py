@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks import scoring
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.predictions import Predictions, load_predictions
 from siming_tasks.data.withheld import with_labels
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import evaluate_records, expected_requests
 from siming_tasks.settings import Settings
 
 __all__ = ["Scores", "score_predictions", "validate_predictions"]
@@ -82,7 +82,7 @@ def score_predictions(
     if errors := [problem for problem in found.problems if problem.severity == "error"]:
         raise DataError.of(errors)
     results = {
-        name: scoring.evaluate_records(records, dataset, settings, name, complete=not partial)
+        name: evaluate_records(records, dataset, settings, name, complete=not partial)
         for name, records in found.records.items()
     }
     return Scores(dataset, results, found.problems, found.files)
@@ -98,7 +98,7 @@ def validate_predictions(root: str | Path, predictions: str | Path) -> tuple[Pre
     found = load_predictions(predictions, dataset)
     counts = {}
     for name, records in found.records.items():
-        asked = scoring.expected_requests(SETTINGS[name], dataset)
+        asked = expected_requests(SETTINGS[name], dataset)
         steps = sum(len(record["answers"]) + len(record["missing"]) for record in records)
         counts[name] = {
             "requests": len(records),
