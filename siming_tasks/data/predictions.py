@@ -254,7 +254,8 @@ def _mixed(records: Mapping[str, list[Record]], dataset: Dataset, file: str) -> 
     """Warnings about records that were not made under one and the same condition."""
     every = [record for present in records.values() for record in present]
     if other := {record.get("dataset") for record in every} - {dataset.digest, None}:
-        what = f"made on dataset {', '.join(name[:12] for name in sorted(map(str, other)))}, scored on {dataset.digest[:12]}."
+        names = ", ".join(name[:12] for name in sorted(map(str, other)))
+        what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
         fix = "Fine if only labels changed in between."
         yield Problem("dataset-differs", what, fix, file, severity="warning")
     for name, present in records.items():
