@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.files import atomic_write
+from siming_tasks.data import write_predictions
 from siming_tasks.hooks.docs import current_dataset, dataset_at
 from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
 from siming_tasks.parsing import parse_reply
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_panel, evaluate_records, join, panel_of, prediction_line, record_of
+from siming_tasks.scoring import evaluate_panel, evaluate_records, join, panel_of, record_of
 from siming_tasks.settings import Settings
 
 __all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]
@@ -89,9 +89,7 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     result = evaluate_records(list(items), dataset, Settings.from_env(), setting)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
-        path = folder / f"siming_predictions_{setting}.jsonl"
-        with atomic_write(path) as stream:
-            stream.writelines(json.dumps(prediction_line(item), ensure_ascii=False) + "\n" for item in join(items)[0])
+        path = write_predictions(join(items)[0], folder / f"siming_predictions_{setting}.jsonl")
         logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
         result["predictions"] = path.name
     return result

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, SettingsError
 from siming_tasks.files import sha256_json
+from siming_tasks.metrics.baselines import step_prior
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import CONSENSUS, Answer, Video
+from siming_tasks.scoring import panel_of
 
 __all__ = ["KINDS", "Judge", "judge"]
 
@@ -40,8 +43,7 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
     if kind == "random":
         return lambda video, steps, answer: {step.id: _draw(seed, video, step, answer) for step in steps}
     if kind == "step_prior":
-        prior = _StepPrior(dataset)
-        return lambda video, steps, answer: {step.id: prior.answer(video, step, answer) for step in steps}
+        return _step_prior(dataset)
     points = _points(kind, dataset)
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
@@ -75,32 +77,21 @@ def _points(kind: str, dataset: Dataset) -> Points:
     return of_rater
 
 
-class _StepPrior:
-    """What the other videos say about a step: knowledge of the exam that needs no look at this video.
+def _step_prior(dataset: Dataset) -> Judge:
+    """The blind row of :func:`siming_tasks.metrics.baselines.step_prior`, on the points that a reply may give."""
+    given: dict[Answer, dict[tuple[str, str], float]] = {}
+    for answer in ("score", "error"):
+        panel = step_prior(panel_of([], dataset, f"full_{answer}", complete=True))
+        cells = product(panel.video_ids, panel.step_ids)
+        given[answer] = dict(zip(cells, np.floor(panel.predicted + 0.5).ravel().tolist(), strict=True))
 
-    Scores: the mean of the others' consensus, rounded to whole points. Errors: wrong where the others fail the step
-    more often than they fail the average step (a majority vote would call nearly every step correct).
-    """
+    def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
+        known = {step.id: given[answer][video.video_id, step.id] for step in steps}
+        # Nobody else shows the step: full points, the commonest label.
+        best = {step.id: step.max_score if answer == "score" else 0.0 for step in steps}
+        return {name: best[name] if np.isnan(value) else value for name, value in known.items()}
 
-    def __init__(self, dataset: Dataset) -> None:
-        steps = dataset.rubric.steps
-        self.row = {video.video_id: index for index, video in enumerate(dataset.videos)}
-        self.column = {step.id: index for index, step in enumerate(steps)}
-        self.points = np.full((len(self.row), len(self.column)), np.nan)
-        for video in dataset.videos:
-            for label in video.applicable:
-                if label.consensus is not None:
-                    self.points[self.row[video.video_id], self.column[label.step_id]] = label.consensus
-        self.wrong = np.where(np.isnan(self.points), np.nan, self.points < [step.max_score for step in steps])
-
-    def answer(self, video: Video, step: RubricStep, answer: Answer) -> float:
-        others = np.arange(len(self.points)) != self.row[video.video_id]
-        known = others & ~np.isnan(self.points[:, self.column[step.id]])
-        if not known.any():  # nobody else shows this step: full points, the commonest label
-            return step.max_score if answer == "score" else 0.0
-        if answer == "score":
-            return float(np.floor(self.points[known, self.column[step.id]].mean() + 0.5))
-        return float(self.wrong[known, self.column[step.id]].mean() > np.nanmean(self.wrong[others]))
+    return answers
 
 
 def _draw(seed: int, video: Video, step: RubricStep, answer: Answer) -> float:

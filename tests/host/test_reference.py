@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.data import open_dataset
+from siming_tasks.data import open_dataset, score_predictions, withhold
+from siming_tasks.settings import Settings
 
 pytestmark = pytest.mark.host
 
@@ -26,7 +28,7 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], short_demo: Path
         score, error = run.task(f"{scope}_score"), run.task(f"{scope}_error")
         assert [score[name] for name in ("plcc", "srcc", "qwk", "coverage")] == [1.0] * 4
         assert [error[name] for name in ("mcc", "precision", "recall", "f1", "coverage")] == [1.0] * 5
-        assert score["plcc_stderr"] == score["qwk_stderr"] == error["mcc_stderr"] == 0.0
+        assert score["qwk_stderr"] == error["mcc_stderr"] == 0.0
     details = run.task("full_score")["siming_stderr"]
     assert details["synthetic"] is True
     assert details["statuses"]["ok"] == 4 and sum(details["statuses"].values()) == 4
@@ -65,3 +67,30 @@ def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_d
         assert one.task(name) == two.task(name)
         ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
         assert ids[0] == ids[1]
+    # the same records, scored without lmms-eval, give the same numbers to the last digit
+    scored = score_predictions(short_demo, two.folder, settings=Settings(resamples=500))
+    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+        mine = dict(scored.settings[name])
+        assert json.loads(json.dumps(mine)) == one.task(name)["siming_stderr"]
+        for metric, estimate in mine["metrics"].items():
+            assert estimate["value"] == one.task(name)[metric]
+
+
+def test_withheld_labels_give_predictions_instead_of_metrics(
+    host: Callable[..., Any], short_demo: Path, tmp_path: Path
+) -> None:
+    withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
+    run = host(*arguments("all_correct", "siming_full"), data=tmp_path / "public")
+    for name, metrics in (
+        ("full_score", ("plcc", "srcc", "qwk")),
+        ("full_error", ("mcc", "precision", "recall", "f1")),
+    ):
+        task = run.task(name)
+        assert [task[metric] for metric in metrics] == [None] * len(metrics)
+        assert task["coverage"] == 1.0
+        file = run.folder / task["siming_stderr"]["predictions"]
+        assert file.name == f"siming_predictions_{name}.jsonl" and len(file.read_text().splitlines()) == 4
+        assert file.name in run.output
+    scored = score_predictions(tmp_path / "public", run.folder, labels=tmp_path / "labels.jsonl")
+    assert scored.settings["full_score"]["metrics"]["coverage"]["value"] == 1.0
+    assert scored.settings["full_score"]["metrics"]["qwk"]["value"] == 0.0  # a constant

@@ -1,0 +1,82 @@
+"""Wrong data stop a run before a model is loaded, with one message that says where and how."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks import plugin
+from siming_tasks.hooks.docs import _resolve, dataset_at
+
+
+@pytest.fixture
+def copy(short_demo: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(short_demo, tmp_path / "data"))
+
+
+def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    path = root / "videos.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def preflight(monkeypatch: pytest.MonkeyPatch, data: object) -> str:
+    monkeypatch.setenv("SIMING_DATA", str(data))
+    _resolve.cache_clear()
+    dataset_at.cache_clear()
+    with pytest.raises(SystemExit) as caught:
+        plugin._preflight()
+    return str(caught.value)
+
+
+def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    message = preflight(monkeypatch, tmp_path / "nowhere")
+    assert "nowhere" in message and "no such folder" in message and "unset SIMING_DATA" in message
+
+
+def test_missing_media(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    victim = next((copy / "media").glob("*.mp4"))
+    victim.unlink()
+    message = preflight(monkeypatch, copy)
+    assert victim.name in message and "videos.jsonl:" in message
+
+
+def test_media_that_is_no_video(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    victim = next((copy / "media").glob("*.mp4"))
+    victim.write_text("not a video")
+    assert victim.name in preflight(monkeypatch, copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: rows[1]["steps"][0].update(step_id="cpr_99"), ("videos.jsonl:2", "cpr_99")),
+        (lambda rows: rows[2]["steps"][3]["score"].update(consensus=99), ("videos.jsonl:3", "99", "scale")),
+        (lambda rows: rows[1].update(video_id=rows[0]["video_id"]), ("videos.jsonl:2", "line 1")),
+        (lambda rows: rows[0].update(media="../../etc/passwd"), ("videos.jsonl:1", "leaves")),
+    ],
+    ids=["unknown step", "off scale", "duplicate id", "path escape"],
+)
+def test_wrong_rows(monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, words: tuple[str, ...]) -> None:
+    edit(copy, change)
+    message = preflight(monkeypatch, copy)
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.host
+def test_the_real_command_stops_before_the_model_is_loaded(host: Callable[..., Any], copy: Path) -> None:
+    edit(copy, lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
+    run = host(
+        "--model", "qwen2_5_vl", "--model_args", "pretrained=/no/such/model,device=cpu", "--tasks", "siming_full",
+        data=copy,
+    )  # fmt: skip
+    assert run.code == 1
+    assert run.output.count("siming-tasks: ") == 1 and "cpr_99" in run.output
+    assert "Traceback" not in run.output and "/no/such/model" not in run.output.split("siming-tasks: ")[1]

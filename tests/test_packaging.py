@@ -1,0 +1,135 @@
+"""What is in the wheel, and that lmms-eval finds the tasks from it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from siming_tasks import plugin
+
+ROOT = Path(__file__).parents[1]
+TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")}
+NAMES = TASKS | {"siming", "siming_full", "siming_clip"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
+        assert "siming = siming_tasks.plugin:manifests" in archive.read(points).decode()
+    ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
+    ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
+    assert names == {name for name in ours if "__pycache__" not in name}
+
+
+def test_every_task_file_is_a_siming_task_or_group() -> None:
+    folder = resources.files("siming_tasks.yaml_tasks")
+    found = {}
+    for path in folder.iterdir():
+        if path.name.endswith(".yaml"):
+            text = path.read_text()
+            match = re.search(r"^(?:task|group): (\w+)$", text, flags=re.MULTILINE)
+            found[path.name] = match and match.group(1)
+    assert found.pop("_base.yaml") is None
+    assert set(found.values()) == NAMES
+    assert all(name == f"{value}.yaml" for name, value in found.items())
+
+
+@pytest.mark.host
+def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: Path) -> None:
+    """Third-party packages come from this environment by path; siming-tasks itself only from the wheel."""
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    site = Path(
+        subprocess.check_output(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
+        ).strip()
+    )
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    where = subprocess.check_output(
+        [python, "-c", "import siming_tasks; print(siming_tasks.__file__)"], text=True, cwd=tmp_path
+    )
+    assert where.startswith(str(site))
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    listing = subprocess.run(
+        [python, "-m", "lmms_eval", "--tasks", "list"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=240,
+    )  # fmt: skip
+    assert set(re.findall(r"- (siming\w*)", listing.stdout)) == NAMES
+    siming = tmp_path / "env" / "bin" / "siming"
+    assert subprocess.check_output([siming, "tasks-path"], text=True).strip() == str(
+        site / "siming_tasks" / "yaml_tasks"
+    )
+
+
+@pytest.mark.host
+def test_the_documented_fallback_needs_no_entry_point(tmp_path: Path) -> None:
+    """``--include_path``: the host indexes our folder by itself (its models, hence our plugin, are not imported)."""
+    code = (
+        "import sys; from lmms_eval.tasks import TaskManager;"
+        f"found = TaskManager(include_path={plugin.tasks_path()!r}).all_tasks;"
+        "print('siming_tasks.plugin' in sys.modules, sorted(name for name in found if name.startswith('siming')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=240)
+    assert done.stdout.strip().endswith(f"False {sorted(NAMES)}"), done.stderr[-2000:]
+
+
+class OldHost:
+    """A task manager with the methods that lmms-eval 0.7.3 has."""
+
+    def initialize_tasks(self, include_path: object = None, include_defaults: bool = True) -> object:
+        return include_path
+
+    def match_tasks(self, task_list: list[str]) -> list[str]:
+        return task_list
+
+
+def test_registration_adds_our_folder_once() -> None:
+    host = type("Host", (OldHost,), {})
+    plugin._extend(host)
+    plugin._extend(host)
+    assert host().initialize_tasks() == [plugin.tasks_path()]
+    assert host().initialize_tasks("mine") == ["mine", plugin.tasks_path()]
+    assert host().initialize_tasks([plugin.tasks_path()]) == [plugin.tasks_path()]
+    assert host().initialize_tasks(include_defaults=False) is None
+    assert host().match_tasks(["mme"]) == ["mme"]
+
+
+def test_a_changed_host_is_left_alone_and_named() -> None:
+    class Changed(OldHost):
+        def initialize_tasks(self, include_path: object = None) -> object:  # type: ignore[override]
+            return include_path
+
+    with pytest.raises(RuntimeError, match=r"initialize_tasks takes \['self', 'include_path'\]"):
+        plugin._extend(Changed)
+    assert Changed().initialize_tasks() is None
+
+
+@pytest.mark.host
+def test_the_installed_host_still_has_the_methods_we_extend() -> None:
+    code = (
+        "import inspect; from lmms_eval.tasks import TaskManager as T;"
+        "print(*(list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
+    assert done.stdout.strip().endswith(f"{plugin._SIGNATURE} ['self', 'task_list']")
