@@ -10,6 +10,7 @@ from typing import Any
 
 import av
 import numpy as np
+import pytest
 
 BITS, BLOCK = 10, 8
 WIDTH, HEIGHT = BITS * BLOCK, 48
@@ -100,3 +101,80 @@ def psnr(first: np.ndarray, second: np.ndarray) -> float:
     """Peak signal-to-noise ratio in dB."""
     error = float(((first.astype(float) - second.astype(float)) ** 2).mean())
     return 99.0 if error == 0 else 10 * float(np.log10(255**2 / error))
+
+
+class Videos:
+    """The functions above for tests, and a folder where each named file is made once."""
+
+    picture = staticmethod(picture)
+    number = staticmethod(number)
+    make = staticmethod(make)
+    remux = staticmethod(remux)
+    rotate = staticmethod(rotate)
+    linear = staticmethod(linear)
+    psnr = staticmethod(psnr)
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def get(self, name: str) -> Path:
+        """A file by the name of its peculiarity, see :data:`SHAPES`."""
+        path = self.root / f"{name}{'.ts' if name == 'ts' else '.mkv' if name == 'mkv' else '.mp4'}"
+        if not path.is_file():
+            SHAPES[name](self, path)
+        return path
+
+
+def _vfr(videos: Videos, path: Path) -> None:
+    make(path, pts=[i * i + 10 * i for i in range(60)], time_base=Fraction(1, 600))
+
+
+def _open_gop(videos: Videos, path: Path) -> None:
+    make(path, options={"x264-params": "open-gop=1:bframes=3:keyint=10:min-keyint=10:scenecut=0"})
+
+
+def _cut_open_gop(videos: Videos, path: Path) -> None:
+    """What a lossless cutter makes: begins at the second keyframe, whose leading B-frames have lost their reference."""
+    source = videos.get("open_gop")
+    with av.open(str(source)) as container:
+        keys = [n for n, packet in enumerate(p for p in container.demux(video=0) if p.size) if packet.is_keyframe]
+    remux(source, path, range(keys[1], 60))
+
+
+def _trimmed(videos: Videos, path: Path) -> None:
+    """An edit list that shows the first second only, as phones and QuickTime write it."""
+    data = bytearray(videos.get("plain").read_bytes())
+    at = data.index(b"elst") + 12
+    data[at : at + 4] = struct.pack(">I", 1000)
+    path.write_bytes(data)
+
+
+SHAPES: dict[str, Any] = {
+    "plain": lambda videos, path: make(path),
+    "b_pyramid": lambda videos, path: make(path, options={"bf": "4", "x264-params": "b-pyramid=normal:keyint=20"}),
+    "no_b": lambda videos, path: make(path, options={"bf": "0"}),
+    "open_gop": _open_gop,
+    "cut_open_gop": _cut_open_gop,
+    "vfr": _vfr,
+    "odd": lambda videos, path: make(path, size=(81, 49), pix_fmt="yuv444p"),
+    "ten_bit": lambda videos, path: make(path, pix_fmt="yuv420p10le", tags={"colorspace": 1, "color_range": 1}),
+    "full_range": lambda videos, path: make(path, pix_fmt="yuvj420p"),
+    "bt709": lambda videos, path: make(path, tags={"colorspace": 1, "color_range": 1}),
+    "hevc": lambda videos, path: make(path, codec="libx265", options={"x265-params": "log-level=none"}),
+    "vp9": lambda videos, path: make(path, codec="libvpx-vp9", options={"cpu-used": "8", "deadline": "realtime"}),
+    "ts": lambda videos, path: make(path),
+    "mkv": lambda videos, path: make(path),
+    "rotated_90": lambda videos, path: rotate(videos.get("plain"), path, 90),
+    "rotated_180": lambda videos, path: rotate(videos.get("plain"), path, 180),
+    "rotated_270": lambda videos, path: rotate(videos.get("plain"), path, 270),
+    "started_early": lambda videos, path: remux(videos.get("plain"), path, range(60), shift=-5 * 512),
+    "trimmed": _trimmed,
+    "one_frame": lambda videos, path: make(path, 1),
+    "uhd": lambda videos, path: make(path, 3, size=(3840, 2160), options={"preset": "ultrafast"}),
+}
+
+
+@pytest.fixture(scope="session")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Videos:
+    """Tiny videos of every shape."""
+    return Videos(tmp_path_factory.mktemp("videos"))
