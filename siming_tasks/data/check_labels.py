@@ -45,8 +45,9 @@ def _shown(names: Iterable[str], most: int = 4) -> str:
 
 def _keys(dataset: Dataset) -> Iterator[Problem]:
     """Keys that look like a misspelt one of ours: extra keys are legal, and a typo would change nothing silently."""
+    sound = set(dataset.lines.values())
     for line, row in read_jsonl(dataset.root / _FILE):
-        if isinstance(row, Problem):
+        if isinstance(row, Problem) or line not in sound:
             continue
         places: list[tuple[dict[str, Any], list[str]]] = [(row, list(VideoRow.model_fields))]
         places += [(step, list(StepRow.model_fields)) for step in row["steps"]]

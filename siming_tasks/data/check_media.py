@@ -26,6 +26,12 @@ SAMPLES = 16
 """Pictures per video that are kept, small and grey, to find copies and empty recordings."""
 
 _THUMB = (32, 24)
+_BROKEN = (
+    ("cut short or damaged:", "media-truncated"),
+    ("no video frames", "media-no-frames"),
+    ("timestamp", "media-timestamps"),
+)
+"""Words of the media room's messages, and our codes for them."""
 _HARMLESS = {
     *("major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language", "encoder"),
     *("ENCODER", "DURATION", "timecode"),
@@ -64,10 +70,8 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
             problems = list(_header(about, container, stream))
         timeline = read_timeline(path)
     except MediaError as error:
-        text = str(error)
-        code = "media-truncated" if "truncated" in text else "media-no-frames" if "no video frames" in text else ""
-        code = code or ("media-timestamps" if "timestamp" in text else "media-unreadable")
-        found = about.problem(code, text, "Export it again, or let `siming build` repair it.")
+        code = next((code for words, code in _BROKEN if words in str(error)), "media-unreadable")
+        found = about.problem(code, str(error), "Export it again; `siming build` repairs odd timestamps.")
         return Inspection((found,))
     problems += _timing(about, timeline)
     if quick:
@@ -92,6 +96,9 @@ class _About:
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
     """What the container says about itself."""
     rebuild = "`siming build` writes it as every reader expects."
+    if "mp4" not in container.format.name:
+        what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
+        yield about.problem("media-container", what, rebuild, "warning")
     codec, pixels = stream.codec_context.name, stream.pix_fmt
     if codec != "h264" or pixels not in ("yuv420p", "yuvj420p"):
         what = f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0."
