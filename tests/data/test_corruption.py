@@ -132,7 +132,7 @@ def repacked(root: Path, change: Callable[[list[Any]], list[Any]], **options: An
 
 def hollow(root: Path) -> None:
     """A header and nothing behind it (an .mp4 without pictures does not even have that)."""
-    repacked(root, lambda packets: packets[:0], format="matroska")
+    repacked(root, lambda packets: packets[:0], format="avi")
 
 
 def shuffled(root: Path) -> None:
