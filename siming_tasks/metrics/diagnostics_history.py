@@ -15,7 +15,7 @@ from siming_tasks.rubrics import Rubric
 __all__ = ["SCOPES", "HistoryContrast", "history_contrast"]
 
 SCOPES = ("local", "mixed", "history")
-SPLITS = 10_000
+SPLITS = 2_000
 
 
 @dataclass(frozen=True)
