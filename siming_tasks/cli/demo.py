@@ -18,6 +18,7 @@ def add(commands: Any) -> None:
     command.add_argument("--short", action="store_true", help="half a minute a video instead of three; for tests")
     command.add_argument("--pairs", action="store_true", help="counterfactual twins, for the pair metric")
     command.add_argument("--jobs", type=int, default=2, metavar="J", help="worker processes (default 2)")
+    command.add_argument("--no-contact", action="store_true", help="no contact sheets")
     command.set_defaults(run=demo)
 
 
@@ -35,6 +36,7 @@ def demo(arguments: argparse.Namespace) -> int:
         short=arguments.short,
         pairs=arguments.pairs,
         jobs=arguments.jobs,
+        contact=not arguments.no_contact,
     )
     print(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")
     return 0

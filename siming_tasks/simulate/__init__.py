@@ -1,7 +1,19 @@
 """Simulated exams whose truth is known: trainees, state, pictures, raters. Everything here is synthetic."""
 
-from siming_tasks.simulate.demo import GENERATOR_VERSION, make_demo
+from siming_tasks.simulate.demo import make_demo
 from siming_tasks.simulate.exam import Exam, simulate_labels
-from siming_tasks.simulate.truth import effective_points, judge
+from siming_tasks.simulate.folder import GENERATOR_VERSION
+from siming_tasks.simulate.pairs import Twins, simulate_pairs
+from siming_tasks.simulate.truth import StepTruth, effective_points, judge
 
-__all__ = ["GENERATOR_VERSION", "Exam", "effective_points", "judge", "make_demo", "simulate_labels"]
+__all__ = [
+    "GENERATOR_VERSION",
+    "Exam",
+    "StepTruth",
+    "Twins",
+    "effective_points",
+    "judge",
+    "make_demo",
+    "simulate_labels",
+    "simulate_pairs",
+]

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import resources
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import yaml
 from tqdm import tqdm
 
 from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write, sha256_file, sha256_json
-from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.files import atomic_write, read_yaml
 from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
+from siming_tasks.simulate.contact import ContactSheet
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.exam import Exam, simulate_labels
-from siming_tasks.simulate.folder import CARD, event_log, video_row
+from siming_tasks.simulate.folder import GENERATOR_VERSION, Request, describe, event_log, video_row
+from siming_tasks.simulate.pairs import pair_row, simulate_pairs
 from siming_tasks.simulate.render import FPS, frames
 
-__all__ = ["GENERATOR_VERSION", "make_demo"]
-
-GENERATOR_VERSION = "1"
-"""Moves whenever the same seed no longer gives the same labels, events or (apart from the encoder) pictures."""
+__all__ = ["make_demo"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,8 @@ class _Job:
     exam: Exam
     folder: Path
     short: bool
+    contact: bool
+    slots: Mapping[str, float]
 
 
 def make_demo(
@@ -46,65 +45,81 @@ def make_demo(
     pairs: bool = False,
     jobs: int = 2,
     progress: bool = True,
+    contact: bool = True,
 ) -> Path:
     """Make a dataset folder of simulated exams whose labels are true by construction.
 
     Everything is written into ``.<name>.part`` beside ``out``, which takes its name at the end. An interrupted run
-    leaves only that hidden folder with finished videos; the same call takes them up again.
+    leaves only that hidden folder of finished videos; the same call goes on from there. A second process that wants the
+    same folder waits for the first.
 
     Args:
-        out: the new folder; it must not exist, unless it holds exactly this demo already.
-        videos: number of exams (with ``pairs``: of twins).
+        out: the new folder; it must not exist, unless it is empty or holds exactly this demo already.
+        videos: number of exams; with ``pairs`` two to a pair, so an even number.
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
-        short: 20-30 s a video instead of about 170 s; for tests, not for looking at timing.
-        pairs: counterfactual twins with ``pairs.jsonl`` instead of independent exams.
-        jobs: worker processes.
+        short: about 30 s a video instead of about 170 s; for tests, not for judging time.
+        pairs: counterfactual twins and ``pairs.jsonl`` instead of independent exams.
+        jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
+            ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
+        contact: also write ``contact/<video_id>.jpg``, a picture of every step.
 
     Returns:
         ``out``.
 
     Raises:
-        DataError: ``out`` exists and is something else.
+        DataError: ``out`` exists and is something else, or ``videos`` is odd with ``pairs``.
     """
-    request = {"generator": GENERATOR_VERSION, "videos": videos, "seed": seed, "short": short, "pairs": pairs}
+    from filelock import FileLock
+
     out = Path(out)
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        if _request_of(out / "dataset.yaml") == request:
-            return out
-        raise DataError(f"{out} exists and is not this demo. Name another folder, or delete that one.")
-    part = out.with_name(f".{out.name}.part")
-    _start(part, request)
-    rubric = default_rubric()
-    exams = simulate_labels(videos, seed, rubric)
-    rows = _render(exams, part, short, jobs, progress)
-    _describe(part, rows, request)
-    if out.exists():
-        out.rmdir()
-    part.replace(out)
+    if videos < 1 or (pairs and videos % 2):
+        raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
+    request = Request(GENERATOR_VERSION, videos, seed, short, pairs, contact)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(out.with_name(f".{out.name}.lock")):
+        if not _is_there(out, request):
+            with _workplace(out, request) as part:
+                twins = simulate_pairs(videos // 2, seed) if pairs else ()
+                exams = tuple(exam for pair in twins for exam in pair.exams) or simulate_labels(videos, seed)
+                slots = {exam.video_id: pair.slots(short) for pair in twins for exam in pair.exams}
+                todo = [_Job(exam, part, short, contact, slots.get(exam.video_id, {})) for exam in exams]
+                rows = _render(todo, jobs, progress)
+                describe(part, rows, [pair_row(pair) for pair in twins], request)
     return out
 
 
-def _request_of(path: Path) -> Any:
+def _is_there(out: Path, request: Request) -> bool:
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return False
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8")).get("simulation")
-    except (OSError, AttributeError, yaml.YAMLError):
-        return None
+        if read_yaml(out / "dataset.yaml")["simulation"] == request.to_json():
+            return True
+    except (DataError, KeyError, TypeError):
+        pass
+    raise DataError(f"{out} exists and is not this demo. Name another folder, or delete that one.")
 
 
-def _start(part: Path, request: dict[str, Any]) -> None:
-    """A folder to work in; finished videos of the same request are kept, anything else is cleared away."""
+@contextmanager
+def _workplace(out: Path, request: Request) -> Iterator[Path]:
+    """A hidden folder that becomes ``out`` when the block ends well; kept for the next run when it does not."""
+    part = out.with_name(f".{out.name}.part")
     note = part / "request.json"
-    if not note.is_file() or json.loads(note.read_text(encoding="utf-8")) != request:
+    if not note.is_file() or json.loads(note.read_text(encoding="utf-8")) != request.to_json():
         shutil.rmtree(part, ignore_errors=True)
         with atomic_write(note) as stream:
-            json.dump(request, stream)
+            json.dump(request.to_json(), stream)
+    yield part
+    shutil.rmtree(part / "rows")
+    note.unlink()
+    if out.exists():
+        out.rmdir()
+    part.replace(out)
 
 
-def _render(exams: Sequence[Exam], folder: Path, short: bool, jobs: int, progress: bool) -> list[dict[str, Any]]:
-    todo = [_Job(exam, folder, short) for exam in exams]
+def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, Any]]:
     with tqdm(total=len(todo), unit="video", desc="Simulated exams", disable=not progress) as bar:
-        if jobs <= 1:
+        if min(jobs, len(todo)) == 1:
             rows = []
             for job in todo:
                 rows.append(_make(job))
@@ -125,48 +140,22 @@ def _render(exams: Sequence[Exam], folder: Path, short: bool, jobs: int, progres
 
 def _make(job: _Job) -> dict[str, Any]:
     """Draw, encode and log one exam, unless an earlier run has; returns its row."""
-    row_file = job.folder / "rows" / f"{job.exam.video_id}.json"
+    import cv2
+
+    name, row_file = job.exam.video_id, job.folder / "rows" / f"{job.exam.video_id}.json"
     if row_file.is_file():
         row: dict[str, Any] = json.loads(row_file.read_text(encoding="utf-8"))
         return row
-    rubric = default_rubric()
-    played = perform(job.exam.plan, pace=SHORT if job.short else FULL, fps=FPS, seed=job.exam.look)
-    encode(job.folder / "media" / f"{job.exam.video_id}.mp4", frames(played, job.exam.look), fps=FPS)
-    with atomic_write(job.folder / "events" / f"{job.exam.video_id}.json") as stream:
-        json.dump(event_log(job.exam, played.events), stream, indent=1)
-    row = video_row(job.exam, rubric, played)
+    cv2.setNumThreads(1)  # the work is shared out by video
+    pace = SHORT if job.short else FULL
+    played = perform(job.exam.plan, pace=pace, fps=FPS, seed=job.exam.look, slots=job.slots)
+    sheet = ContactSheet(played.spans, FPS)
+    encode(job.folder / "media" / f"{name}.mp4", sheet.watch(frames(played, job.exam.look)), fps=FPS)
+    if job.contact:
+        sheet.save(job.folder / "contact" / f"{name}.jpg")
+    with atomic_write(job.folder / "events" / f"{name}.json") as stream:
+        json.dump(event_log(job.exam, played), stream, indent=1)
+    row = video_row(job.exam, played)
     with atomic_write(row_file) as stream:
         json.dump(row, stream)
     return row
-
-
-def _describe(folder: Path, rows: list[dict[str, Any]], request: dict[str, Any]) -> None:
-    with atomic_write(folder / "videos.jsonl") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-    rubric = resources.files("siming_tasks.rubrics") / "default.yaml"
-    with atomic_write(folder / "rubric.yaml") as stream:
-        stream.write(rubric.read_text(encoding="utf-8"))
-    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
-    content = {"rubric": load_rubric(folder / "rubric.yaml").model_dump(mode="json"), "videos": rows, "media": media}
-    about = {
-        "name": "siming-demo",
-        "version": f"{GENERATOR_VERSION}.{request['seed']}",
-        "license": "CC0-1.0",
-        "synthetic": True,
-        "languages": ["en"],
-        "label_sources": {
-            "rater_a": "simulated rater",
-            "rater_b": "simulated rater",
-            "consensus": "true by construction",
-        },
-        "simulation": request,
-        "digest": sha256_json(content),
-        "media_sha256": media,
-    }
-    with atomic_write(folder / "dataset.yaml") as stream:
-        stream.write("# SYNTHETIC: drawn by a program; no real exam, person or score.\n")
-        yaml.safe_dump(about, stream, sort_keys=False)
-    with atomic_write(folder / "README.md") as stream:
-        stream.write(CARD.format(videos=len(rows), version=GENERATOR_VERSION, seed=request["seed"]))
-    shutil.rmtree(folder / "rows")
-    (folder / "request.json").unlink()

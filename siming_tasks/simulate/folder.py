@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from siming_tasks.rubrics import Rubric
+import yaml
+
+from siming_tasks.files import atomic_write, sha256_file, sha256_json
+from siming_tasks.rubrics import load_rubric
 from siming_tasks.simulate.exam import Exam
 from siming_tasks.simulate.stage import Performance
 
-__all__ = ["CARD", "event_log", "video_row"]
+__all__ = ["GENERATOR_VERSION", "Request", "describe", "event_log", "video_row"]
 
-CARD = """\
+GENERATOR_VERSION = "1"
+"""Moves whenever a seed no longer gives the same labels, event logs or (apart from the encoder) pictures."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked of the generator; written into ``dataset.yaml`` under ``simulation``."""
+
+    generator_version: str
+    videos: int
+    seed: int
+    short: bool
+    pairs: bool
+    contact: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+_CARD = """\
 ---
 license: cc0-1.0
 language:
@@ -28,10 +55,10 @@ configs:
 # Simulated clinical skill exams: SYNTHETIC
 
 {videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program
-(`siming demo`, generator version {version}, seed {seed}). **No person, patient or real exam is shown, and no physician
-gave a score.** The labels are true by construction: a simulated trainee makes the rubric's named errors, the points
-follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and `rater_b` are simulated
-too; their `consensus` is the truth.
+(`siming demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
+physician gave a score.** The labels are true by construction: a simulated trainee makes the rubric's named errors, the
+points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and `rater_b` are
+simulated too; where they differ, an adjudicator with the event log decides, so the consensus is the truth.
 
 ## What may be concluded
 
@@ -44,39 +71,89 @@ too; their `consensus` is the truth.
 * Anything about how well a model, or a physician, judges real exams. Drawings are easier in some ways (no clutter) and
   harder in others (no sound, few details), and the raters imitate only the size of human disagreement.
 * Anything clinical. The rubric is a reconstruction from public guidelines, not reviewed by a clinician.
+
+## Files
+
+`videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `contact/` (pictures to look
+at), `dataset.yaml` (digests). Words in speech bubbles stand for sound. {pairs}
 """
 
+_PAIRS = """`pairs.jsonl` lists counterfactual twins: for a `history` pair
+the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
+sees only the clip and answers equal inputs equally can be right on it."""
 
-def video_row(exam: Exam, rubric: Rubric, played: Performance) -> dict[str, Any]:
+
+def video_row(exam: Exam, played: Performance) -> dict[str, Any]:
     """The video's line in ``videos.jsonl``."""
     steps = []
-    for step in rubric.steps:
-        start, end = played.spans[step.id]
-        steps.append({"step_id": step.id, "start": start, "end": end, "score": dict(exam.scores[step.id])})
+    for step, scores in exam.scores.items():
+        start, end = played.spans[step]
+        steps.append({"step_id": step, "start": start, "end": end, "score": dict(scores)})
+    name = exam.video_id
     return {
-        "video_id": exam.video_id,
-        "media": f"media/{exam.video_id}.mp4",
+        "video_id": name,
+        "media": f"media/{name}.mp4",
         "duration": played.duration,
         "synthetic": True,
         "steps": steps,
     }
 
 
-def event_log(exam: Exam, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def event_log(exam: Exam, played: Performance) -> dict[str, Any]:
     """``events/<video_id>.json``: who did what when, and why each point was lost."""
+    steps = []
+    for step, truth in exam.truth.items():
+        lost = [{"kind": loss.kind, "cause": loss.cause, "points": loss.points} for loss in truth.losses]
+        steps.append({"step_id": step, "raw": truth.raw, "points": truth.points, "lost": lost})
     return {
         "video_id": exam.video_id,
         "synthetic": True,
         "ability": round(exam.plan.ability, 3),
         "entailed": sorted(exam.plan.entailed),
-        "steps": [
-            {
-                "step_id": truth.step_id,
-                "raw": truth.raw,
-                "points": truth.points,
-                "lost": [{"kind": loss.kind, "cause": loss.cause, "points": loss.points} for loss in truth.losses],
-            }
-            for truth in exam.truth.values()
-        ],
-        "events": [dict(event) for event in events],
+        "steps": steps,
+        "events": [dict(event) for event in played.events],
     }
+
+
+def describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], request: Request) -> None:
+    """Write everything but media, logs and pictures: the folder is a dataset afterwards."""
+    from siming_tasks.simulate.render import FPS
+
+    for name, lines in (("videos.jsonl", rows), ("pairs.jsonl", pairs)):
+        if lines:
+            with atomic_write(folder / name) as stream:
+                stream.writelines(json.dumps(line) + "\n" for line in lines)
+    with atomic_write(folder / "rubric.yaml") as stream:
+        stream.write((resources.files("siming_tasks.rubrics") / "default.yaml").read_text(encoding="utf-8"))
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    rubric = load_rubric(folder / "rubric.yaml").model_dump(mode="json")
+    about = {
+        "name": "siming-demo",
+        "version": f"{request.generator_version}.{request.seed}",
+        "license": "CC0-1.0",
+        "synthetic": True,
+        "languages": ["en"],
+        "label_sources": {
+            "rater_a": "simulated rater",
+            "rater_b": "simulated rater",
+            "consensus": "true by construction",
+        },
+        "simulation": request.to_json(),
+        "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
+        "media_sha256": media,
+    }
+    with atomic_write(folder / "dataset.yaml") as stream:
+        stream.write("# SYNTHETIC: drawn by a program; no real exam, person or score.\n")
+        yaml.safe_dump(about, stream, sort_keys=False)
+    form = ", short form: time-lapse with sets of six strokes, for tests only" if request.short else ""
+    with atomic_write(folder / "README.md") as stream:
+        stream.write(
+            _CARD.format(
+                videos=len(rows),
+                version=request.generator_version,
+                seed=request.seed,
+                form=form,
+                fps=FPS,
+                pairs=_PAIRS if pairs else "",
+            )
+        )

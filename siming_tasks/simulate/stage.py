@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -68,12 +68,14 @@ class Performance:
         duration: seconds, a whole number of frames.
         spans: start and end of each step in seconds.
         sayings: all words.
+        lengths: natural length of each step in seconds, before a span is drawn out to show a later consequence.
         events: the log: ``{"t", "who", "what", "step_id", "errors"}``.
         times: keyframe times by channel; ``values`` the values there.
     """
 
     duration: float
     spans: Mapping[str, tuple[float, float]]
+    lengths: Mapping[str, float]
     sayings: tuple[Saying, ...]
     events: tuple[Mapping[str, Any], ...]
     times: Mapping[str, NDArray[np.float64]] = field(repr=False)
@@ -104,6 +106,7 @@ class Stage:
         self.base_x = 290.0
         self.now = 0.0
         self.spans: dict[str, tuple[float, float]] = {}
+        self._lengths: dict[str, float] = {}
         self.sayings: list[Saying] = []
         self.events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
@@ -155,6 +158,9 @@ class Stage:
     def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False) -> None:
         """Words beginning now; time does not pass."""
         length = max(seconds if exact else seconds * self.pace.time, 2 / self.fps)
+        self.sayings = [
+            replace(word, end=self.now) if word.who == who and word.end > self.now else word for word in self.sayings
+        ]
         self.sayings.append(Saying(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
 
@@ -187,6 +193,9 @@ class Stage:
         self.now = float(begin + np.ceil(max(self.now - begin, least) * self.fps - 1e-6) / self.fps)
         for step in step_ids:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
+            self._lengths[step] = self.now - begin
+        # Words end with their step: a clip holds nothing of the step before it.
+        self.sayings = [replace(word, end=min(word.end, self.now)) for word in self.sayings]
         self._steps = ()
 
     def finish(self) -> Performance:
@@ -195,7 +204,7 @@ class Stage:
         values = {name: np.array([v for _, v in keys]) for name, keys in self._keys.items()}
         duration = round(float(np.ceil(self.now * self.fps - 1e-6) / self.fps), 6)
         events = tuple(sorted(self.events, key=lambda event: float(event["t"])))
-        return Performance(duration, self.spans, tuple(self.sayings), events, times, values)
+        return Performance(duration, self.spans, self._lengths, tuple(self.sayings), events, times, values)
 
     def _cut(self, name: str) -> None:
         """Hold the channel's present value until now; whatever was to come later is dropped."""

@@ -49,7 +49,7 @@ def _power(s: Stage) -> float:
         s.me.start(0.9, x=345, lean=0, lx=329)
         s.me.start(0.9, rx=place[0], ry=place[1] - 8)
         s.move(0.9, a_x=place[0], a_y=place[1])
-        s.aide.start(0.9, x=262, crouch=1, lx=285, ly=192, rx=291, ry=192, lean=26, bow=12, gx=0.2, gy=0.9)
+        s.aide.start(0.9, x=256, crouch=1, lx=285, ly=192, rx=291, ry=192, lean=30, bow=12, gx=0.2, gy=0.9)
         s.me.look(0.7 if place == AED_AT else -1, 0.6)
         if bad("omitted") or bad("late_power"):
             s.wait(1.2)

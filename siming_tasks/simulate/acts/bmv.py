@@ -8,7 +8,7 @@ from siming_tasks.simulate.stage import Stage
 
 __all__ = ["ventilate"]
 
-_HEAD_X = 430.0
+_HEAD_X = 432.0
 _SIDE_X = 322.0
 _EC, _SOFT, _PALM = 6.0, 7.0, 8.0
 """Hand shapes: E-C grip, three fingers under the chin, palm on top of the mask."""
@@ -20,10 +20,9 @@ def ventilate(s: Stage) -> None:
     _airway(s)
     with s.step("bmv_03") as seal:
         on = _seal(s, seal)
-        begin = s.now
     _breaths(s, seal, on)
+    # A leak shows only when the bag is squeezed, so the seal is judged until the end of these breaths.
     s.spans["bmv_03"] = (s.spans["bmv_03"][0], s.spans["bmv_04"][1])
-    assert begin <= s.now
     _rate(s, on)
 
 
@@ -82,7 +81,7 @@ def _seal(s: Stage, bad: Callable[[str], bool]) -> bool:
         face = (face[0] - 2, face[1] - 13)
     side = s.plan.has("bmv_02.not_at_head")
     s.me.look(0.6 if side else -0.6, 0.9)
-    s.me.start(0.5, lean=20 if side else -26, bow=24)
+    s.me.start(0.5, lean=20 if side else -14, bow=10)
     s.start(0.6, b_x=face[0], b_y=face[1])
     shape, hand = _EC, (face[0], face[1])
     if bad("soft_tissue_grip"):
@@ -92,7 +91,7 @@ def _seal(s: Stage, bad: Callable[[str], bool]) -> bool:
         s.start(0.9, b_y=face[1] + 3)
     elif bad("omitted"):
         shape, hand = 0.0, (face[0] + 62, 166.0)
-    s.me.reach(hand, (face[0] + 28, face[1] - 24), 0.7, (shape, 0))
+    s.me.reach(hand, (face[0] + 31, face[1] - 27), 0.7, (shape, 0))
     s.wait(0.6)
     return not (bad("omitted") or bad("constant_leak") or s.plan.has("bmv_02.omitted"))
 
@@ -103,11 +102,11 @@ def _squeeze(s: Stage, rise: float, *, seconds: float = 1.0, leak: bool = False,
     full = 0.95 if rise > 1.3 else 0.7
     s.put(b_leak=float(leak))
     s.start(seconds * s.tick, b_sq=full, p_rise=rise, p_belly=max(0.0, rise - 1))
-    s.me.start(seconds * s.tick, rx=x + 24, ry=y - 18)
+    s.me.start(seconds * s.tick, rx=x + 26, ry=y - 20)
     s.hold(seconds)
     s.put(b_leak=0)
     s.start(0.5 * s.tick, b_sq=0)
-    s.me.start(0.5 * s.tick, rx=x + 28, ry=y - 24)
+    s.me.start(0.5 * s.tick, rx=x + 31, ry=y - 27)
     s.start(1.0 * s.tick, p_rise=max(hold, 0.0), p_belly=0)
 
 

@@ -14,7 +14,6 @@ _SET = ("cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14")
 def compressions_and_breaths(s: Stage) -> None:
     """The first set, the airway, two breaths, the following cycle, the reassessment."""
     how = technique_of(s)
-    begin = s.now
     with s.step("cpr_09", *_SET) as bad:
         _first_set(s, how, bad("cpr_09.omitted"))
     if s.plan.has("cpr_03.late_activation"):
@@ -25,7 +24,6 @@ def compressions_and_breaths(s: Stage) -> None:
     found_again = _cycles(s, how)
     # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
     s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], found_again))
-    assert s.spans["cpr_09"][0] >= begin - 1
     _reassess(s)
 
 
@@ -168,7 +166,8 @@ def _cycles(s: Stage, how: Technique) -> float:
     with s.step("cpr_18") as bad:
         if bad("omitted"):
             s.me.look(0.4, 0.3)
-            s.wait(5)
+            s.hold(5)
+            s.me.rest()
             return s.now
         if bad("pause_10_15s") or bad("pause_over_15s"):
             s.hold(10.5 if bad("pause_10_15s") else 16.5)

@@ -21,7 +21,7 @@ SHORT = Pace(time=0.13, clock=0.13, strokes=6)
 
 
 def perform(
-    plan: Plan, *, pace: Pace = FULL, fps: int = 12, seed: int = 0, slots: Mapping[str, float] | None = None
+    plan: Plan, *, pace: Pace = FULL, fps: int = 10, seed: int = 0, slots: Mapping[str, float] | None = None
 ) -> Performance:
     """Play an exam of the embedded rubric's 33 steps.
 

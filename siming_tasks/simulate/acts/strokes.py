@@ -97,12 +97,11 @@ def compress(
         pause: seconds.
     """
     _take_position(stage, who, how)
-    begin, number = stage.now, 0
+    begin = stage.now
     times, depths, lifts = [stage.now], [0.0], [0.0]
     floor = 0.0
     series = zip(how.depths(strokes), how.floors(strokes), how.periods(strokes), strict=True)
-    for depth, rest, period in series:
-        number += 1
+    for number, (depth, rest, period) in enumerate(series, 1):
         shape, phase = _stroke(how)
         times += (stage.now + phase * period).tolist()
         down = phase <= phase[int(np.argmax(shape))]

@@ -23,7 +23,7 @@ def _words(text: str) -> NDArray[np.float32]:
     left, top, right, bottom = font.getbbox(text)
     canvas = Pillow.new("L", (int(right - left) + 2, int(bottom - top) + 2), 0)
     ImageDraw.Draw(canvas).text((1 - left, 1 - top), text, fill=255, font=font)
-    return np.asarray(canvas, np.float32)[:, :, None] / 255
+    return np.divide(np.asarray(canvas, np.float32)[:, :, None], 255, dtype=np.float32)
 
 
 def draw_bubble(pen: Pen, text: str, mouth: tuple[float, float], device: bool = False, slot: int = 0) -> None:
@@ -36,7 +36,9 @@ def draw_bubble(pen: Pen, text: str, mouth: tuple[float, float], device: bool = 
     x, y = pen.at(mouth)
     left = int(np.clip(x - wide / 2, 8, WIDTH - wide - 8))
     top = int(np.clip(y - 46 - 24 * slot, 6, HEIGHT - high - 8))
-    if top + high + 8 > y - 18:  # no room above the head: beside it
+    if device:  # high up, so that it hides no face
+        top = 8
+    elif top + high + 8 > y - 18:  # no room above the head: beside it
         left = int(x + 30) if x + 38 + wide < WIDTH else int(x - 34 - wide)
         left = int(np.clip(left, 8, WIDTH - wide - 8))
     _box(pen.image, left, top, wide, high, (x, y), device)

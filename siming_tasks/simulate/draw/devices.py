@@ -90,7 +90,7 @@ def draw_oxygen_mask(pen: Pen, state: State) -> None:
     if state["o_seen"] < 0.5:
         return
     at = (state["o_x"], state["o_y"])
-    pen.line([at, (at[0] + 40, at[1] - 26), (at[0] + 110, 150)], (150, 210, 120), 2)
+    pen.line([at, (at[0] - 20, at[1] - 8), (at[0] - 44, at[1] - 18)], (150, 210, 120), 2)
     pen.oval(at, (11, 7), (160, 190, 140), -15)
     pen.oval(at, (9, 5.5), (215, 235, 205), -15)
 

@@ -87,12 +87,12 @@ def draw_look(seed: int) -> Look:
         return Clothes(_TOPS[tops[number]], pick(_LEGS), _CAPS[caps[number]], (225, 205, 165), pick(_SKINS))
 
     turn = np.radians(rng.uniform(-2.5, 2.5))
-    zoom = rng.uniform(0.93, 1.05)
+    zoom = rng.uniform(0.95, 1.04)
     squeeze = rng.uniform(0.96, 1.04)  # a little more or less from above
     cos, sin = zoom * np.cos(turn), zoom * np.sin(turn)
     linear = np.array([[cos, -sin * squeeze], [sin, cos * squeeze]])
     center = np.array([WIDTH / 2, HEIGHT / 2])
-    shift = center - linear @ (center + rng.uniform((-6, -4), (6, 4)))
+    shift = center - linear @ (center + rng.uniform((10, -2), (18, 6)))  # the patient's head is the busier side
     return Look(
         camera=np.column_stack([linear, shift]),
         light=light,
@@ -107,6 +107,6 @@ def draw_look(seed: int) -> Look:
         skin=pick(_SKINS[:2]),
         sway=float(rng.uniform(0.2, 0.8)),
         beat=float(rng.uniform(0.15, 0.35)),
-        grain=float(rng.uniform(0, 3)),
+        grain=float(rng.uniform(0, 1.5)),
         seed=seed,
     )

@@ -19,11 +19,15 @@ State = Mapping[str, float]
 
 def chest_surface(state: State, x: float, z: float) -> Point:
     """Where a spot of the chest is in the picture: ``x`` along the body, ``z`` from 0 (far edge) to 1 (near edge)."""
-    rise = 7.5 * state["p_rise"] * exp(-(((x - 298) / 30) ** 2))
-    belly = 7.0 * state["p_belly"] * exp(-(((x - 246) / 16) ** 2))
-    near_hand = exp(-(((z - state["p_hz"]) / 0.75) ** 2))
-    dent = CM * state["p_depth"] * exp(-(((x - state["p_hx"]) / 20) ** 2)) * near_hand
-    return x + state["p_shake"], _FAR + (_NEAR - _FAR) * z - rise - belly + dent
+    y = _FAR + (_NEAR - _FAR) * z
+    if state["p_rise"]:
+        y -= 7.5 * state["p_rise"] * exp(-(((x - 298) / 30) ** 2))
+    if state["p_belly"]:
+        y -= 7.0 * state["p_belly"] * exp(-(((x - 246) / 16) ** 2))
+    if state["p_depth"]:
+        along, across = (x - state["p_hx"]) / 20, (z - state["p_hz"]) / 0.75
+        y += CM * state["p_depth"] * exp(-along * along - across * across)
+    return x + state["p_shake"], y
 
 
 def face_point(state: State, degrees: float, radius: float = 19.0) -> Point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,28 +32,31 @@ class Pen:
 
         self._cv2: Any = cv2
         self.image = image
-        self._a, self._b, self._c, self._d, self._e, self._f = camera.ravel().tolist()
-        self.zoom = float(np.hypot(self._a, self._d))
-        self._turn = float(np.degrees(np.arctan2(self._d, self._a)))
+        a, b, c, d, e, f = camera.ravel().tolist()
+        self._a, self._b, self._c = a * _UNIT, b * _UNIT, c * _UNIT + 0.5
+        self._d, self._e, self._f = d * _UNIT, e * _UNIT, f * _UNIT + 0.5
+        self.zoom = math.hypot(a, d)
+        self._turn = math.degrees(math.atan2(d, a))
 
     def at(self, point: Point) -> tuple[float, float]:
         """A world point in pixels."""
-        x, y = point
-        return self._a * x + self._b * y + self._c, self._d * x + self._e * y + self._f
+        x, y = self._fixed(point)
+        return x / _UNIT, y / _UNIT
 
     def _fixed(self, point: Point) -> tuple[int, int]:
+        """A world point in sixteenths of a pixel, as OpenCV takes it."""
         x, y = point
-        return (
-            int((self._a * x + self._b * y + self._c) * _UNIT + 0.5),
-            int((self._d * x + self._e * y + self._f) * _UNIT + 0.5),
-        )
+        return int(self._a * x + self._b * y + self._c), int(self._d * x + self._e * y + self._f)
 
     def line(self, points: Sequence[Point], color: Color, width: float = 1.0) -> None:
         """A stroke with round ends through the points."""
         thick = max(1, round(width * self.zoom))
-        fixed = [self._fixed(point) for point in points]
-        for start, end in zip(fixed, fixed[1:], strict=False):
+        if len(points) == 2:
+            start, end = self._fixed(points[0]), self._fixed(points[1])
             self._cv2.line(self.image, start, end, color, thick, self._cv2.LINE_AA, _SHIFT)
+        else:
+            fixed = np.array([self._fixed(point) for point in points], np.int32)
+            self._cv2.polylines(self.image, [fixed], False, color, thick, self._cv2.LINE_AA, _SHIFT)
 
     def fill(self, points: Sequence[Point], color: Color) -> None:
         """A filled polygon."""
@@ -75,7 +79,7 @@ class Pen:
 
     def box(self, center: Point, half: Point, color: Color, angle: float = 0.0) -> None:
         """A filled rectangle with half sides ``half``, turned clockwise by ``angle`` degrees."""
-        cos, sin = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+        cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
         points = [(i * half[0], j * half[1]) for i, j in corners]
         self.fill([(center[0] + x * cos - y * sin, center[1] + x * sin + y * cos) for x, y in points], color)

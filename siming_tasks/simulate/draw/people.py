@@ -8,7 +8,7 @@ from math import hypot, pi, sin, sqrt
 from siming_tasks.simulate.draw.look import Clothes, Look
 from siming_tasks.simulate.draw.pen import Color, Pen, Point
 
-__all__ = ["draw_body", "draw_front", "draw_hands", "head_of"]
+__all__ = ["draw_body", "draw_front", "draw_hands", "head_of", "sway_step"]
 
 _ARM = 41.0
 _FAR_FLOOR = 168.0
@@ -81,6 +81,11 @@ def head_of(state: State, who: str, look: Look, time: float) -> Point:
     return x + 0.35 * state[f"{who}_lean"] + 3 * state[f"{who}_gx"], y - 22 + 0.22 * bow
 
 
+def sway_step(time: float) -> float:
+    """Time in half seconds: small motion is held that long, so that people at rest are not drawn anew every frame."""
+    return time * 2 // 1 / 2
+
+
 def _hip(state: State, who: str) -> Point:
     crouch = state[f"{who}_crouch"]
     return state[f"{who}_x"], _FAR_FLOOR - 62 + 52 * crouch
@@ -90,8 +95,7 @@ def _chest(state: State, who: str, look: Look, time: float) -> Point:
     """Middle of the shoulders."""
     x, y = _hip(state, who)
     phase = {"me": 0.0, "aide": 2.0, "by": 4.0}[who]
-    # Sway is held for a quarter of a second so that a person at rest does not have to be drawn anew for every frame.
-    sway = look.sway * sin(2 * pi * look.beat * (time * 4 // 1 / 4) + phase)
+    sway = look.sway * sin(2 * pi * look.beat * sway_step(time) + phase)
     lean = state[f"{who}_lean"]
     tall = sqrt(max(50.0**2 - lean * lean, 20.0**2)) if abs(lean) < 46 else 22.0
     return x + lean + sway, y - tall + state[f"{who}_bow"]

@@ -9,7 +9,7 @@ from siming_tasks.simulate.draw.pen import Color, Image, Pen
 
 __all__ = ["CLOCK", "draw_room"]
 
-CLOCK = (38.0, 34.0)
+CLOCK = (318.0, 30.0)
 """Where the wall clock hangs; its hand moves, so it is drawn with the frame."""
 
 _EDGE = 112.0
@@ -25,7 +25,7 @@ def draw_room(look: Look) -> Image:
     rng = np.random.default_rng([look.seed, 8])
     for x in range(-60, 560, 60):
         pen.line([(x, _EDGE), (240 + (x - 240) * 1.7, 330)], _shade(look.floor, 0.95), 1)
-    for place, piece in zip((95.0, 205.0, 440.0), look.furniture, strict=False):
+    for place, piece in zip((95.0, 215.0, 425.0), look.furniture, strict=False):
         _piece(pen, piece, place + float(rng.uniform(-10, 10)), look)
     pen.disc(CLOCK, 17, (70, 70, 70))
     pen.disc(CLOCK, 15, (250, 250, 250))
