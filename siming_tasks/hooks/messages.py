@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from siming_tasks.errors import SettingsError
 from siming_tasks.files import sha256_json
 from siming_tasks.hooks.docs import dataset_at
-from siming_tasks.media import Budget, Request, View, matched_budget, view
+from siming_tasks.media import Budget, Mode, Request, View, matched_budget, view
 from siming_tasks.prompts import build_prompt, frame_caption, frames_note
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import SETTINGS, Video
@@ -44,8 +45,20 @@ def prompt_hash(doc: Doc) -> str:
     return sha256_json(_prompt(doc))[:12]
 
 
-def _mode(options: Options, settings: Settings) -> str:
-    return settings.media if settings.media != "auto" else str((options or {}).get("media", "video"))
+def _mode(options: Options, settings: Settings) -> Mode:
+    """How the backend gets its media: by the task file's table, unless ``SIMING_MEDIA`` says otherwise.
+
+    Raises:
+        SettingsError: a video file is asked for where lmms-eval would send wrong frames of it.
+    """
+    options = options or {}
+    wanted = settings.media if settings.media != "auto" else options.get("media", "video")
+    if wanted == "video" and options.get("video") == "refused":
+        raise SettingsError(
+            "SIMING_MEDIA=video: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
+            "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
+        )
+    return "frames" if wanted == "frames" else "video"
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,8 @@ def _view(doc: Doc, options: Options) -> View:
     dataset = dataset_at(doc["root"])
     video = dataset.video(doc["video_id"])
     request = _request(video, doc["step_id"], settings)
-    frames = _mode(options, settings) == "frames"
+    mode = _mode(options, settings)
+    frames = mode == "frames"
     # Whoever asks first has the whole video decoded once, for all four settings.
     clips = [step.step_id for step in video.applicable if step.span] if frames else []
     found = view(
@@ -93,7 +107,7 @@ def _view(doc: Doc, options: Options) -> View:
         digest=dataset.media_digest(video),
         span=request.span,
         budget=request.budget,
-        mode="frames" if frames else "video",
+        mode=mode,
         cache=settings.cache_dir,
         cache_gb=settings.cache_gb,
         also=[_request(video, name, settings) for name in ("", *clips)] if frames else (),
