@@ -188,7 +188,7 @@ def test_timestamps_that_only_a_decoder_can_refute(videos: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("where", ["head", "tail"])
 def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, where: str) -> None:
-    source = videos.make(tmp_path / "good.mp4", options={"bf": "0", "crf": "1"})
+    source = videos.make(tmp_path / "good.mp4", options={"bf": "0", "crf": "1", "sc_threshold": "0"})
     with av.open(str(source)) as container:
         packet = next(packet for number, packet in enumerate(container.demux(video=0)) if number == 30)
         at, size = int(packet.pos or 0), packet.size

@@ -1,0 +1,228 @@
+"""The frame store: decoded once, shared, whole, bounded, safe among processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from siming_tasks.errors import MediaError
+from siming_tasks.media import Budget, FrameStore, Request, view
+from siming_tasks.media import store as module
+from siming_tasks.media.store import digest_of, evict
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Indices in the order in which they were decoded."""
+    seen: list[int] = []
+    real = module.decode
+
+    def noted(*args: Any) -> Any:
+        for index, frame in real(*args):
+            seen.append(index)
+            yield index, frame
+
+    monkeypatch.setattr(module, "decode", noted)
+    return seen
+
+
+def numbers(videos: Any, images: list[Image.Image]) -> list[int]:
+    return [videos.number(np.asarray(image)) for image in images]
+
+
+def store_of(videos: Any, cache: Path, shape: str = "plain", **options: Any) -> FrameStore:
+    path = videos.get(shape)
+    return FrameStore(cache, path, digest_of(path), **options)
+
+
+def test_settings_and_models_share_frames(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
+    path = videos.get("plain")
+    full = view(path, span=None, budget=Budget(7), cache=tmp_path)
+    assert numbers(videos, full.images()) == [0, 9, 19, 29, 39, 49, 59] == decoded
+    clip = view(path, span=(0.3, 0.8), budget=Budget(3), cache=tmp_path)  # frames 8..19
+    assert numbers(videos, clip.images()) == [8, 13, 19]
+    assert decoded[7:] == [8, 13], "frame 19 was there"
+    again = view(path, span=None, budget=Budget(7), cache=tmp_path)
+    assert numbers(videos, again.images()) == numbers(videos, full.images())
+    assert len(decoded) == 9
+
+
+def test_one_pass_fills_what_else_will_be_asked(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
+    path = videos.get("plain")
+    also = [Request((0.0, 0.4), Budget(2)), Request((9.0, 9.5), Budget(2)), Request((1.0, 1.2), Budget(9))]
+    view(path, span=None, budget=Budget(3), cache=tmp_path, also=also)
+    assert decoded == [0, 9, 25, 26, 27, 28, 29, 59], "a span beyond the video spoils nobody else's"
+
+
+def test_the_same_content_under_two_names_is_one_video(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
+    copy = tmp_path / "copy.mp4"
+    copy.write_bytes(videos.get("plain").read_bytes())
+    view(videos.get("plain"), span=None, budget=Budget(5), cache=tmp_path / "c")
+    view(copy, span=None, budget=Budget(5), cache=tmp_path / "c")
+    assert len(decoded) == 5
+
+
+def test_other_content_under_the_same_name_is_another_video(videos: Any, tmp_path: Path) -> None:
+    path = tmp_path / "v.mp4"
+    path.write_bytes(videos.get("plain").read_bytes())
+    first = view(path, span=None, budget=Budget(1), cache=tmp_path / "c")
+    path.write_bytes(videos.get("cut_open_gop").read_bytes())
+    second = view(path, span=None, budget=Budget(1), cache=tmp_path / "c")
+    assert numbers(videos, [*first.images(), *second.images()]) == [0, 10]
+
+
+def test_size_and_quality_are_part_of_the_key(videos: Any, tmp_path: Path) -> None:
+    sizes = {
+        options.get("size", 1280): view(videos.get("plain"), span=None, budget=Budget(1), cache=tmp_path, **options)
+        .images()[0]
+        .size
+        for options in ({}, {"size": 40}, {"size": None})
+    }
+    assert sizes == {1280: (80, 48), 40: (40, 24), None: (80, 48)}
+    good, poor = (store_of(videos, tmp_path, quality=quality) for quality in (95, 10))
+    for store in (good, poor):
+        store.fill([3])
+    assert good.path(3).stat().st_size > 1.5 * poor.path(3).stat().st_size
+
+
+def test_images_are_the_callers_own(videos: Any, tmp_path: Path) -> None:
+    found = view(videos.get("plain"), span=None, budget=Budget(2), cache=tmp_path)
+    first = found.images()
+    first[0].paste((0, 0, 0), (0, 0, 80, 48))
+    assert numbers(videos, found.images()) == [0, 59]
+    assert all(image.mode == "RGB" and type(image) is Image.Image for image in first)
+
+
+def test_stored_frames_stay_close_to_the_decoded_ones(videos: Any, tmp_path: Path) -> None:
+    """These pictures are all hard colour edges; natural 720p video stays above 45 dB."""
+    reference = videos.linear(videos.get("plain"))
+    store = store_of(videos, tmp_path)
+    for index, image in zip([0, 30], store.images([0, 30]), strict=True):
+        assert videos.psnr(np.asarray(image), reference[index][1]) > 33
+
+
+def test_interrupted_work_goes_on(videos: Any, tmp_path: Path, decoded: list[int], monkeypatch: Any) -> None:
+    store = store_of(videos, tmp_path)
+
+    def stop(count: int) -> None:
+        if len(decoded) == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.fill(range(60), stop)
+    kept = 60 - len(store.missing(range(60)))
+    assert 15 <= kept <= 20
+    decoded.clear()
+    assert store.fill(range(60)) == 60 - kept == len(decoded)
+    assert numbers(videos, store.images(range(60))) == list(range(60))
+    assert [path for path in store.folder.rglob("*") if path.name.startswith(".")] == [], "nothing half-written"
+
+
+def test_a_lost_or_evicted_frame_is_decoded_again(videos: Any, tmp_path: Path) -> None:
+    found = view(videos.get("plain"), span=None, budget=Budget(3), cache=tmp_path)
+    found.store.path(29).unlink()
+    assert numbers(videos, found.images()) == [0, 29, 59]
+    evict(tmp_path, 0.0)
+    assert not found.store.folder.exists()
+    assert numbers(videos, found.images()) == [0, 29, 59]
+
+
+def test_frames_that_vanish_at_once_are_an_error(videos: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    store = store_of(videos, tmp_path)
+    monkeypatch.setattr(FrameStore, "_write", lambda *args: 0)
+    with pytest.raises(MediaError, match=r"vanish as fast as they are written\. Raise the limit of the cache\."):
+        store.images([3])
+
+
+def test_the_disk_limit_removes_the_longest_unused(videos: Any, tmp_path: Path) -> None:
+    stores = [store_of(videos, tmp_path, shape) for shape in ("plain", "vfr", "no_b")]
+    for age, store in enumerate(stores):
+        store.fill(range(0, 60, 5))
+        held = int((store.folder / "bytes").read_text())
+        assert held == sum(file.stat().st_size for file in store.frames.iterdir()) > 0
+        os.utime(store.folder / "bytes", (1000 + age, 1000 + age))
+    stores[0].images([5])  # used again: now the youngest
+    total = sum(int((store.folder / "bytes").read_text()) for store in stores)
+    assert evict(tmp_path, total / 1e9) == []
+    assert evict(tmp_path, (total - 1) / 1e9) == [stores[1].digest]
+    assert evict(tmp_path, 0.0, keep=stores[2].digest) == [stores[0].digest]
+    assert [store.folder.exists() for store in stores] == [False, False, True]
+    assert list((tmp_path / "media").glob("trash*")) == []
+
+
+def test_a_video_being_filled_is_not_evicted(videos: Any, tmp_path: Path) -> None:
+    store = store_of(videos, tmp_path)
+    store.fill([1, 2])
+    with store.lock():
+        assert evict(tmp_path, 0.0) == []
+    assert evict(tmp_path, 0.0) == [store.digest]
+
+
+def test_view_keeps_the_store_within_its_limit(videos: Any, tmp_path: Path) -> None:
+    for shape in ("plain", "vfr", "no_b"):
+        view(videos.get(shape), span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
+    assert len(list((tmp_path / "media" / "v1").iterdir())) == 1
+
+
+def test_threads_and_processes_fill_one_video_once(videos: Any, tmp_path: Path) -> None:
+    """Four processes of four threads ask for overlapping parts at the same moment; every answer is right."""
+    code = (
+        "import sys; from concurrent.futures import ThreadPoolExecutor as P; from pathlib import Path\n"
+        "from siming_tasks.media import Budget, view\n"
+        "def ask(k): return view(Path(sys.argv[1]), span=(k/10, 1+k/10), budget=Budget(9), cache=Path(sys.argv[2]))\n"
+        "with P(4) as pool: print(sum(len(v.images()) for v in pool.map(ask, range(8))))\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", code, str(videos.get("plain")), str(tmp_path)]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [run.communicate()[0].strip() for run in runs] == ["72"] * 4
+    assert all(run.returncode == 0 for run in runs)
+    store = store_of(videos, tmp_path)
+    stored = sorted(int(file.stem) for file in store.frames.iterdir())
+    assert numbers(videos, store.images(stored)) == stored
+    assert int((store.folder / "bytes").read_text()) == sum(file.stat().st_size for file in store.frames.iterdir())
+
+
+def test_memory_holds_a_few_frames_whatever_the_length(videos: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """No more than a handful of decoded frames wait for the JPEG writers."""
+    import threading
+
+    waiting, most, lock = [0], [0], threading.Lock()
+    real_write, real_decode = FrameStore._write, module.decode
+
+    def counted(*args: Any) -> Any:
+        for pair in real_decode(*args):
+            with lock:
+                waiting[0] += 1
+                most[0] = max(most[0], waiting[0])
+            yield pair
+
+    def slow(self: FrameStore, *args: Any) -> int:
+        try:
+            return real_write(self, *args)
+        finally:
+            with lock:
+                waiting[0] -= 1
+
+    monkeypatch.setattr(module, "decode", counted)
+    monkeypatch.setattr(FrameStore, "_write", slow)
+    store_of(videos, tmp_path).fill(range(60))
+    assert waiting[0] == 0
+    assert most[0] <= 3 * module.WRITERS
+
+
+def test_hooks_may_ask_in_threads(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("vfr")
+    with ThreadPoolExecutor(8) as pool:
+        views = pool.map(lambda k: view(path, span=None, budget=Budget(k + 1), cache=tmp_path), range(16))
+        for count, found in enumerate(views, start=1):
+            assert numbers(videos, found.images()) == list(found.indices)
+            assert len(found.indices) == count
