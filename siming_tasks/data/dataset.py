@@ -135,6 +135,8 @@ def scan(root: Path) -> tuple[Dataset | None, list[Problem]]:
         }
         digest = info.digest or content_digest(rubric, rows, media)
     meta = info.model_dump(exclude={"name", "version", "synthetic", "digest"})
+    if root.resolve().parent.name == "snapshots":
+        meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
     dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines)
     return (dataset if videos else None), problems
 
