@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -17,8 +18,8 @@ __all__ = ["Run", "align"]
 class Run:
     """A named panel and what must be equal for a comparison to be fair.
 
-    ``facts`` are free, for instance ``{"setting": "full_score", "media": "frames, 32", "prompt": "3f2a"}``; runs that
-    differ in one of them are refused unless that name is allowed.
+    ``facts`` are free, for instance ``{"setting": "full_score", "media": "frames", "prompt": "3f2a"}``; runs that
+    differ in one of them are refused unless that name is allowed; a run that does not state a fact differs from none.
     """
 
     name: str
@@ -40,8 +41,9 @@ def align(runs: Sequence[Run], allow: Collection[str] = ()) -> list[Run]:
     _check_names(runs)
     runs = [replace(run, panel=_asked(run)) for run in runs]
     first = runs[0]
+    for a, b in combinations(runs, 2):
+        _check_facts(a, b, allow)
     for other in runs[1:]:
-        _check_facts(first, other, allow)
         for kind in ("video", "step"):
             _check_same(kind, first, other, allow)
     videos = sorted(set.intersection(*(set(run.panel.video_ids) for run in runs)))
@@ -77,11 +79,10 @@ def _check_facts(a: Run, b: Run, allow: Collection[str]) -> None:
             f"Run {a.name!r} gives answers of the kind {a.panel.answer!r} and {b.name!r} of the kind "
             f"{b.panel.answer!r}; no metric is common to both. Compare runs of the same setting."
         )
-    for name in sorted({*a.facts, *b.facts} - set(allow)):
-        here, there = a.facts.get(name, "not stated"), b.facts.get(name, "not stated")
-        if here != there:
+    for name in sorted({*a.facts} & {*b.facts} - set(allow)):
+        if a.facts[name] != b.facts[name]:
             raise DataError(
-                f"Runs {a.name!r} and {b.name!r} differ in {name}: {here} against {there}. "
+                f"Runs {a.name!r} and {b.name!r} differ in {name}: {a.facts[name]} against {b.facts[name]}. "
                 f"Compare runs with the same {name}, or allow the difference ({name})."
             )
 

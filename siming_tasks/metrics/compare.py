@@ -171,7 +171,7 @@ def compare(
         "seed": seed,
         "level": LEVEL,
     }
-    options |= {"unit": "video", "against": against, "allowed": sorted(allow), "facts": dict(runs[0].facts)}
+    options |= {"unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
     return Comparison(names, n, estimates, tuple(differences), ranks, found, skipped, options)
 
 
@@ -201,3 +201,9 @@ def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> d
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
     rank, first = stats.rankdata(-value, method="min"), (drawn == 1).mean(axis=0)
     return {name: Standing(int(rank[k]), int(low[k]), int(high[k]), float(first[k])) for k, name in enumerate(names)}
+
+
+def _common(runs: Sequence[Run]) -> dict[str, str]:
+    """Facts that no run contradicts."""
+    stated = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
+    return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}

@@ -15,7 +15,7 @@ from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.mismatch import Mismatch
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import bootstrap, observed
+from siming_tasks.metrics.resample import sample
 from siming_tasks.metrics.shuffled import ShuffledSelf
 from siming_tasks.metrics.split import PARTS, Split, shuffle_p
 from siming_tasks.metrics.summary import derived, summarise
@@ -117,9 +117,7 @@ def contribution(
         found = {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
         return found | {("step-prior", name): np.full(len(weights), np.nan) for name in TOTALS if name in run.metrics}
 
-    n = len(panel.video_ids)
-    values = observed(compute, n)
-    spread = bootstrap(compute, n, resamples=resamples, seed=seed) if n > 1 and resamples else {}
+    values, spread = sample(compute, len(panel.video_ids), resamples=resamples, seed=seed)
     rows = {
         row: {name: summarise(tally, name, values[row, name], spread.get((row, name))) for name in run.metrics}
         for row, tally in {"run": run, **blind, "shuffled-self": run}.items()

@@ -12,7 +12,7 @@ from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import LEVEL, bootstrap, jackknife, observed
+from siming_tasks.metrics.resample import LEVEL, jackknife, sample
 from siming_tasks.metrics.summary import Method, summarise
 from siming_tasks.metrics.tally import Tally
 
@@ -102,12 +102,9 @@ def estimates(
         return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
 
     n = max((len(tally.asked) for tally in tallies.values()), default=0)
-    values = observed(compute, n)
-    spread: dict[tuple[K, str], FloatArray] = {}
+    values, spread = sample(compute, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
     if n > 1 and method == "jackknife":
         spread = jackknife(compute, n)
-    elif n > 1 and resamples > 0:
-        spread = bootstrap(compute, n, resamples=resamples, seed=seed)
     return {
         key: {
             name: summarise(tally, name, values[key, name], spread.get((key, name)), method) for name in tally.metrics

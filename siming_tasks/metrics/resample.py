@@ -14,7 +14,7 @@ import numpy as np
 
 from siming_tasks.metrics.panel import FloatArray
 
-__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "jackknife", "observed", "weight_chunks"]
+__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "jackknife", "observed", "sample", "weight_chunks"]
 
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
@@ -50,6 +50,14 @@ def observed(compute: Compute[K], n_videos: int) -> dict[K, float]:
 def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) -> dict[K, FloatArray]:
     """Values of every metric in ``resamples`` cluster resamples of the videos, ``float64[B]`` each, NaN undefined."""
     return _collect(compute, weight_chunks(n_videos, resamples, seed))
+
+
+def sample(
+    compute: Compute[K], n_videos: int, *, resamples: int, seed: int
+) -> tuple[dict[K, float], dict[K, FloatArray]]:
+    """:func:`observed` values and :func:`bootstrap` replicates; no replicates for a single video or no resamples."""
+    spread = bootstrap(compute, n_videos, resamples=resamples, seed=seed) if n_videos > 1 and resamples > 0 else {}
+    return observed(compute, n_videos), spread
 
 
 def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:

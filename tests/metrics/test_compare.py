@@ -256,10 +256,17 @@ def test_different_facts(judges):
     )
     text = markdown(compare([good, weak], allow=["media"], resamples=10))
     assert "**Differences between the runs that were allowed: media.**" in text
+
+
+def test_a_fact_that_is_not_stated_is_no_difference_but_hides_none(judges):
+    a, b, c = (
+        replace(run, facts={"media": mode} if mode else {}) for run, mode in zip(judges, ("x", None, "y"), strict=False)
+    )
+    assert compare([a, b], resamples=10).options["facts"] == {"media": "x"}
     refuses(
-        [good, judges[1]],
-        "Runs 'good' and 'weak' differ in media: frames against not stated. Compare runs with the same media, or allow "
-        "the difference (media).",
+        [a, b, c],
+        "Runs 'good' and 'copy' differ in media: x against y. Compare runs with the same media, or allow the "
+        "difference (media).",
     )
 
 

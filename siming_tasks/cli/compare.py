@@ -1,0 +1,224 @@
+"""``siming compare``: do runs differ, did the video matter, how far is a physician; ``siming raters``: the ceiling."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.metrics import Panel
+    from siming_tasks.settings import Settings
+
+__all__ = ["add"]
+
+Records = Sequence[Mapping[str, Any]]
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommands."""
+    command = commands.add_parser("compare", help="compare runs over the same videos: paired intervals, blind rows")
+    command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
+    command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
+    command.add_argument("--against", metavar="NAME", help="compare all runs with this one instead of all pairs")
+    command.add_argument("--rater", help="reference labels (default: consensus)")
+    command.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="accept runs that differ in WHAT: videos, steps, dataset, prompt, media or frames; may be repeated",
+    )
+    command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
+    command.add_argument("--positive", choices=("error", "correct"), help="positive class of precision, recall and F1")
+    _add_shared(command)
+    command.set_defaults(run=compare)
+    command = commands.add_parser("raters", help="how far two physicians agree, with intervals")
+    command.add_argument("dir", nargs="?", metavar="DIR", help="dataset folder (default: as --data)")
+    command.add_argument("--raters", nargs=2, metavar=("A", "B"), help="the two raters (default: the first two)")
+    _add_shared(command)
+    command.set_defaults(run=raters)
+
+
+def _add_shared(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA, else the demo)")
+    command.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
+    command.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
+    command.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Print a comparison, the video's contribution and the human ratio for every setting."""
+    from siming_tasks.data import read_records
+    from siming_tasks.errors import DataError
+
+    settings = _settings(arguments)
+    dataset = _dataset(settings)
+    runs = {name: read_records(path, dataset) for name, path in _named(arguments.runs)}
+    common = [
+        setting
+        for setting in dict.fromkeys(s for found in runs.values() for s in found)
+        if arguments.setting is None or setting in arguments.setting
+    ]
+    shared = [setting for setting in common if all(found.get(setting) for found in runs.values())]
+    if not shared:
+        held = "; ".join(f"{name} has {', '.join(found) or 'none'}" for name, found in runs.items())
+        asked = f" among {', '.join(arguments.setting)}" if arguments.setting else ""
+        raise DataError(f"The runs have no setting in common{asked}: {held}. Give runs of the same setting.")
+    found = {s: _one(arguments, settings, dataset, s, {name: held[s] for name, held in runs.items()}) for s in shared}
+    if arguments.json:
+        parts = {setting: part for setting, (part, _) in found.items()}
+        print(json.dumps(_origin(dataset) | {"settings": parts}, ensure_ascii=False, allow_nan=False))
+        return
+    for setting, (_, text) in found.items():
+        print(f"## {setting} on {_title(dataset)}\n\n{text}")
+
+
+def _one(
+    arguments: argparse.Namespace, settings: Settings, dataset: Dataset, setting: str, records: Mapping[str, Records]
+) -> tuple[dict[str, Any], str]:
+    """JSON and Markdown of one setting."""
+    from siming_tasks import metrics
+    from siming_tasks.metrics import ceiling_text, compare_text, contribution_text
+    from siming_tasks.metrics.align import align
+    from siming_tasks.scoring import panel_of
+
+    options: dict[str, Any] = {"mapping": settings.mapping, "positive": settings.positive}
+    options |= {"resamples": settings.resamples, "seed": settings.seed}
+    runs = [
+        metrics.Run(name, panel_of(held, dataset, setting, settings.rater), _facts(held))
+        for name, held in records.items()
+    ]
+    found = metrics.compare(runs, allow=arguments.allow, against=arguments.against, **options)
+    aligned = align(runs, arguments.allow)
+    video = {run.name: metrics.contribution(run.panel, **options) for run in aligned}
+    parts: dict[str, Any] = {"comparison": found.to_json()}
+    parts["contribution"] = {name: item.to_json() for name, item in video.items()}
+    text = [compare_text.markdown(found, joint=arguments.max_t), contribution_text.markdown(video)]
+    names = _two_raters(dataset)
+    if names is None:
+        parts |= {"human_ratio": None, "human_ratio_reason": _no_ceiling(dataset)}
+        return parts, "\n".join([*text, _no_ceiling(dataset) + "\n"])
+    labels = [panel_of([], dataset, setting, rater, complete=True) for rater in names]
+    ratios = {
+        run.name: metrics.human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **options)
+        for run in aligned
+    }
+    parts["human_ratio"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in ratios.items()}
+    return parts, "\n".join([*text, ceiling_text.ratio_markdown(ratios, names)])
+
+
+def raters(arguments: argparse.Namespace) -> int:
+    """Print the inter-rater table; exit code 1 if the data set cannot have one."""
+    from siming_tasks.errors import DataError
+    from siming_tasks.metrics import rater_table
+    from siming_tasks.metrics.ceiling_text import markdown
+    from siming_tasks.schema import CONSENSUS
+    from siming_tasks.scoring import panel_of
+
+    settings = _settings(arguments)
+    dataset = _dataset(replace(settings, data=arguments.dir) if arguments.dir else settings)
+    names = tuple(arguments.raters) if arguments.raters else _two_raters(dataset)
+    if names is None:
+        raise DataError(_no_ceiling(dataset))
+    for name in names:
+        if name not in dataset.raters:
+            raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
+    panels = [panel_of([], dataset, "full_score", rater, complete=True) for rater in (*names, CONSENSUS)]
+    found = rater_table(
+        *panels, names=(names[0], names[1]), mapping=settings.mapping, resamples=settings.resamples, seed=settings.seed
+    )
+    if arguments.json:
+        print(json.dumps(_origin(dataset) | found.to_json(), ensure_ascii=False, allow_nan=False))
+    else:
+        print(f"## Raters of {_title(dataset)}\n\n{markdown(found)}")
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    """The environment's settings, overruled by the options that were given."""
+    from siming_tasks.errors import SettingsError
+    from siming_tasks.settings import Settings
+
+    names = ("data", "mapping", "positive", "rater", "resamples", "seed")
+    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    if given.get("resamples", 1) < 1 or given.get("seed", 0) < 0:
+        raise SettingsError("--resamples must be at least 1 and --seed at least 0.")
+    return replace(Settings.from_env(), **given)
+
+
+def _dataset(settings: Settings) -> Dataset:
+    from siming_tasks.data import open_dataset, resolve_dataset
+
+    return open_dataset(resolve_dataset(settings))
+
+
+def _named(given: Sequence[str]) -> list[tuple[str, Path]]:
+    """Name and path of each run; without a name the file's or folder's, or the whole path where that is taken."""
+    pairs = []
+    for text in given:
+        name, separator, path = text.partition("=")
+        plain = not separator or Path(text).exists()
+        pairs.append((Path(text).stem or text, Path(text)) if plain else (name, Path(path)))
+    names = [name for name, _ in pairs]
+    return [(name if names.count(name) == 1 else str(path), path) for name, path in pairs]
+
+
+def _facts(records: Records) -> dict[str, str]:
+    """What must be equal for a fair comparison, as far as the records state it."""
+    from siming_tasks.files import sha256_json
+
+    def stated(values: Sequence[Any]) -> list[str]:
+        return sorted({str(value) for value in values if value is not None})
+
+    media = [record.get("media") or {} for record in records]
+    frames = sorted({item["n_frames"] for item in media if item.get("mode") == "frames" and "n_frames" in item})
+    prompts = stated([record.get("prompt") for record in records])
+    facts = {
+        "dataset": " and ".join(digest[:12] for digest in stated([record.get("dataset") for record in records])),
+        "prompt": sha256_json(prompts)[:12] if prompts else "",
+        "media": " and ".join(stated([item.get("mode") for item in media])),
+        "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _two_raters(dataset: Dataset) -> tuple[str, str] | None:
+    from siming_tasks.schema import CONSENSUS
+
+    names = [name for name in dataset.raters if name != CONSENSUS and _has_points(dataset, name)]
+    return (names[0], names[1]) if len(names) > 1 else None
+
+
+def _has_points(dataset: Dataset, rater: str) -> bool:
+    return any(step.scores.get(rater) is not None for video in dataset.videos for step in video.applicable)
+
+
+def _no_ceiling(dataset: Dataset) -> str:
+    from siming_tasks.metrics.ceiling_text import NO_CEILING
+
+    return NO_CEILING.format(found=", ".join(name for name in dataset.raters if _has_points(dataset, name)) or "none")
+
+
+def _rows(labels: Panel, run: Panel) -> Panel:
+    """A rater's labels for the run's videos and steps."""
+    row = {name: index for index, name in enumerate(labels.video_ids)}
+    return labels.videos([row[name] for name in run.video_ids]).subset(run.step_ids)
+
+
+def _origin(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "dataset": dataset.name,
+        "version": dataset.version,
+        "digest": dataset.digest,
+        "synthetic": dataset.synthetic,
+    }
+
+
+def _title(dataset: Dataset) -> str:
+    return f"{dataset.name} {dataset.version}{', SYNTHETIC data' if dataset.synthetic else ''}"
