@@ -6,12 +6,12 @@ A finding is about numbers as printed and names the assumption it rests on; it s
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siming_tasks.metrics.lint_model import KINDS, METRICS, Document, Finding, Table
 from siming_tasks.metrics.lint_noise import column_noise, delta_noise, gaps
 from siming_tasks.metrics.lint_prevalence import Range, baselines, common_prevalence, prevalences, row_prevalences
-from siming_tasks.metrics.lint_rows import agreement, constants, deltas, f1_of_parts, shares
+from siming_tasks.metrics.lint_rows import agreement, constants, deltas, f1_of_parts, possible, ranges, shares
 
 __all__ = ["LintReport", "lint"]
 
@@ -60,12 +60,15 @@ def lint(document: Document) -> LintReport:
     Returns:
         Findings in the order of tables and checks. A table without the numbers that a check needs is passed over.
     """
+    outside = {table.name: tuple(ranges(table)) for table in document.tables}
+    document = replace(document, tables=tuple(possible(table) for table in document.tables))
     found = {table.name: common_prevalence(table) for table in document.tables}
     shared = {name: pair[0] for name, pair in found.items() if pair}
     anywhere = next(iter(shared.values()), None)
     findings: list[Finding] = []
     for table in document.tables:
         findings += [
+            *outside[table.name],
             *f1_of_parts(table),
             *prevalences(table),
             *deltas(document, table),

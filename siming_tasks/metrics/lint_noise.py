@@ -106,7 +106,7 @@ def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
                 continue
             total += 1
             here, there = row.values[metric].value, base.values[metric].value
-            if abs(np.arctanh(here) - np.arctanh(there)) > limit:
+            if max(abs(here), abs(there)) < 1 and abs(math.atanh(here) - math.atanh(there)) > limit:
                 beyond.append(f"{row.name} ({here - there:+.3f})")
         if total:
             yield Finding(

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def document_from(data: Any, source: str) -> Document:
     if not isinstance(data, dict) or not isinstance(data.get("tables"), list) or not data["tables"]:
         raise DataError(f"{source}: expected rows, or a mapping with a list `tables`. See docs/lint.md for an example.")
     tables = tuple(_table(table, number, source) for number, table in enumerate(data["tables"], 1))
+    _unique("table", (table.name for table in tables), source)
     return Document(str(data.get("title") or source), tables, str(data.get("reference") or ""))
 
 
@@ -87,6 +89,7 @@ def _table(data: Any, number: int, source: str) -> Table:
     size = {key: _size(data.get(key, _shared(named, key)), f"{where}: {key}") for key in ("n_videos", "n_items")}
     ignored = dict.fromkeys(key for line in named for key in line if not _known(key))
     rows = tuple(_row(line, place, where) for place, line in enumerate(named, 1))
+    _unique("row", (row.name for row in rows), where)
     return Table(name, rows, **size, base=str(data.get("base") or ""), note=str(data.get("note") or ""),
                  ignored=tuple(ignored))  # fmt: skip
 
@@ -123,12 +126,25 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
         if delta:
             deltas[metric] = delta
     try:
-        count = factors(line["count"])[0] if _filled(line.get("count")) else None
+        count = _whole(line["count"]) if _filled(line.get("count")) else None
         percent = parse(line.get("percent"))
         of = factors(line["of"]) if _filled(line.get("of")) else ()
     except ValueError as error:
         raise DataError(f"{where}: row {name!r}: {error}.") from None
     return Row(name, values, deltas, str(line.get("base") or "").strip(), count, percent, of)
+
+
+def _whole(raw: object) -> int:
+    text = str(raw).strip().replace(",", "")
+    if not text.isdecimal():
+        raise ValueError(f"{raw!r} is not a whole number")
+    return int(text)
+
+
+def _unique(kind: str, names: Iterable[str], where: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{where}: {kind} {twice[0]!r} appears twice. Give each {kind} a name of its own.")
 
 
 def _canonical(column: object) -> str:

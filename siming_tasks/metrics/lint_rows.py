@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from siming_tasks.metrics.lint_binary import f1_range
 from siming_tasks.metrics.lint_model import METRICS, Document, Finding, Table
 from siming_tasks.metrics.lint_numbers import Printed
 
-__all__ = ["agreement", "constants", "deltas", "f1_of_parts", "shares"]
+__all__ = ["agreement", "constants", "deltas", "f1_of_parts", "possible", "ranges", "shares"]
 
 ROUNDING = "Every printed number was rounded to its last digit."
 SLACK = 1e-9
+RANGES = {name: (-1.0, 1.0) if name in ("mcc", "plcc", "srcc", "kappa") else (0.0, 1.0) for name in METRICS}
+
+
+def ranges(table: Table) -> Iterator[Finding]:
+    """No metric leaves its range; other checks pass such numbers over (see :func:`possible`)."""
+    for row in table.rows:
+        for name, value in row.values.items():
+            low, high = RANGES[name]
+            if not value.within(low, high):
+                hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
+                what = f"{METRICS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
+                yield Finding("out-of-range", "inconsistent", table.name, what, ROUNDING, (row.name,), name)
+
+
+def possible(table: Table) -> Table:
+    """The table without numbers that leave their range."""
+    rows = (
+        replace(row, values={name: v for name, v in row.values.items() if v.within(*RANGES[name])})
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
 
 
 def f1_of_parts(table: Table) -> Iterator[Finding]:

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from siming_tasks.cli import main
@@ -141,6 +143,8 @@ class TestPlanted:
         ("count", "percent", "of", "expected"),
         [
             (31, "15.5%", 200, []),
+            (0, "0.0%", 200, []),
+            (0, "0.5%", 200, ["share-denominator"]),
             (1, "33%", 3, []),
             (10, "34%", 30, ["share-denominator"]),  # 29 items
             (6, "0.55", "", []),  # 11 items
@@ -150,6 +154,34 @@ class TestPlanted:
     def test_shares(self, count, percent, of, expected):
         report = lint(document_from([{"name": "x", "count": count, "percent": percent, "of": of}], "made-up"))
         assert [f.code for f in report.findings] == expected
+
+    def test_out_of_range_numbers_are_named_and_passed_over(self):
+        report = csv("name,p,r,mcc,plcc,n_videos\na,18.6,0.5,0.1,1.2,200\nb,0.2,0.5,0.1,1.000,200\n")
+        assert [(f.code, f.column) for f in report.findings] == [
+            ("out-of-range", "precision"),
+            ("out-of-range", "plcc"),
+        ]
+        assert report.findings[0].what == "P is printed as 18.6; it lies between 0 and 1. Write a percentage as 15.7%."
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(
+            st.dictionaries(
+                st.sampled_from(
+                    ["p", "r", "f1", "mcc", "plcc", "srcc", "kappa", "accuracy", "prevalence", "disagreement"]
+                ),
+                st.decimals(min_value=-2, max_value=2, places=3).map(str),
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    def test_any_numbers_give_a_report(self, rows):
+        named = [{"name": str(i), "plcc_delta": "0.1", "base": "0", **row} for i, row in enumerate(rows)]
+        table = {"tables": [{"name": "t", "rows": named, "n_videos": 200, "n_items": 6600}]}
+        report = lint(document_from(table, "made-up"))
+        json.dumps(report.to_json(), allow_nan=False)
+        assert "nan" not in report.to_markdown()
 
     def test_sizes_from_a_column_and_mixed_sizes(self):
         rows = "name,plcc,n_videos\na,0.1,200\nb,0.1,200\nc,0.9,{}\n"
@@ -227,6 +259,7 @@ class TestReading:
                 '{"tables": [{"rows": [{"p": 1}], "n_videos": "many"}]}',
                 "n_videos: 'many' is not a whole number",
             ),
+            ("t.csv", "model,p\na,0.1\na,0.2\n", "t.csv: row 'a' appears twice. Give each row a name of its own."),
             ("t.json", '[{"count": 1.5, "percent": "3%"}]', "row 'row 1': '1.5' is not a whole number"),
             ("t.txt", "", "a table is a .csv, .json, .yaml or .yml file."),
         ],
