@@ -31,12 +31,14 @@ Case = tuple[object, Check | None]
 SECONDS = 10.0
 """No reply may take longer, however busy the machine."""
 
-BITS = """{ } [ ] ( ) : , ; " ' ` “ ” ： ， \\ / // /* */ # \n \t . - + e 0 1 2 3 10 99 1.5 -1 3/5 NaN Infinity null None
-true false True correct incorrect 正确 错误 "score" "scores" "verdict" "verdicts" "cpr_01" "cpr_02" 'aed_01' cpr_03 cpr
-"1" "step" "error" "reason" <think> </think> [THINK] [/THINK] ◁think▷ ◁/think▷ <|channel|>final<|message|>
-<|channel|>analysis<|message|> ``` ```json \ud800 \x00 \u202e \ufeff １ ２ ｛ ｝ \\u0031 \\" assistantfinal""".split(
-    " "
-)
+BITS = [
+    *"{}[]():,;\"'`“”：，\\/#\n\t.-+e0123１２｛｝\ud800\x00\u202e\ufeff",
+    *("//", "/*", "*/", "10", "99", "1.5", "-1", "3/5", "NaN", "Infinity", "null", "None", "true", "false", "True"),
+    *("correct", "incorrect", "正确", "错误", '"score"', '"scores"', '"verdict"', '"verdicts"', '"error"', '"reason"'),
+    *('"cpr_01"', '"cpr_02"', "'aed_01'", "cpr_03", "cpr", '"1"', '"step"', '"id"', "```", "```json", "\\u0031", '\\"'),
+    *("<think>", "</think>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷", "assistantfinal"),
+    *("<|channel|>final<|message|>", "<|channel|>analysis<|message|>"),
+]
 
 
 def truth_of(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Truth:
@@ -191,9 +193,18 @@ def objects(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> 
     """What is no text."""
     said = say(truth_of(rng, steps, answer), answer)
     text = json.dumps(said)
-    return rng.choice([None, b"", text.encode(), bytearray(text.encode("utf-16")), said, [said], [text], (text,),
-                       list(said.values()), 2, 1.5, True, float("nan"), 10**5000, {"score": None}, {1: 2}, object(), [], [None],
-                       {"scores": said, "x": [[[[]]]]}, rng.randbytes(50), int, ...]), None  # fmt: skip
+    others = [None, b"", [], [None], 2, 1.5, True, 10**5000, float("nan"), {"score": None}, {1: 2}, object(), int, ...]
+    others += [
+        text.encode(),
+        text.encode("utf-16"),
+        said,
+        [said],
+        [text],
+        (text,),
+        list(said.values()),
+        rng.randbytes(50),
+    ]
+    return rng.choice(others), None
 
 
 FAMILIES = {whole: 15, cut: 25, contradicted: 8, mutated: 28, soup: 12, unicode_noise: 6, nesting: 2, objects: 4}
@@ -223,13 +234,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     giants = options.replies // 500 if options.giant is None else options.giant
     every = default_rubric().steps
-    families = random.Random(options.seed).choices(list(FAMILIES), list(FAMILIES.values()), k=options.replies - giants)
+    families = random.Random(options.seed).choices(  # noqa: S311 - nothing secret
+        list(FAMILIES), list(FAMILIES.values()), k=options.replies - giants
+    )
     counts: dict[str, Counter[str]] = {}
     slowest: list[tuple[float, str, int]] = []
     violations = 0
     begin = time.perf_counter()
     for number, family in enumerate(tqdm([*families, *[giant] * giants], disable=None)):
-        rng = random.Random(f"{options.seed}/{number}")
+        rng = random.Random(f"{options.seed}/{number}")  # noqa: S311
         answer: Answer = rng.choice(["score", "error"])
         steps = rng.choice([every, every[:19], every[rng.randrange(len(every)) :][:1]])
         reply, check = family(rng, steps, answer)
@@ -244,18 +257,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if seconds > SECONDS:
             wrong = wrong or f"took {seconds:.1f} s"
         counts.setdefault(family.__name__, Counter())[parsed.status] += 1
-        slowest = sorted([*slowest, (seconds, family.__name__, len(reply) if isinstance(reply, str) else 0)])[-3:]
+        slowest = sorted(
+            [*slowest, (seconds, f"#{number} {family.__name__}", len(reply) if isinstance(reply, str) else 0)]
+        )[-3:]
         if wrong:
             violations += 1
-            print(f"#{number} {family.__name__} {answer} {len(steps)} steps: {wrong}\n  {reply!r:.2000}\n  {parsed}")
+            print(f"#{number} {family.__name__} {answer} {len(steps)} steps: {wrong}\n  {reply!r:.3000}\n  {parsed}")
     print(f"{'':14}" + "".join(f"{status:>15}" for status in STATUSES))
     for name, row in counts.items():
         print(f"{name:14}" + "".join(f"{row[status]:15,}" for status in STATUSES))
     for seconds, name, size in reversed(slowest):
         print(f"slow: {seconds:.3f} s, {name}, {size:,} characters")
-    print(
-        f"{options.replies:,} replies, seed {options.seed}, {time.perf_counter() - begin:.0f} s: {violations} violations"
-    )
+    seconds = time.perf_counter() - begin
+    print(f"{options.replies:,} replies, seed {options.seed}, {seconds:.0f} s: {violations} violations")
     return 1 if violations else 0
 
 

@@ -101,10 +101,10 @@ class Collector:
                 for step, value in zip(steps, values, strict=True):
                     found.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
                 return
-        known = place.known and (self._only is None or len(values) == 1)
+        inner = replace(place, known=place.known and (self._only is None or len(values) == 1), listed=False)
         for value in values:
-            if isinstance(value, Group):
-                self._walk(value, replace(place, known=known, listed=False), found)
+            if isinstance(value, Group) and value.entries:
+                self._walk(value, inner, found)
 
     def _lists_steps(self, values: Iterable[Value], polarity: int, found: _Found) -> bool:
         """``"incorrect": ["cpr_03", "cpr_07"]``."""
@@ -141,13 +141,11 @@ class Collector:
         return False
 
     def _speaks_of_steps(self, group: Group) -> bool:
-        for key, value in group.entries:
-            if key is None and isinstance(value, Scalar) and self.names.find(value.text, by_place=False):
-                return True
-            if key is not None and key_name(key) not in self._answers | ASIDE:
-                if self.names.find(key) or self.names.might_be_id(key):
-                    return True
-        return False
+        loose = [value.text for key, value in group.entries if key is None and isinstance(value, Scalar)]
+        keys = [key for key, _ in group.entries if key is not None and key_name(key) not in self._answers | ASIDE]
+        return any(self.names.find(text, by_place=False) for text in loose) or any(
+            self.names.find(key) or self.names.might_be_id(key) for key in keys
+        )
 
     def _reading(self, value: Value, step: RubricStep, polarity: int) -> Reading:
         if isinstance(value, Broken):

@@ -76,7 +76,7 @@ def _text_of(reply: object) -> str:
     if isinstance(reply, bytes | bytearray):
         reply = bytes(reply).decode("utf-8", errors="replace")
     if isinstance(reply, str):
-        return _once_more(str.__str__(reply))
+        return _once_more(str.__str__(reply).lstrip("\ufeff"))
     if reply is None:
         return ""
     try:
@@ -107,6 +107,8 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
     partial: dict[str, Reading] = {}
     cut = False
     for group in answered.groups:
+        if group.closed and not group.entries:
+            continue
         starts_line, ends_line = _alone(answered.text, group)
         found = collector.mentions(group, alone=starts_line and ends_line)
         if group.closed:

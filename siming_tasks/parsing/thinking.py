@@ -8,6 +8,7 @@ Dialects (any case): ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ __all__ = ["MAX_ANSWER", "MAX_REPLY", "Answered", "set_apart"]
 MAX_REPLY = 1_000_000
 """Of longer replies the last million characters are read: more than models write, thinking included."""
 
-MAX_ANSWER = 150_000
-"""Of longer answers (what follows the thinking) the last part is read: more than any answer to us needs."""
+MAX_ANSWER = 100_000
+"""Of longer answers (what follows the thinking) the last part is read: 3,000 characters on each of 33 steps."""
 
 _WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
 _OPEN = re.compile(
@@ -32,11 +33,10 @@ _OPEN = re.compile(
 _CLOSE = re.compile(
     rf"""[<\[◁] (?: (?<=<)(?:/\|?|\|/){_WORD}\|?> | (?<=\[)/THINK(?:ING)?\] | (?<=◁)/{_WORD}▷
                   | (?<=<)\|end_(?:of_)?(?:thought|thinking|reasoning)\|> | (?<=<)unused95>
-                  | (?<=<)\|channel\|>\s{{0,4}}final[^<]{{0,64}}<\|message\|> )""",
+                  | (?<=<)\|channel\|>\s{{0,4}}final[^<]{{0,64}}<\|message\|> ) | assistantfinal""",
     re.VERBOSE | re.IGNORECASE,
 )
 _FIRST = re.compile(rf"\s{{0,9}}(?:{_OPEN.pattern} | (?-i:analysis(?=[A-Z])))", re.VERBOSE | re.IGNORECASE)
-_PLAIN_CLOSE = "assistantfinal"
 
 
 @dataclass(frozen=True)
@@ -51,39 +51,55 @@ class Answered:
 def set_apart(reply: str) -> Answered:
     """What follows the last closing tag, up to a thinking block that is never closed.
 
-    A tag in a string of a complete, tidy object is something that the model mentions, no end or beginning of thinking.
+    A tag in a string of a valid JSON object is something that the model mentions, no end or beginning of thinking.
     """
     thinking_first = _FIRST.match(reply) is not None
     reply = reply[-MAX_REPLY:]
-    closing = _last_closing(reply)
-    begin = 0
     cut = max(0, len(reply) - MAX_ANSWER)
-    if closing is not None:
-        around = _around(read(reply[cut:]), closing[0] - cut)
-        begin = closing[1] if around is None else cut + around.start
-        cut = max(begin, cut)
-    if (closing is None and thinking_first) or _OPEN.search(reply, begin, cut):
+    begin = _end_of_thoughts(reply, cut, thinking_first)
+    if (begin is None and thinking_first) or _OPEN.search(reply, begin or 0, cut):
         return Answered("", [], unfinished=True)
-    text = reply[cut:]
+    text = reply[max(begin or 0, cut) :]
     groups = read(text)
-    for tag in _OPEN.finditer(text):
-        if _around(groups, tag.start()) is None:
+    position = 0
+    while tag := _OPEN.search(text, position):
+        around = _around(text, groups, tag.start())
+        if around is None:
             return Answered(text[: tag.start()], [g for g in groups if g.end <= tag.start()], unfinished=True)
+        position = around.end
     return Answered(text, groups, unfinished=False)
 
 
-def _last_closing(reply: str) -> tuple[int, int] | None:
-    """Span of the last closing tag."""
-    plain = reply.rfind(_PLAIN_CLOSE)
-    span = None if plain < 0 else (plain, plain + len(_PLAIN_CLOSE))
-    for tag in _CLOSE.finditer(reply, max(0, plain)):
-        span = tag.span()
-    return span
+def _end_of_thoughts(reply: str, cut: int, thinking_first: bool) -> int | None:
+    """Where the last closing tag ends that is no mention; mentions are looked for from ``cut`` on."""
+    spans = [tag.span() for tag in _CLOSE.finditer(reply)]
+    if not spans:
+        return None
+    if thinking_first:
+        cut = max(cut, spans[0][1])
+    text = reply[cut:]
+    groups = read(text)
+    mention = len(reply)
+    for start, end in reversed(spans):
+        if start >= mention:
+            continue
+        around = _around(text, groups, start - cut)
+        if around is None:
+            return end
+        mention = cut + around.start
+    return None
 
 
-def _around(groups: list[Group], position: int) -> Group | None:
-    """The complete, tidy bracket that ``position`` lies in, or None."""
+def _around(text: str, groups: list[Group], position: int) -> Group | None:
+    """The valid JSON object that ``position`` lies in, or None.
+
+    Validity is the proof: thoughts that break off inside a string never make valid JSON with the answer after them.
+    """
     index = bisect_left(groups, position, key=lambda group: group.start) - 1
-    if index < 0 or groups[index].odd or not groups[index].closed or position >= groups[index].end:
+    if index < 0 or not groups[index].closed or position >= groups[index].end:
+        return None
+    try:
+        json.loads(text[groups[index].start : groups[index].end], strict=False)
+    except (ValueError, RecursionError):
         return None
     return groups[index]

@@ -49,7 +49,6 @@ def test_an_answer_before_an_unclosed_block_stands() -> None:
         '{"reason": "ends with </think> here", "score": 2}',
         '{"reason": "opens <think> here", "score": 2}',
         '{"reason": "<think>a</think> b </think>", "score": 2}',
-        "{'reason': 'a </THINK> tag', 'score': 2}",
     ],
 )
 def test_a_tag_in_a_string_is_a_mention(reply: str) -> None:
@@ -58,8 +57,17 @@ def test_a_tag_in_a_string_is_a_mention(reply: str) -> None:
         assert (answered.text, answered.unfinished) == (reply, False)
 
 
-def test_a_brace_left_open_in_thoughts_hides_nothing() -> None:
-    assert set_apart(f'the form is {{"score": "x </think>{ANSWER}').text == ANSWER
+def test_mentions_in_several_objects() -> None:
+    lines = "\n".join(f'{{"step": {n}, "reason": "see </think>", "score": 1}}' for n in range(1, 6))
+    for before in ("", "<think>no</think>\n"):
+        assert len(set_apart(before + lines).groups) == 5
+
+
+@pytest.mark.parametrize("thoughts", ['the form is {"score": "x ', "{'score': 1, \"", '{"score": 1, "', '["score", "'])
+def test_a_bracket_or_string_left_open_in_thoughts_hides_nothing(thoughts: str) -> None:
+    assert set_apart(f"{thoughts}</think>{ANSWER}").text == ANSWER
+    mention = '{"reason": "see </think>", "score": 2}'
+    assert set_apart(f"<think>{thoughts}</think>{mention}").text == mention
 
 
 @pytest.mark.parametrize("text", ["", "plain", "[Analysis]\n" + ANSWER, "a < think > b", "analysis of it", "<thinker>"])
