@@ -1,0 +1,211 @@
+"""Clips and proxies: the right frames at the right times, for us and for the readers that backends use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from siming_tasks.errors import MediaError
+from siming_tasks.media import Budget, probe, read_timeline, sample_indices, view
+from siming_tasks.media.clips import write_frames
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import rgb
+
+SHAPES = [
+    *("plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range", "bt709"),
+    *("hevc", "ts", "mkv", "rotated_90", "rotated_180", "started_early", "cut_open_gop"),
+]
+FLOOR = 37.0
+"""dB against the source; the worst shape, hard colour edges from 4:4:4 to 4:2:0, measures 38."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("intra", [False, True], ids=["clip", "proxy"])
+def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: str, intra: bool) -> None:
+    path, target = videos.get(shape), tmp_path / "clip.mp4"
+    timeline = read_timeline(path)
+    indices = list(range(13, 47, 5)) if intra else list(range(13, 37))
+    write_frames(path, timeline, indices, target, intra=intra)
+    written, clip = videos.linear(target), read_timeline(target)
+    assert clip.n_frames == len(indices)
+    assert not clip.reordered
+    assert np.allclose(clip.times, timeline.times[indices] - timeline.times[indices[0]], atol=1e-9)
+    assert clip.keyframes[0] == 0
+    assert not intra or clip.keyframes.tolist() == list(range(len(indices)))
+    for (_, source), (_, array) in zip(decode(path, timeline, indices), written, strict=True):
+        expected = rgb(source)
+        height, width = expected.shape[:2]
+        assert array.shape[:2] == (height + height % 2, width + width % 2)
+        assert videos.psnr(array[:height, :width], expected) > FLOOR
+
+
+def test_the_form_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
+    found = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
+    assert found.path is not None
+    assert found.path.suffix == ".mp4"
+    facts = probe(found.path)
+    assert (facts.codec, facts.pix_fmt, facts.has_audio, facts.n_frames) == ("h264", "yuv420p", False, 25)
+    assert facts.metadata.keys() <= {
+        *("major_brand", "minor_version", "compatible_brands", "encoder", "language", "handler_name", "vendor_id")
+    }, "nothing of the source's own tags"
+
+
+def test_a_clip_of_one_frame_shows_it_twice(videos: Any, tmp_path: Path) -> None:
+    found = view(videos.get("plain"), span=(1.001, 1.002), budget=Budget(16), mode="video", cache=tmp_path)
+    assert found.indices == (25,)
+    assert found.path is not None
+    assert [videos.number(array) for _, array in videos.linear(found.path)] == [25, 25]
+    assert read_timeline(found.path).times.tolist() == [0.0, 0.04]
+
+
+def test_a_video_of_one_frame(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("one_frame")
+    for budget in (Budget(1), Budget(16), Budget(fps=2)):
+        found = view(path, span=(0.0, 0.04), budget=budget, cache=tmp_path)
+        assert (found.indices, found.times, found.rate) == ((0,), (0.0,), 25.0)
+        assert len(found.images()) == 1
+
+
+def test_a_span_that_cannot_be_shown_names_the_file(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("plain")
+    for mode in ("frames", "video"):
+        with pytest.raises(MediaError) as caught:
+            view(path, span=(2.0, 9.0), budget=Budget(4), mode=mode, cache=tmp_path)
+        assert str(caught.value) == f"{path}: span 2-9 s reaches past the last frame at 2.360 s."
+
+
+def test_a_failed_clip_leaves_nothing(videos: Any, tmp_path: Path) -> None:
+    whole = videos.make(tmp_path / "whole.ts", options={"bf": "0"}).read_bytes()
+    path = tmp_path / "broken.ts"
+    path.write_bytes(whole)
+    timeline = read_timeline(path)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(MediaError, match=r"the frame at 1\.\d+ s cannot be decoded"):
+        write_frames(path, timeline, range(60), tmp_path / "out" / "clip.mp4")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+# Readers ---------------------------------------------------------------------------------------------------------
+
+
+def by_decord(path: Path, frames: int) -> list[np.ndarray]:
+    """The usual recipe: np.linspace over len(reader)."""
+    decord = pytest.importorskip("decord")
+    reader = decord.VideoReader(str(path))
+    chosen = np.linspace(0, len(reader) - 1, frames, dtype=int)
+    return list(reader.get_batch(chosen.tolist()).asnumpy())
+
+
+def by_lmms_eval(path: Path, frames: int) -> list[np.ndarray]:
+    from lmms_eval.models.model_utils.load_video import read_video
+
+    return list(read_video(str(path), num_frm=frames, backend="pyav"))
+
+
+def by_qwen(path: Path, frames: int) -> list[np.ndarray]:
+    from qwen_vl_utils.vision_process import VIDEO_READER_BACKENDS
+
+    video, *_ = VIDEO_READER_BACKENDS["decord"]({"video": str(path), "nframes": frames})
+    return list(video.permute(0, 2, 3, 1).numpy())
+
+
+def by_torchcodec(path: Path, frames: int) -> list[np.ndarray]:
+    decoders = pytest.importorskip("torchcodec.decoders")
+    reader = decoders.VideoDecoder(str(path), dimension_order="NHWC")
+    chosen = np.linspace(0, reader.metadata.num_frames - 1, frames, dtype=int)
+    return list(reader.get_frames_at(chosen.tolist()).data.numpy())
+
+
+READERS = [by_decord, by_lmms_eval, by_qwen, by_torchcodec]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("shape", ["b_pyramid", "open_gop", "vfr", "rotated_180"])
+def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
+    videos: Any, tmp_path: Path, reader: Any, shape: str
+) -> None:
+    path, frames = videos.get(shape), 10
+    found = view(path, span=None, budget=Budget(frames), mode="video", proxy=True, cache=tmp_path)
+    assert found.path is not None
+    assert found.indices == tuple(sample_indices(60, budget=Budget(frames)))
+    upright = {index: rgb(frame) for index, frame in decode(path, read_timeline(path), found.indices)}
+    shown = reader(found.path, frames)
+    assert len(shown) == frames
+    for index, array in zip(found.indices, shown, strict=True):
+        assert videos.psnr(array, upright[index]) > FLOOR - 3  # readers differ in how they enlarge the chroma
+
+
+@pytest.mark.parametrize("reader", [by_decord, by_lmms_eval])
+def test_the_same_pictures_come_from_the_video_itself(videos: Any, tmp_path: Path, reader: Any) -> None:
+    path = videos.get("b_pyramid")
+    found = view(path, span=None, budget=Budget(8), mode="video", proxy=True, cache=tmp_path)
+    assert found.path is not None
+    original, proxy = reader(path, 8), reader(found.path, 8)
+    assert [videos.number(array) for array in original] == [videos.number(array) for array in proxy]
+    assert [videos.number(array) for array in original] == list(found.indices)
+    assert min(videos.psnr(a, b) for a, b in zip(original, proxy, strict=True)) > FLOOR
+
+
+@pytest.mark.parametrize("reader", [by_decord, by_lmms_eval, by_qwen, by_torchcodec])
+def test_readers_count_a_clip_right(videos: Any, tmp_path: Path, reader: Any) -> None:
+    found = view(videos.get("open_gop"), span=(0.52, 1.0), budget=Budget(4), mode="video", cache=tmp_path)
+    assert found.path is not None
+    assert found.indices == tuple(range(13, 25))
+    assert [videos.number(array) for array in reader(found.path, 12)] == list(range(13, 25))
+
+
+def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path: Path) -> None:
+    """Qwen's and decord's way to time a frame: right within one frame of the source, all along a proxy."""
+    decord = pytest.importorskip("decord")
+    from qwen_vl_utils.vision_process import VIDEO_READER_BACKENDS
+
+    found = view(videos.get("plain"), span=None, budget=Budget(8), mode="video", proxy=True, cache=tmp_path)
+    rate = decord.VideoReader(str(found.path)).get_avg_fps()
+    error = np.arange(8) / rate - np.asarray(found.times)
+    assert abs(error[[0, -1]]).max() < 1e-3
+    assert abs(error).max() < 1 / 25
+    _, facts, sampled = VIDEO_READER_BACKENDS["decord"]({"video": str(found.path), "nframes": 8})
+    assert np.asarray(facts["frames_indices"]).tolist() == list(range(8))
+    assert sampled == pytest.approx(found.rate, rel=1e-3)
+    with av.open(str(found.path)) as container:
+        stream = container.streams.video[0]
+        assert stream.frames == 8
+        assert float(stream.average_rate or 0) == pytest.approx(found.rate, rel=1e-3)
+
+
+def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("plain")
+    frames = view(path, span=(0.5, 1.5), budget=Budget(4), cache=tmp_path).info()
+    assert frames == {
+        "mode": "frames",
+        "n_frames": 4,
+        "indices": [13, 21, 29, 37],
+        "start": 0.52,
+        "end": 1.48,
+        "fps": 3.125,
+        "size": 1280,
+        "quality": 90,
+        "sampler": "uniform-floor/1",
+        "reader": "siming",
+    }
+    whole = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path)
+    assert whole.path == path
+    assert whole.info() == {
+        "mode": "video",
+        "n_frames": 60,
+        "range": [0, 59],
+        "start": 0.0,
+        "end": 2.36,
+        "fps": 25.0,
+        "size": None,
+        "quality": None,
+        "sampler": None,
+        "reader": "backend",
+    }
+    proxy = view(path, span=None, budget=Budget(4), mode="video", proxy=True, cache=tmp_path)
+    assert proxy.info()["indices"] == [0, 19, 39, 59]
+    assert (proxy.info()["sampler"], proxy.info()["reader"]) == ("uniform-floor/1", "backend")
