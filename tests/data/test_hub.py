@@ -15,21 +15,22 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
+from siming_tasks.data import open_dataset
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FETCH = """
-import sys
+import json, sys
 from siming_tasks.data import open_dataset, resolve_dataset
-from siming_tasks.errors import SimingError
+from siming_tasks.errors import DataError
 from siming_tasks.settings import Settings
-try:
-    root = resolve_dataset(Settings.from_env())
-    dataset = open_dataset(root)
-    print(root)
-    print(dataset.digest)
-    print(dataset.meta.get("revision"))
-    print(dataset.media_path(dataset.videos[0]).stat().st_size)
-except SimingError as error:
-    sys.exit(f"{type(error).__name__}: {error}")
+for data in sys.argv[1:]:
+    try:
+        root = resolve_dataset(Settings(data=data))
+        dataset = open_dataset(root)
+        size = dataset.media_path(dataset.videos[0]).stat().st_size
+        print(json.dumps([root.name, dataset.digest, dataset.meta.get("revision"), size]))
+    except DataError as error:
+        print(json.dumps(str(error)))
 """
 
 
@@ -77,7 +78,12 @@ class Handler(BaseHTTPRequestHandler):
         names = [path.relative_to(self.server.root).as_posix() for path in files]
         if tree:
             return [
-                {"type": "file", "path": name, "size": path.stat().st_size, "oid": hashlib.sha1(name.encode()).hexdigest()}
+                {
+                    "type": "file",
+                    "path": name,
+                    "size": path.stat().st_size,
+                    "oid": hashlib.sha1(name.encode()).hexdigest(),
+                }
                 for name, path in zip(names, files, strict=True)
             ]
         return {"id": "org/exams", "sha": COMMIT, "private": False, "siblings": [{"rfilename": name} for name in names]}
@@ -103,50 +109,37 @@ def hub(folder: Path) -> Iterator[Hub]:
     server.server_close()
 
 
-def fetch(hub: Hub, home: Path, data: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Resolve and open ``data`` in a fresh process, which is how the hub's own environment variables are read."""
+def fetch(hub: Hub, home: Path, *data: str, **more: str) -> list[object]:
+    """Resolve and open each of ``data`` in a fresh process: the hub's library reads its environment when imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "SIMING_", "HUGGING"))}
-    env = {
-        **kept,
-        "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
-        "HF_HOME": str(home),
-        "NO_PROXY": "*",
-        "SIMING_DATA": data,
-        **more,
-    }
-    return subprocess.run([sys.executable, "-c", FETCH], env=env, capture_output=True, text=True, timeout=120)
+    hub_at = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HOME": str(home), "NO_PROXY": "*"}
+    command = [sys.executable, "-c", FETCH, *data]
+    done = subprocess.run(command, env={**kept, **hub_at, **more}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_a_repository_is_fetched_once_and_found_offline(hub: Hub, folder: Path, tmp_path: Path) -> None:
-    from siming_tasks.data import open_dataset
-
-    first = fetch(hub, tmp_path / "home", "org/exams@v1")
-    assert first.returncode == 0, first.stderr
-    root, digest, revision, size = first.stdout.splitlines()
-    assert Path(root).name == COMMIT == revision
-    assert digest == open_dataset(folder).digest
-    assert int(size) == (folder / "media/v001.mp4").stat().st_size
+    size = (folder / "media/v001.mp4").stat().st_size
+    expected = [COMMIT, open_dataset(folder).digest, COMMIT, size]
+    assert fetch(hub, tmp_path / "home", "org/exams@v1", "org/exams") == [expected, expected]
     hub.seen.clear()
-    again = fetch(hub, tmp_path / "home", "org/exams@v1", HF_HUB_OFFLINE="1")
-    assert again.stdout == first.stdout, again.stderr
+    offline = fetch(hub, tmp_path / "home", "org/exams@v1", "org/other", HF_HUB_OFFLINE="1")
+    reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
+    assert offline == [expected, f"SIMING_DATA=org/other: {reason}"]
     assert hub.seen == []
 
 
-@pytest.mark.parametrize(
-    ("data", "more", "words"),
-    [
-        ("org/gated", {}, "access to this dataset is granted person by person. Ask for it on its page (datasets/org/gated)"),
-        ("org/gated", {}, "then run `hf auth login` or set HF_TOKEN."),
-        ("org/nothing", {}, "no such dataset, or it is private"),
-        ("org/exams@v9", {}, "the repository has no revision 'v9'. Leave out @v9 for the newest."),
-        ("org/exams", {"HF_HUB_OFFLINE": "1"}, "not in the local cache and the hub cannot be reached"),
-        ("org/exams", {"HF_ENDPOINT": "http://127.0.0.1:9"}, "SIMING_DATA=org/exams: "),
-    ],
-)
-def test_what_cannot_be_fetched_says_what_to_do(
-    hub: Hub, tmp_path: Path, data: str, more: dict[str, str], words: str
-) -> None:
-    done = fetch(hub, tmp_path / "home", data, **more)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"DataError: SIMING_DATA={data}: "), done.stderr
-    assert words in done.stderr
+def test_what_cannot_be_fetched_says_what_to_do(hub: Hub, tmp_path: Path) -> None:
+    assert fetch(hub, tmp_path / "home", "org/gated", "org/nothing", "org/exams@v9") == [
+        "SIMING_DATA=org/gated: access to this dataset is granted person by person. Ask for it on its page "
+        "(datasets/org/gated), then run `hf auth login` or set HF_TOKEN.",
+        "SIMING_DATA=org/nothing: no such dataset, or it is private. Check the name; for a private one run "
+        "`hf auth login`.",
+        "SIMING_DATA=org/exams@v9: the repository has no revision 'v9'. Leave out @v9 for the newest.",
+    ]
+
+
+def test_no_hub_at_all(hub: Hub, tmp_path: Path) -> None:
+    (message,) = fetch(hub, tmp_path / "home", "org/exams", HF_ENDPOINT="http://127.0.0.1:9")
+    assert str(message).startswith("SIMING_DATA=org/exams: not in the local cache and the hub cannot be reached.")
