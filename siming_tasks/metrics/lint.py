@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 
 from siming_tasks.metrics.lint_model import KINDS, METRICS, Document, Finding, Table
 from siming_tasks.metrics.lint_noise import column_noise, delta_noise, gaps
-from siming_tasks.metrics.lint_prevalence import Range, baselines, common_prevalence, prevalences, row_prevalences
+from siming_tasks.metrics.lint_prevalence import (
+    Range,
+    baselines,
+    common_prevalence,
+    disagreement,
+    prevalences,
+    row_prevalences,
+)
 from siming_tasks.metrics.lint_rows import agreement, constants, deltas, f1_of_parts, possible, ranges, shares
 
 __all__ = ["LintReport", "lint"]
@@ -71,6 +78,7 @@ def lint(document: Document) -> LintReport:
             *outside[table.name],
             *f1_of_parts(table),
             *prevalences(table),
+            *disagreement(table),
             *deltas(document, table),
             *shares(table),
             *column_noise(table),

@@ -45,7 +45,8 @@ def best_of_k(correlation: float, n: int, k: int) -> float:
     if abs(correlation) >= 1:
         return 0.0
     t = correlation * math.sqrt((n - 2) / (1 - correlation**2))
-    return float(-np.expm1(k * np.log1p(-stats.t.sf(t, n - 2))))
+    one = float(stats.t.sf(t, n - 2))
+    return 1.0 if one >= 1 else -math.expm1(k * math.log1p(-one))
 
 
 def differences(correlations: list[float], n: int, variance: float = 1.0) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ from siming_tasks.metrics.lint_model import METRICS, Finding, Row, Table
 from siming_tasks.metrics.lint_numbers import Printed
 from siming_tasks.metrics.lint_rows import ROUNDING
 
-__all__ = ["Range", "baselines", "common_prevalence", "prevalences", "row_prevalences"]
+__all__ = ["Range", "baselines", "common_prevalence", "disagreement", "prevalences", "row_prevalences"]
 
 Range = tuple[float, float]
 SAME_ITEMS = "All rows were scored on the same items with the same positive class."
@@ -66,6 +66,20 @@ def prevalences(table: Table) -> Iterator[Finding]:
             else:
                 continue
             yield Finding(code, "inconsistent", table.name, what, assumes, (row.name,), kind)
+
+
+def disagreement(table: Table) -> Iterator[Finding]:
+    """Rows without a prevalence that most of them share: do they have one at all?"""
+    found = {row.name: own for row in table.rows if (own := _own(row))}
+    if (
+        len(found) < 2
+        or common_prevalence(table)
+        or max(a for a, _ in found.values()) <= min(b for _, b in found.values())
+    ):
+        return
+    each = "; ".join(f"{name} {_span(own)}" for name, own in found.items())
+    what = f"The rows imply prevalences that have no value in common: {each}."
+    yield Finding("prevalence-disagrees", "inconsistent", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(found))
 
 
 def baselines(table: Table) -> Iterator[Finding]:

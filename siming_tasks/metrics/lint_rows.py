@@ -76,7 +76,7 @@ def deltas(document: Document, table: Table) -> Iterator[Finding]:
                 "delta-other-column" if others else "delta", "inconsistent", table.name,
                 f"{METRICS[metric]} {value.text} minus {start.text} in the base row is "
                 f"{value.value - start.value:+.3f}; the printed delta is {delta.text}.{match}",
-                f"{ROUNDING} The delta is this row minus the row of the same name in {table.base or 'this table'}.",
+                f"{ROUNDING} The delta is this row minus {base.name!r} in {table.base or 'this table'}.",
                 (row.name,), metric,
             )  # fmt: skip
 
