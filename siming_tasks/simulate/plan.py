@@ -134,7 +134,7 @@ def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: fl
     return Plan(errors, frozenset(entailed & set(made)), ability)
 
 
-def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -2.0, slope: float = 0.9) -> Plan:
+def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> Plan:
     """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability)."""
     ability = float(rng.normal())
     chosen: dict[str, tuple[str, ...]] = {}

@@ -28,29 +28,40 @@ class Rater:
         alarm: probability of seeing a fault in a step that had none, by step id.
         severity: probability of taking one point more than the sheet says from a step that is faulty anyway.
         leniency: probability of taking one point less.
+        mood: spread of the rater's strictness from one exam to the next; it moves all steps of an exam together, which
+            costs agreement on totals more than agreement on steps.
     """
 
     miss: Mapping[str, float]
     alarm: Mapping[str, float]
     severity: float
     leniency: float
+    mood: float
 
 
 def draw_raters(rubric: Rubric, rng: np.random.Generator) -> dict[str, Rater]:
     """``rater_a`` (more severe) and ``rater_b`` (more lenient), each with blind spots of their own."""
     return {
-        "rater_a": _draw(rubric, rng, miss=0.10, alarm=0.045, severity=0.10, leniency=0.04),
-        "rater_b": _draw(rubric, rng, miss=0.14, alarm=0.03, severity=0.04, leniency=0.10),
+        "rater_a": _draw(rubric, rng, miss=0.08, alarm=0.034, severity=0.07, leniency=0.03, mood=0.62),
+        "rater_b": _draw(rubric, rng, miss=0.11, alarm=0.023, severity=0.03, leniency=0.07, mood=0.62),
     }
 
 
 def rate(rubric: Rubric, rater: Rater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
     """Points that the rater gives to every step, on the step's scale."""
-    return {step.id: _rate_step(step, rater, truth[step.id], rng) for step in rubric.steps}
+    strictness = float(np.exp(rng.normal(0.0, rater.mood)))
+    return {step.id: _rate_step(step, rater, truth[step.id], strictness, rng) for step in rubric.steps}
 
 
 def _draw(
-    rubric: Rubric, rng: np.random.Generator, *, miss: float, alarm: float, severity: float, leniency: float
+    rubric: Rubric,
+    rng: np.random.Generator,
+    *,
+    miss: float,
+    alarm: float,
+    severity: float,
+    leniency: float,
+    mood: float,
 ) -> Rater:
     blind = rng.random(len(rubric.steps)) < 0.15
     misses = np.where(blind, 3.0, 1.0) * miss * rng.uniform(0.6, 1.4, len(blind))
@@ -61,17 +72,19 @@ def _draw(
         dict(zip(ids, alarms.tolist(), strict=True)),
         severity,
         leniency,
+        mood,
     )
 
 
-def _rate_step(step: RubricStep, rater: Rater, truth: StepTruth, rng: np.random.Generator) -> float:
+def _rate_step(step: RubricStep, rater: Rater, truth: StepTruth, strictness: float, rng: np.random.Generator) -> float:
     draw = rng.random(len(truth.losses) + 2)
-    lost = sum(loss.points for loss, luck in zip(truth.losses, draw[2:], strict=True) if luck >= rater.miss[step.id])
+    miss = rater.miss[step.id] / strictness
+    lost = sum(loss.points for loss, luck in zip(truth.losses, draw[2:], strict=True) if luck >= miss)
     if lost == 0:
         smallest = min((error.deduct for error in step.errors), default=1.0)
-        lost = smallest if draw[0] < rater.alarm[step.id] else 0.0
-    elif draw[1] < rater.severity:
+        lost = smallest if draw[0] < rater.alarm[step.id] * strictness else 0.0
+    elif draw[1] < rater.severity * strictness:
         lost += 1
-    elif draw[1] > 1 - rater.leniency:
+    elif draw[1] > 1 - rater.leniency / strictness:
         lost -= 1
     return float(min(max(step.max_score - lost, 0.0), step.max_score))
