@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.align import Run, align
@@ -16,7 +15,7 @@ from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.labels import LabelMapping
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.panel import FloatArray, IntArray
 from siming_tasks.metrics.resample import LEVEL, bootstrap, interval, jackknife, observed
 from siming_tasks.metrics.significance import detectable, holm, max_t, pseudo_values, sign_flip
 from siming_tasks.metrics.summary import summarise
@@ -196,11 +195,16 @@ def _differences(
 
 
 def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> dict[str, Standing]:
-    drawn = stats.rankdata(-replicates, method="min", axis=1)
+    rank, drawn = _rank(value), _rank(replicates)
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    rank, first = stats.rankdata(-value, method="min"), (drawn == 1).mean(axis=0)
+    first = (drawn == 1).mean(axis=0)
     return {name: Standing(int(rank[k]), int(low[k]), int(high[k]), float(first[k])) for k, name in enumerate(names)}
+
+
+def _rank(values: FloatArray) -> IntArray:
+    """1 + how many are larger, along the last axis."""
+    return 1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1)
 
 
 def _common(runs: Sequence[Run]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from siming_tasks.metrics.panel import FloatArray
 
@@ -91,4 +91,4 @@ def detectable(stderr: float, tests: int = 1) -> float:
 
     ``(z(1 - alpha / (2 tests)) + z(power)) * stderr``; for Holm's correction this is the first, hardest step.
     """
-    return float((stats.norm.ppf(1 - ALPHA / (2 * tests)) + stats.norm.ppf(POWER)) * stderr)
+    return float((ndtri(1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)

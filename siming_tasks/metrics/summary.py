@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import FloatArray
@@ -87,7 +87,7 @@ def jackknife_interval(value: float, left_out: FloatArray) -> tuple[float, float
     values = np.nan_to_num(left_out, nan=0.0)
     n = len(values)
     stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * stderr
+    reach = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * stderr
     return stderr, value - reach, value + reach
 
 
