@@ -204,7 +204,8 @@ def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> d
 
 def _rank(values: FloatArray) -> IntArray:
     """1 + how many are larger, along the last axis."""
-    return 1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1)
+    larger: IntArray = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
+    return 1 + larger
 
 
 def _common(runs: Sequence[Run]) -> dict[str, str]:

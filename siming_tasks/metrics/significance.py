@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
 from siming_tasks.metrics.panel import FloatArray
 
@@ -91,4 +90,6 @@ def detectable(stderr: float, tests: int = 1) -> float:
 
     ``(z(1 - alpha / (2 tests)) + z(power)) * stderr``; for Holm's correction this is the first, hardest step.
     """
+    from scipy.special import ndtri  # not at import time: slow
+
     return float((ndtri(1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import FloatArray
@@ -84,6 +83,8 @@ def derived(
 
 def jackknife_interval(value: float, left_out: FloatArray) -> tuple[float, float, float]:
     """Standard error and t interval from n leave-one-out values; undefined ones count as 0."""
+    from scipy.special import stdtrit  # not at import time: slow, and a run with bootstrap intervals needs no SciPy
+
     values = np.nan_to_num(left_out, nan=0.0)
     n = len(values)
     stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
