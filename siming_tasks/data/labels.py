@@ -90,8 +90,8 @@ def read_labels(
         DataError: the file cannot be read, or its columns are not those of a label sheet.
     """
     mapping = mapping or SheetMapping()
-    table, problems = read_table(path, encoding)
-    names = list(dict.fromkeys(name for row in table for name in row.cells))
+    table = read_table(path, encoding)
+    names, problems = table.columns, list(table.problems)
     columns = _columns(names, mapping)
     steps = {name: mapping.steps.get(name, name) for name in names}
     steps = {name: step for name, step in steps.items() if step in rubric.by_id or name in mapping.steps}
@@ -102,7 +102,7 @@ def read_labels(
             f"{path}: a label sheet has the columns video_id and step_id (long form) or video_id and one column per "
             f"rubric step (wide form). Found {shown}. A mapping file (--mapping) says which column is which."
         )
-    return (sheet.long(table, names) if "step_id" in columns else sheet.wide(table)), problems
+    return (sheet.long(table.rows, names) if "step_id" in columns else sheet.wide(table.rows)), problems
 
 
 def _columns(names: Sequence[str], mapping: SheetMapping) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
 
-__all__ = ["MAX_SHEET", "Row", "plain", "read_table"]
+__all__ = ["MAX_SHEET", "Row", "Table", "plain", "read_table"]
 
 MAX_SHEET = 64_000_000
 """Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
@@ -31,15 +31,21 @@ class Row:
     cells: dict[str, Any]
 
 
-def read_table(path: Path, encoding: str | None = None) -> tuple[list[Row], list[Problem]]:
+@dataclass(frozen=True)
+class Table:
+    """The columns in order (empty ones included), the rows, and findings about single lines."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_table(path: Path, encoding: str | None = None) -> Table:
     """The rows of a sheet.
 
     Args:
         path: ``.csv``, ``.tsv``, ``.xlsx`` or ``.jsonl``.
         encoding: of a CSV file; None: by byte-order mark, else UTF-8, else GB 18030 (with a warning).
-
-    Returns:
-        The rows, and warnings and errors about single lines.
 
     Raises:
         DataError: the file as a whole cannot be read.
@@ -53,10 +59,11 @@ def read_table(path: Path, encoding: str | None = None) -> tuple[list[Row], list
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Give the label sheet's path.") from None
     problems: list[Problem] = []
-    rows = [row for row in reader(path, encoding, problems) if row.cells]
+    columns: dict[str, None] = {}
+    rows = [row for row in reader(path, encoding, columns, problems) if row.cells]
     if not rows and not problems:
         raise DataError(f"{path}: no row below the heading. Is it the right file or sheet?")
-    return rows, problems
+    return Table(tuple(columns), tuple(rows), tuple(problems))
 
 
 def plain(value: Any) -> Any:
@@ -66,8 +73,10 @@ def plain(value: Any) -> Any:
     return None if value == "" else value
 
 
-def _rows(path: Path, lines: Iterable[tuple[int, list[Any]]], problems: list[Problem]) -> Iterator[Row]:
-    """Rows below the first line that is not empty, which is the heading."""
+def _rows(
+    path: Path, lines: Iterable[tuple[int, list[Any]]], columns: dict[str, None], problems: list[Problem]
+) -> Iterator[Row]:
+    """Rows below the first line that is not empty, which is the heading; its names are added to ``columns``."""
     head: list[Any] = []
     for number, values in lines:
         cells = [plain(value) for value in values]
@@ -76,6 +85,7 @@ def _rows(path: Path, lines: Iterable[tuple[int, list[Any]]], problems: list[Pro
             names = [name for name in head if name]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise DataError(f"{path}:{number}: column {twice[0]!r} appears twice. Rename one.")
+            columns.update(dict.fromkeys(names))
             continue
         if any(cell is not None for cell in cells[len(head) :]):
             what = f"{len(cells)} cells under {len(head)} headings."
@@ -85,7 +95,7 @@ def _rows(path: Path, lines: Iterable[tuple[int, list[Any]]], problems: list[Pro
         yield Row(number, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell is not None})
 
 
-def _csv(path: Path, encoding: str | None, problems: list[Problem]) -> Iterator[Row]:
+def _csv(path: Path, encoding: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[Row]:
     text = _text(path, encoding, problems)
     if "\0" in text:
         raise DataError(f"{path}: holds NUL characters; not a text file. Save the sheet as CSV (UTF-8).")
@@ -93,7 +103,8 @@ def _csv(path: Path, encoding: str | None, problems: list[Problem]) -> Iterator[
     delimiter = max("\t;,", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        yield from _rows(path, ((reader.line_num, cells) for cells in reader if any(map(str.strip, cells))), problems)
+        lines = ((reader.line_num, cells) for cells in reader if any(map(str.strip, cells)))
+        yield from _rows(path, lines, columns, problems)
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: not CSV: {error}. Check the quotes of that line.") from None
 
@@ -114,7 +125,7 @@ def _text(path: Path, encoding: str | None, problems: list[Problem]) -> str:
     raise DataError(f"{path}: neither {known or 'UTF-8 nor GB 18030'} text. Save it as UTF-8, or give --encoding.")
 
 
-def _xlsx(path: Path, _: str | None, problems: list[Problem]) -> Iterator[Row]:
+def _xlsx(path: Path, _: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[Row]:
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -130,15 +141,17 @@ def _xlsx(path: Path, _: str | None, problems: list[Problem]) -> Iterator[Row]:
         if len(book.worksheets) > 1:
             what = f"{len(book.worksheets)} sheets; only the first, {sheet.title!r}, is read."
             problems.append(Problem("sheets-ignored", what, "Move it to the front.", str(path), severity="warning"))
-        yield from _rows(path, enumerate(map(list, sheet.iter_rows(values_only=True)), 1), problems)
+        lines = enumerate(map(list, sheet.iter_rows(values_only=True)), 1)
+        yield from _rows(path, lines, columns, problems)
     finally:
         book.close()
 
 
-def _jsonl(path: Path, _: str | None, problems: list[Problem]) -> Iterator[Row]:
+def _jsonl(path: Path, _: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[Row]:
     for number, row in read_jsonl(path, str(path)):
         if isinstance(row, Problem):
             problems.append(row)
         else:
             cells = {str(plain(name)): plain(value) for name, value in row.items()}
+            columns.update(dict.fromkeys(cells))
             yield Row(number, {name: value for name, value in cells.items() if value is not None})

@@ -1,0 +1,62 @@
+"""Where the reference points come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from siming_tasks.data.consensus import decide
+from siming_tasks.data.labels import LabelRow
+
+
+def row(scores: dict[str, float], **more: Any) -> LabelRow:
+    return LabelRow("v1", "cpr_01", "sheet.csv", (2,), scores=scores, **more)
+
+
+@pytest.mark.parametrize(
+    ("scores", "rule", "expected", "origin"),
+    [
+        ({"consensus": 1.0, "a": 2.0, "b": 0.0}, "agree", 1.0, "given"),
+        ({"a": 2.0, "b": 2.0}, "agree", 2.0, "raters agree"),
+        ({"a": 2.0, "b": 2.0, "c": 2.0}, "mean", 2.0, "raters agree"),
+        ({"a": 2.0, "b": 1.0}, "mean", 1.5, "mean of raters"),
+        ({"a": 2.0}, "mean", 2.0, "mean of raters"),
+        ({"a": 2.0, "b": 1.0}, "b", 1.0, "points of b"),
+        ({"a": 2.0}, "a", 2.0, "points of a"),
+    ],
+)
+def test_decided(scores: dict[str, float], rule: str, expected: float, origin: str) -> None:
+    decision = decide([row(scores)], rule)
+    assert decision.scores["v1", "cpr_01"] == {**scores, "consensus": expected}
+    assert (decision.origins, decision.problems, decision.open) == ({origin: 1}, (), ())
+
+
+@pytest.mark.parametrize(
+    ("scores", "rule", "code", "message"),
+    [
+        ({"a": 2.0, "b": 1.0}, "agree", "consensus-open", "the raters differ (a 2, b 1). Fill in the consensus column"),
+        (
+            {"a": 2.0},
+            "agree",
+            "consensus-missing",
+            "only one rater gave points (a 2). Fill in the consensus, or --consensus a.",
+        ),
+        ({"a": 2.0}, "b", "consensus-missing", "no points of 'b' (a 2)."),
+        ({}, "mean", "label-missing", "no rater gave points."),
+    ],
+)
+def test_left_open(scores: dict[str, float], rule: str, code: str, message: str) -> None:
+    undecided = row(scores)
+    decision = decide([undecided, row({"a": 1.0, "b": 1.0})], rule)
+    assert [problem.code for problem in decision.problems] == [code]
+    assert message in str(decision.problems[0])
+    assert str(decision.problems[0]).startswith("sheet.csv:2: ")
+    assert decision.open == (undecided,)
+
+
+def test_no_points_at_all_are_withheld_labels() -> None:
+    decision = decide([row({}), row({}, applicable=False)])
+    assert decision.problems == ()
+    assert decision.scores == {("v1", "cpr_01"): {"consensus": None}}
+    assert decision.origins == {"withheld": 1}
