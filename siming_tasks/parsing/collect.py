@@ -12,6 +12,7 @@ from siming_tasks.parsing.keys import (
     ID_KEYS,
     MAXIMUM_KEYS,
     POLARITY,
+    SKILL_KEYS,
     WRAPPERS,
     key_name,
 )
@@ -33,12 +34,11 @@ _Found = dict[str, list[Reading]]
 class _Place:
     """Where a bracket stands.
 
-    ``inside``: the key that holds it. ``known``: only known wrappers are around it, so that a number can mean a place
-    in our list and a plain ``score`` our step. ``listed``: a bare list may be the answer. ``polarity``: what "true"
-    says here.
+    ``skill``: what the reply calls the part that it is in. ``known``: only known wrappers are around it, so that a
+    plain ``score`` can mean our step. ``listed``: a bare list may be the answer. ``polarity``: what "true" says here.
     """
 
-    inside: str | None
+    skill: str | None
     known: bool
     listed: bool
     polarity: int
@@ -60,8 +60,11 @@ class Collector:
         return {step_id: _combine(readings) for step_id, readings in found.items()}
 
     def _walk(self, group: Group, place: _Place, found: _Found) -> None:
+        for key, value in group.entries:
+            if key_name(key) in SKILL_KEYS and isinstance(value, Scalar):
+                place = replace(place, skill=value.text)
         if self._names_its_step(group):
-            step = self._named_step(group)
+            step = self._named_step(group, place)
             if step is not None:
                 found.setdefault(step.id, []).append(self._from_object(group, step, place.polarity))
             return
@@ -71,7 +74,7 @@ class Collector:
             name = key_name(key)
             if key is None or name in ASIDE:
                 continue
-            step = None if name in self._answers else self.names.find(key, place.inside, by_place=place.known)
+            step = None if name in self._answers else self._find(key, place)
             if step is not None:
                 own.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
             elif isinstance(value, Group) and name not in FOREIGN[self.answer]:
@@ -84,9 +87,13 @@ class Collector:
         named = [item for item in inner if item[1] in self._answers]
         for key, name, value in named or inner:
             known = place.known and name in WRAPPERS
-            listed = known or self.names.group(key) is not None
-            self._walk(value, _Place(key, known, listed, POLARITY.get(name, place.polarity)), found)
+            skill = place.skill if name in WRAPPERS else key
+            listed = known or (skill is not None and self.names.group(skill) is not None)
+            self._walk(value, _Place(skill, known, listed, POLARITY.get(name, place.polarity)), found)
         self._without_keys(group, place, found)
+
+    def _find(self, name: str, place: _Place) -> RubricStep | None:
+        return self.names.find(name, place.skill, by_number=place.skill is None)
 
     def _without_keys(self, group: Group, place: _Place, found: _Found) -> None:
         """Values without keys: steps of one verdict, one value per asked step in order, or objects that say whose."""
@@ -94,9 +101,7 @@ class Collector:
         if group.bracket == "[" and group.closed and not group.odd and len(values) == len(group.entries):
             if place.polarity != NEUTRAL and self._lists_steps(values, place.polarity, found):
                 return
-            steps = self.names.steps if place.known else ()
-            if place.inside is not None:
-                steps = tuple(self.names.group(place.inside) or steps)
+            steps = self.names.steps if place.skill is None else self.names.group(place.skill) or ()
             if place.listed and len(values) == len(steps) and all(map(self._nameless, values)):
                 for step, value in zip(steps, values, strict=True):
                     found.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
@@ -108,7 +113,9 @@ class Collector:
 
     def _lists_steps(self, values: Iterable[Value], polarity: int, found: _Found) -> bool:
         """``"incorrect": ["cpr_03", "cpr_07"]``."""
-        steps = [self.names.find(value.text, by_place=False) if isinstance(value, Scalar) else None for value in values]
+        steps = [
+            self.names.find(value.text, by_number=False) if isinstance(value, Scalar) else None for value in values
+        ]
         if not steps or None in steps:
             return False
         for step in filter(None, steps):
@@ -126,9 +133,9 @@ class Collector:
         names = {key_name(key) for key, value in group.entries if key is not None and not isinstance(value, Group)}
         return not names.isdisjoint(self._answers) and not names.isdisjoint(ID_KEYS)
 
-    def _named_step(self, group: Group) -> RubricStep | None:
+    def _named_step(self, group: Group, place: _Place) -> RubricStep | None:
         said = [value.text for key, value in group.entries if key_name(key) in ID_KEYS and isinstance(value, Scalar)]
-        steps = {step.id: step for text in said if (step := self.names.find(text)) is not None}
+        steps = {step.id: step for text in said if (step := self._find(text, place)) is not None}
         if not steps and self._only and said and not any(map(self.names.might_be_id, said)):
             return self._only  # a paraphrased name; there is one step that it can mean
         return next(iter(steps.values())) if len(steps) == 1 else None
@@ -143,7 +150,7 @@ class Collector:
     def _speaks_of_steps(self, group: Group) -> bool:
         loose = [value.text for key, value in group.entries if key is None and isinstance(value, Scalar)]
         keys = [key for key, _ in group.entries if key is not None and key_name(key) not in self._answers | ASIDE]
-        return any(self.names.find(text, by_place=False) for text in loose) or any(
+        return any(self.names.find(text, by_number=False) for text in loose) or any(
             self.names.find(key) or self.names.might_be_id(key) for key in keys
         )
 

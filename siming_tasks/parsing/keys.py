@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from siming_tasks.parsing.values import DENIED, STATED, fold
 
-__all__ = ["ANSWER_KEYS", "ASIDE", "FOREIGN", "ID_KEYS", "MAXIMUM_KEYS", "POLARITY", "WRAPPERS", "key_name"]
+__all__ = [
+    "ANSWER_KEYS",
+    "ASIDE",
+    "FOREIGN",
+    "ID_KEYS",
+    "MAXIMUM_KEYS",
+    "POLARITY",
+    "SKILL_KEYS",
+    "WRAPPERS",
+    "key_name",
+]
 
 
 def _set(text: str) -> frozenset[str]:
@@ -40,6 +50,8 @@ FOREIGN = {"score": _VERDICT | POLARITY.keys(), "error": frozenset[str]()}
 
 MAXIMUM_KEYS = _set("max max_score maximum maximum_score max_points out_of full_marks 满分")
 ID_KEYS = _set("id step step_id stepid step_number step_no step_name name number no item 步骤 步骤编号 编号 步骤名称")
+
+SKILL_KEYS = _set("skill skill_id skill_name section category procedure module part group 技能 项目 部分")
 
 WRAPPERS = _SCORE | _VERDICT | _ANY | POLARITY.keys() | _set(
     "evaluation evaluations assessment assessments steps step_results items data json 步骤 评估"

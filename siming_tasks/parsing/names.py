@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from siming_tasks.parsing.values import fold
 from siming_tasks.rubrics import RubricStep
 
-__all__ = ["StepNames", "words"]
+__all__ = ["StepNames", "number_in", "words"]
 
 MAX_KEY = 400
 """A longer key is no name."""
 
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _STEP = frozenset({"step", "item", "no", "number", "id", "步骤", "第", "步", "项"})
+_ANSWER = ("score", "points", "verdict")
 
 _Words = tuple[str, ...]
 
@@ -29,51 +30,58 @@ def words(text: str) -> _Words:
 class StepNames:
     """The names by which a reply may call the asked steps.
 
-    A step answers to its id, its name, both together, and its number. The number is its place in the list of asked
-    steps or the number at the end of its id, if only one asked step has it; a number that means one step as a place
-    and another one as an id means none. So does every name that two steps share.
+    A step answers to its id, its name, both together, and its number: the one at the end of its id if no other asked
+    step has it, or its place in the list of asked steps. A number that means one step by id and another by place means
+    none; one that several ids end with means a place only if the reply numbers all steps from 1 on. No number means
+    anything in a reply that counts from 0. A name that two steps share means neither.
 
     Args:
         steps: the asked steps in the order of the prompt.
-        by_number: False if the reply counts from zero, or may: then numbers alone mean nothing.
+        numbers: the numbers that the reply uses as names.
     """
 
-    def __init__(self, steps: Sequence[RubricStep], *, by_number: bool = True) -> None:
+    def __init__(self, steps: Sequence[RubricStep], numbers: Set[str] = frozenset()) -> None:
         self.steps = tuple(steps)
-        self._by_number = by_number
+        self._numbered = "0" not in numbers
         self._names: dict[_Words, RubricStep | None] = {}
-        self._numbers: dict[str, RubricStep | None] = {}
         self._groups: dict[_Words, list[RubricStep]] = {}
+        by_id: dict[str, RubricStep | None] = {}
         for place, step in enumerate(self.steps, start=1):
             own = words(step.id)
-            numbered = bool(own) and own[-1].isdigit()
-            labels = [own, (str(place),), *([own[-1:]] if numbered else [])]
-            for name in {own} | set(_labelled(labels, filter(None, (step.name, step.name_zh)))):
-                self._names[name] = step if self._names.get(name, step) is step else None
-            if numbered:
+            labels = [own, (str(place),)]
+            if own and own[-1].isdigit():
+                labels.append(own[-1:])
                 self._groups.setdefault(own[:-1], []).append(step)
-                self._numbers[own[-1]] = None if own[-1] in self._numbers else step
-        for place, step in enumerate(self.steps, start=1):
-            same = self._numbers.get(str(place)) in (None, step)
-            self._numbers[str(place)] = step if same else None
+                by_id[own[-1]] = None if own[-1] in by_id else step
+            names = {own, *((*own, word) for word in _ANSWER), *_labelled(labels, (step.name, step.name_zh))}
+            for name in names:
+                self._names[name] = step if self._names.get(name, step) is step else None
+        by_place = {str(place): step for place, step in enumerate(self.steps, start=1)}
+        shared_are_places = by_place.keys() == numbers
+        self._by_number = dict(by_id)
+        for number, step in by_place.items():
+            if number not in by_id or (by_id[number] is None and shared_are_places):
+                self._by_number[number] = step
+            elif by_id[number] is not step:
+                self._by_number[number] = None
 
-    def find(self, key: str, inside: str | None = None, *, by_place: bool = True) -> RubricStep | None:
+    def find(self, key: str, skill: str | None = None, *, by_number: bool = True) -> RubricStep | None:
         """The step that ``key`` means, or None.
 
         Args:
             key: an id, name or number as written.
-            inside: the key of the object that holds it: in ``{"aed": {"3": ...}}`` 3 is aed_03.
-            by_place: whether a number alone may be a place in the list.
+            skill: what the reply says the step is part of: in ``{"aed": {"3": ...}}`` 3 is aed_03.
+            by_number: whether a number alone may name a step.
         """
         said = words(key)
         for name in dict.fromkeys((said, tuple(word for word in said if word not in _STEP))):
             if step := self._names.get(name):
                 return step
-            if not name or (name[0].isdigit() and not self._by_number):
+            if len(name) != 1 or not name[0].isdigit() or not self._numbered:
                 continue
-            if inside is not None and (step := self._names.get(words(inside) + name)):
+            if skill is not None and (step := self._names.get(words(skill) + name)):
                 return step
-            if by_place and len(name) == 1 and (step := self._numbers.get(name[0])):
+            if by_number and (step := self._by_number.get(name[0])):
                 return step
         return None
 
@@ -87,11 +95,17 @@ class StepNames:
         return not said or said[-1].isdigit()
 
 
-def _labelled(labels: Iterable[_Words], names: Iterable[str]) -> Iterable[_Words]:
+def _labelled(labels: Iterable[_Words], names: Iterable[str | None]) -> Iterable[_Words]:
     """``Scene safety``, ``cpr_01 Scene safety``, ``1. Scene safety``, ``Scene safety (cpr_01)``."""
-    for name in map(words, names):
+    for name in (words(name) for name in names if name):
         if name:
             yield name
             for label in labels:
                 yield label + name
                 yield name + label
+
+
+def number_in(name: str) -> str | None:
+    """The number that a name is or begins with (``3``, ``Step 03``, ``第3步``, ``3. Depth``), or None."""
+    rest = [word for word in words(name) if word not in _STEP]
+    return rest[0] if rest and rest[0].isdigit() else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from siming_tasks.parsing.collect import Collector, Reading
 from siming_tasks.parsing.keys import ID_KEYS, key_name
 from siming_tasks.parsing.model import Parsed
-from siming_tasks.parsing.names import StepNames, words
+from siming_tasks.parsing.names import StepNames, number_in
 from siming_tasks.parsing.reader import Group, Scalar
 from siming_tasks.parsing.thinking import Answered, set_apart
 from siming_tasks.parsing.values import fold, points, verdict
@@ -102,7 +102,7 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
     object per step or per skill). A value cut off by the end of the text is joined likewise, or counts instead if it
     says more than the complete ones.
     """
-    collector = Collector(StepNames(steps, by_number=not _from_zero(answered.groups)), answer)
+    collector = Collector(StepNames(steps, set(_numbers(answered.groups))), answer)
     complete: list[dict[str, Reading]] = []
     partial: dict[str, Reading] = {}
     cut = False
@@ -133,16 +133,14 @@ def _count(readings: Iterable[Reading]) -> int:
     return sum(isinstance(reading, float) for reading in readings)
 
 
-def _from_zero(groups: Iterable[Group]) -> bool:
-    """Whether the reply numbers anything 0, and so may count steps from there."""
+def _numbers(groups: Iterable[Group]) -> Iterator[str]:
+    """The numbers that a reply uses as keys, or to say which step an object is about."""
     for group in groups:
         for key, value in group.entries:
-            number = value.text if isinstance(value, Scalar) and key_name(key) in ID_KEYS else key
-            if number is not None and words(number)[-1:] == ("0",):
-                return True
-        if _from_zero(group.groups):
-            return True
-    return False
+            name = value.text if isinstance(value, Scalar) and key_name(key) in ID_KEYS else key
+            if name is not None and (number := number_in(name)) is not None:
+                yield number
+        yield from _numbers(group.groups)
 
 
 def _alone(text: str, group: Group) -> tuple[bool, bool]:

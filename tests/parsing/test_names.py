@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.parsing.names import StepNames, words
+from siming_tasks.parsing.names import StepNames, number_in, words
 from siming_tasks.rubrics import Criteria, RubricStep, default_rubric
 
 
@@ -37,14 +37,19 @@ def test_words(text: str, expected: tuple[str, ...]) -> None:
         ("cpr_01: Scene Safety", "cpr_01"),
         ("Scene safety (cpr_01)", "cpr_01"),
         ("1. Scene safety", "cpr_01"),
-        ("Step 1", "cpr_01"),
-        ("#1", "cpr_01"),
-        ("第1步", "cpr_01"),
+        ("cpr_01_score", "cpr_01"),
+        ("Step 3", "cpr_03"),
+        ("#3", "cpr_03"),
+        ("第3步", "cpr_03"),
+        ("1", None),
+        ("Step 1", None),
         ("步骤 3", "cpr_03"),
         ("4", "aed_01"),
         ("Step 4: Power on", "aed_01"),
         ("AED_02", "aed_02"),
+        ("5", "aed_02"),
         ("cpr_04", None),
+        ("cpr_01_max", None),
         ("cpr", None),
         ("cpr_01 Pad placement", None),
         ("0", None),
@@ -59,27 +64,30 @@ def test_find(steps: tuple[RubricStep, ...], key: str, expected: str | None) -> 
     assert (found and found.id) == expected
 
 
+def test_numbers_are_places_if_all_steps_are_numbered(steps: tuple[RubricStep, ...]) -> None:
+    names = StepNames(steps, {"1", "2", "3", "4", "5"})
+    assert [names.find(key) for key in ("1", "Step 2", "第3步", "04", "5")] == list(steps)
+    some = StepNames(steps, {"1", "2"})  # of which skill?
+    assert [some.find("1"), some.find("2")] == [None, None]
+
+
 @pytest.mark.parametrize(
-    ("inside", "key", "expected"),
+    ("skill", "key", "expected"),
     [("AED", "1", "aed_01"), ("aed", "Step 2", "aed_02"), ("cpr", "02", "cpr_02"), ("aed", "cpr_02", "cpr_02")],
 )
-def test_find_inside_a_skill(steps: tuple[RubricStep, ...], inside: str, key: str, expected: str) -> None:
-    found = StepNames(steps).find(key, inside, by_place=False)
+def test_find_in_a_skill(steps: tuple[RubricStep, ...], skill: str, key: str, expected: str) -> None:
+    found = StepNames(steps).find(key, skill, by_number=False)
     assert found is not None and found.id == expected
 
 
-def test_numbers_inside_an_unknown_object_mean_nothing(steps: tuple[RubricStep, ...]) -> None:
-    assert StepNames(steps).find("1", "overview", by_place=False) is None
-    assert StepNames(steps).find("aed_01", "overview", by_place=False) is steps[3]
+def test_numbers_in_an_unknown_part_mean_nothing(steps: tuple[RubricStep, ...]) -> None:
+    assert StepNames(steps).find("3", "overview", by_number=False) is None
+    assert StepNames(steps).find("aed_01", "overview", by_number=False) is steps[3]
 
 
 def test_a_number_that_is_one_step_by_place_and_another_by_id_means_none(steps: tuple[RubricStep, ...]) -> None:
-    gap = (steps[0], steps[2], steps[1])  # cpr_01, cpr_03, cpr_02
-    names = StepNames(gap)
-    assert names.find("1") is steps[0]
-    assert names.find("2") is None
-    assert names.find("3") is None
-    assert names.find("cpr_02") is steps[1]
+    names = StepNames((steps[0], steps[2], steps[1]), {"1", "2", "3"})  # cpr_01, cpr_03, cpr_02
+    assert [names.find(key) for key in ("1", "2", "3", "cpr_02")] == [steps[0], None, None, steps[1]]
 
 
 def test_a_number_of_one_clip_is_its_place_or_its_id(steps: tuple[RubricStep, ...]) -> None:
@@ -88,9 +96,17 @@ def test_a_number_of_one_clip_is_its_place_or_its_id(steps: tuple[RubricStep, ..
 
 
 def test_numbers_from_zero_mean_nothing(steps: tuple[RubricStep, ...]) -> None:
-    names = StepNames(steps, by_number=False)
-    assert [names.find(key, "cpr") for key in ("1", "Step 1", "01")] == [None, None, None]
+    names = StepNames(steps, {"0", "1", "2", "3", "4"})
+    assert [names.find(key, "cpr") for key in ("1", "Step 3", "03")] == [None, None, None]
     assert [names.find(key) for key in ("cpr_01", "1. Scene safety")] == [steps[0], steps[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("3", "3"), ("Step 03", "3"), ("第3步", "3"), ("no. 0", "0"), ("cpr_3", None), ("3. Depth", "3")],
+)
+def test_number_in(name: str, expected: str | None) -> None:
+    assert number_in(name) == expected
 
 
 def test_a_shared_name_means_none() -> None:
@@ -103,7 +119,7 @@ def test_a_shared_name_means_none() -> None:
 
 def test_every_step_of_the_default_rubric_has_its_names() -> None:
     steps = default_rubric().steps
-    names = StepNames(steps)
+    names = StepNames(steps, {str(place) for place in range(1, 34)})
     for place, step in enumerate(steps, start=1):
         for key in (step.id, step.id.upper().replace("_", "-"), f"{step.id}: {step.name}", f"Step {place}"):
             assert names.find(key) is step, key

@@ -35,20 +35,10 @@ def check(parsed: Parsed, steps: Sequence[RubricStep], answer: str) -> None:
 
 
 pieces = st.sampled_from(
-    [*"{}[]:,\"'/*#\n\\ 019.-“”：，", '"cpr_01"', '"score"', '"scores"', '"verdict"', "true", "null", "correct", "错误"]
-    + [
-        "<think>",
-        "</think>",
-        "[THINK]",
-        "[/THINK]",
-        "```",
-        "NaN",
-        "1e9",
-        "3/5",
-        '"step"',
-        "cpr_02",
-        '"error"',
-        "\ud800",
+    [
+        *"{}[]:,\"'/*#\n\\ 019.-“”：，\ud800",
+        *('"cpr_01"', '"score"', '"scores"', '"verdict"', '"step"', '"error"', "cpr_02", "true", "null", "correct"),
+        *("错误", "<think>", "</think>", "[THINK]", "[/THINK]", "```", "NaN", "1e9", "3/5"),
     ]
 )
 
@@ -78,7 +68,7 @@ values = st.recursive(
 
 
 @given(values, ASKED, ANSWER, st.integers(0, 400), st.text(max_size=3))
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_any_json_with_a_wound(
     value: Any, steps: Sequence[RubricStep], answer: Literal["score", "error"], place: int, wound: str
 ) -> None:

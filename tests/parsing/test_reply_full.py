@@ -38,6 +38,14 @@ COMPLETE = [
     ' {"step": 4, "score": 3}, {"name": "Pad placement", "score": 1}]',
     '{"steps": [{"step": 1, "score": 2}, {"step": 2, "score": 0}, {"step": "3", "score": 10},'
     ' {"step": "Step 4", "score": 3}, {"step": "5. Pad placement", "score": 1}]}',
+    '[{"skill": "CPR", "step": 1, "score": 2}, {"skill": "CPR", "step": 2, "score": 0},'
+    ' {"skill": "cpr", "step": 3, "score": 10}, {"skill": "AED", "step": 1, "score": 3},'
+    ' {"skill": "AED", "step": 2, "score": 1}]',
+    '{"skills": [{"skill": "cpr", "steps": [{"step": 1, "score": 2}, {"step": 2, "score": 0},'
+    ' {"step": 3, "score": 10}]}, {"skill": "aed", "scores": {"1": 3, "2": 1}}]}',
+    '{"cpr": [{"step": 1, "score": 2}, {"step": 2, "score": 0}, {"step": 3, "score": 10}],'
+    ' "aed": {"scores": {"1": 3, "Step 2": 1}}}',
+    '{"cpr_01_score": 2, "cpr_02_score": 0, "cpr_03_score": 10, "aed_01_score": 3, "aed_02_score": 1}',
     '[{"score": 2}, {"score": 0}, {"score": 10}, {"score": 3}, {"score": 1}]',
     '{"step": "cpr_01", "score": 2}\n{"step": "cpr_02", "score": 0}\n{"step": "cpr_03", "score": 10}\n'
     '{"step": "aed_01", "score": 3}\n{"step": "aed_02", "score": 1}',
@@ -54,7 +62,7 @@ COMPLETE = [
     '{"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1},',
     "｛“cpr_01”：２，“cpr_02”：０，“cpr_03”：１０，“aed_01”：３，“aed_02”：１｝",
     "{'scores': {\n  'cpr_01': 2,  # safe\n  'cpr_02': 0,  # no\n  'cpr_03': 10,\n  'aed_01': 3,\n  'aed_02': 1,\n}}",
-    '{"环境安全": 2, "第2步": 0, "步骤3": 10, "4": 3, "5": 1}',
+    '{"第1步：环境安全": 2, "第2步": 0, "步骤3": 10, "4": 3, "5": 1}',
     'As in {format}, {"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}',
     'As in {format: below\n{"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}',
     '{"data": {"result": {"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}}}',
@@ -105,7 +113,7 @@ PARTIAL = [
     ('{"cpr_01": 2, "cpr_02": 1, "cpr_01": 1}', {"status": "bad_json", "cpr_01": "conflict", "cpr_02": 1}),
     ('{"cpr_01": 2, "cpr_02": 1, "CPR-1": 1}', {"status": "bad_json", "cpr_01": "conflict", "cpr_02": 1}),
     ('{"cpr_01": 2, "cpr_01": null}', {"status": "bad_json", "cpr_01": "conflict"}),
-    ('{"cpr_01": 2, "1": 1}', {"status": "bad_json", "cpr_01": "conflict"}),
+    ('{"cpr_03": 2, "3": 1}', {"status": "bad_json", "cpr_03": "conflict"}),
     ('{"cpr": {"cpr_01": 2}, "overview": {"cpr_01": 1}}', {"status": "bad_json", "cpr_01": "conflict"}),
     ('{"cpr": {"cpr_01": 2}, "overview": {"cpr_01": "safe"}}', {"status": "wrong_keys", "cpr_01": 2}),
     ('[{"step": "cpr_01", "score": 2}, {"step": "cpr_01", "score": 1}]', {"status": "bad_json", "cpr_01": "conflict"}),
@@ -137,6 +145,10 @@ PARTIAL = [
     ('{"0": 2, "1": 0, "2": 10, "3": 3, "4": 1}', {"status": "wrong_keys"}),
     ('[{"step": 0, "score": 2}, {"step": 1, "score": 0}]', {"status": "wrong_keys"}),
     ('{"Defibrillator": {"1": 2, "2": 1}}', {"status": "wrong_keys"}),
+    ('{"Defibrillator": {"3": 2}}', {"status": "wrong_keys"}),
+    ('CPR: {"1": 2, "2": 0, "3": 10}\nAED: {"1": 3, "2": 1}', {"status": "wrong_keys", "cpr_03": 10}),
+    ('[{"skill": "Defibrillator", "step": 1, "score": 2}]', {"status": "wrong_keys"}),
+    ('{"Step 1": 2, "Step 2": 0, "Step 3": 10, "Step 4": 3, "St', {"status": "truncated", "cpr_03": 10, "aed_01": 3}),
     ('{"cpr_04": 2, "aed_1x": 2}', {"status": "wrong_keys"}),
     ('{"score": 2}', {"status": "wrong_keys"}),
     ('{"errors": {"cpr_01": 1}}', {"status": "wrong_keys"}),
