@@ -99,7 +99,8 @@ def _state(found: Diagnostics) -> list[str]:
         ("carried forward: reference", s.carried_truth),
         ("carried forward: judge, by the true state", s.carried_seen),
         ("carried forward: judge, by its own answers", s.carried_said),
-        ("shortfall", s.shortfall),
+        ("... expected from its hit rate", s.expected),
+        ("shortfall: expected - judge, by the true state", s.shortfall),
     ):
         rows.append([name, _signed(value, 3, interval=True), f"{value.n_items}"])
     note = (

@@ -37,7 +37,10 @@ class RequiredState:
             requirement, minus the share of the same steps after none.
         carried_seen: the same difference in the judge's answers, by the *true* state of the requirements.
         carried_said: the same, by what the judge itself said of the requirements: its own consistency.
-        shortfall: ``carried_truth - carried_seen``; above 0, the judge carries failures forward too little.
+        expected: what ``carried_seen`` would be for a judge whose hits and false alarms do not depend on the state:
+            ``carried_truth`` times (sensitivity + specificity - 1) on these steps. Who sees little carries little.
+        shortfall: ``expected - carried_seen``; above 0, failures are carried forward less than the judge's own hit rate
+            explains.
         caveat: what to bear in mind.
     """
 
@@ -49,6 +52,7 @@ class RequiredState:
     carried_truth: Estimate
     carried_seen: Estimate
     carried_said: Estimate
+    expected: Estimate
     shortfall: Estimate
     caveat: str = field(default=CAVEAT, init=False)
 
@@ -70,12 +74,13 @@ def required_state(frame: Frame, rubric: Rubric, resamples: int, rng: np.random.
         "carried_seen": _carried(called, failed, passed),
         "carried_said": _carried(called, failed_said, passed_said),
     }
-    stats["shortfall"] = difference(stats["carried_truth"], stats["carried_seen"])
+    stats["expected"] = _expected(stats["carried_truth"], wrong, called, failed | passed)
+    stats["shortfall"] = difference(stats["expected"], stats["carried_seen"])
     if frame.raters:
         stats["human_failed"] = kappa_stat(*frame.raters, failed, NONE_FAILED)
         stats["human_passed"] = kappa_stat(*frame.raters, passed, NONE_PASSED)
     found = estimates(stats, len(frame.panel.video_ids), resamples, rng)
-    names = ("kappa_failed", "kappa_passed", "carried_truth", "carried_seen", "carried_said", "shortfall")
+    names = ("kappa_failed", "kappa_passed", "carried_truth", "carried_seen", "carried_said", "expected", "shortfall")
     return RequiredState(
         requirements=sum(map(len, needs.values())),
         human_failed=found.get("human_failed"),
@@ -116,3 +121,18 @@ def _carried(marked: BoolArray, after_failed: BoolArray, after_passed: BoolArray
 
     items = int(after_failed[:, after_failed.any(axis=0) & after_passed.any(axis=0)].sum())
     return Stat(counts, value, items, NONE_FAILED if after_passed.any() else NONE_PASSED)
+
+
+def _expected(carried: Stat, wrong: BoolArray, called: BoolArray, among: BoolArray) -> Stat:
+    """``carried`` x J, J = sensitivity + specificity - 1: P(called | state) = false alarms + J x P(wrong | state)."""
+    cells = (wrong & called & among, wrong & among, ~wrong & called & among, ~wrong & among)
+    counts = np.stack([cell.sum(axis=1) for cell in cells], axis=1).astype(np.float64)
+    cut = carried.counts.shape[1]
+
+    def value(sums: FloatArray) -> FloatArray:
+        hit, n_wrong, alarm, n_right = sums[:, cut:].T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected: FloatArray = carried.formula(sums[:, :cut]) * (hit / n_wrong - alarm / n_right)
+        return expected
+
+    return Stat(np.concatenate([carried.counts, counts], axis=1), value, carried.items, carried.needs)

@@ -76,7 +76,7 @@ def column_noise(table: Table) -> Iterator[Finding]:
         pairs, alone, after = differences(values, n, variance)
         smallest = float(stats.norm.isf(LEVEL / 2)) * math.sqrt(2) * error
         spread = (
-            f"The {k} {label} have a standard deviation of {np.std(values, ddof=1):.3f}; one has a standard error of "
+            f"The {k} {label} have a standard deviation of {np.std(values, ddof=1):.3f}; the standard error of each is "
             f"{error:.3f}. If all were equal: chi-square {statistic:.1f} on {degrees} degrees of freedom, {_p(p)}. "
             f"Two rows differ beyond chance from a gap near {smallest:.2f}: {alone} of {pairs} pairs alone, {after} "
             f"after Holm's correction."

@@ -213,7 +213,8 @@ class TestState:
         assert found.requirements == 1
         assert found.carried_truth.value == pytest.approx(3 / 4 - 1 / 4)
         assert found.carried_seen.value == pytest.approx(1 / 4 - 1 / 4)
-        assert found.shortfall.value == pytest.approx(0.5)
+        assert found.expected.value == pytest.approx(0.5 * (2 / 4 - 0))  # 2 of 4 wrong steps called so, no false alarm
+        assert found.shortfall.value == pytest.approx(0.25)
         assert found.carried_said.value == pytest.approx(1 / 3 - 1 / 5)
         kappa = cohen_kappa_score([0, 1, 2, 3], [1, 3, 3, 3], weights="quadratic", labels=LABELS)
         assert found.kappa_failed.value == pytest.approx(kappa)
@@ -227,6 +228,21 @@ class TestState:
         reference = np.array([[0, 3, 0, 0] if v == 0 else [3, 3, 0, 0] if v < 6 else [3, 3, 3, 0] for v in range(12)])
         found = required_state(frame_of(panel(reference, reference)), rubric(4, requires={1: [0], 3: [2]}), 0, rng)
         assert found.carried_truth.value == 0.0
+
+    @pytest.mark.parametrize(("aware", "sign"), [(0.0, 0), (0.6, -1), (-0.6, 1)])
+    def test_shortfall_of_judges_that_do_and_do_not_track_state(self, panel, aware, sign):
+        """Hits at 50 % and false alarms at 10 % whatever the state: no shortfall, though little is carried forward."""
+        rng = np.random.default_rng(5)
+        first = rng.random((3000, 1)) < 0.3
+        wrong = np.concatenate([first, rng.random((3000, 3)) < 0.2 + 0.4 * first], axis=1)
+        hit = np.where(first, 0.5 * (1 + aware), 0.5)
+        called = rng.random(wrong.shape) < np.where(wrong, hit, 0.1)
+        frame = frame_of(panel(np.where(wrong, 0, 3), called, answer="error"))
+        found = required_state(frame, rubric(4, requires={1: [0], 2: [0], 3: [0]}), 200, rng)
+        assert found.carried_truth.value == pytest.approx(0.4, abs=0.03)
+        assert found.carried_seen.value < found.carried_truth.value
+        z = found.shortfall.value / found.shortfall.stderr
+        assert abs(z) < 2.5 if sign == 0 else sign * z > 5
 
     def test_unknown_requirement_is_neither_failed_nor_passed(self, panel, rng):
         reference = [[0, 1], [3, 3], [np.nan, 0]]

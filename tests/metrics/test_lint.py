@@ -76,7 +76,7 @@ class TestPaper:
     def test_plcc_spread_is_that_of_noise(self, paper):
         (finding,) = (f for f in paper.findings if (f.table, f.column) == ("Table 4", "plcc") and "spread" in f.code)
         assert (finding.code, finding.kind) == ("spread-is-noise", "noise")
-        assert "standard deviation of 0.070; one has a standard error of 0.071" in finding.what
+        assert "standard deviation of 0.070; the standard error of each is 0.071" in finding.what
         assert "chi-square 10.7 on 11 degrees of freedom, p = 0.47" in finding.what
         assert "5 of 66 pairs alone, 0 after Holm's correction" in finding.what
 
