@@ -44,7 +44,10 @@ def find_sources(folder: Path, rows: Sequence[LabelRow]) -> tuple[dict[str, Sour
             index.setdefault(name, []).append(path)
     sources: dict[str, Source] = {}
     problems: list[Problem] = []
-    for row in {row.video: row for row in reversed(rows)}.values():
+    first: dict[str, LabelRow] = {}
+    for row in rows:
+        first.setdefault(row.video, row)
+    for row in first.values():
         found = index.get(row.video, [])
         if len(found) == 1:
             problems += _probed(row, found[0], sources)

@@ -1,0 +1,288 @@
+"""Three files in, a dataset folder out: as a stranger would."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.cli import main
+from siming_tasks.data import BuildOptions, build_dataset, check_dataset, open_dataset
+from siming_tasks.errors import DataError
+from tests.data.conftest import RUBRIC, STEPS, write_video
+
+NAMES = ("Zhang San 2024-03-01", "李四", "exam 003")
+
+
+def long_sheet(path: Path, names: tuple[str, ...] = NAMES, differ: bool = False, **more: str) -> Path:
+    """A long sheet whose raters agree (except, on demand, on cpr_02 of the first video)."""
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["video_id", "step_id", "start", "end", "rater_a", "rater_b", "consensus", "student", "site"])
+        for number, name in enumerate(names):
+            for index, (step, top) in enumerate(STEPS):
+                a = int(top) - (number + index) % 2
+                b = a - 1 if differ and (number, index) == (0, 1) else a
+                writer.writerow([name, step, 0.5 * index, 0.5 * index + 0.4, a, b, "", f"student of {name}", "A"])
+    return path
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, Path]:
+    """What a hospital has."""
+    place = tmp_path / "given"
+    write_video(place / "videos" / f"{NAMES[0]}.mp4", seed=1, metadata={"title": "Zhang San", "comment": "ward 7"})
+    write_video(place / "videos" / f"{NAMES[1]}.avi", seed=2, codec="mpeg4")
+    write_video(place / "videos" / "camera 2" / f"{NAMES[2]}.mkv", seed=3, audio=True)
+    (place / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    long_sheet(place / "labels.csv")
+    return {"rubric": place / "rubric.yaml", "labels": place / "labels.csv", "videos": place / "videos"}
+
+
+def tree(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_folder_is_complete_and_healthy(given: dict[str, Path], tmp_path: Path) -> None:
+    options = BuildOptions(license="cc0-1.0", languages=("zh",))
+    built = build_dataset(tmp_path / "exams", **given, options=options)
+    assert tree(built.dataset.root) == [
+        *("README.md", "croissant.json", "dataset.yaml"),
+        *("media/v001.mp4", "media/v002.mp4", "media/v003.mp4", "rubric.yaml", "videos.jsonl"),
+    ]
+    assert [str(problem) for problem in built.warnings] == []
+    assert [str(problem) for problem in check_dataset(tmp_path / "exams").problems] == []
+    first = built.dataset.videos[0]
+    assert (first.video_id, first.duration, first.site, first.extra["student"]) == ("v001", 2.0, "A", "s001")
+    assert first.step("cpr_02").span == (0.5, 0.9)
+    assert dict(first.step("cpr_02").scores) == {"rater_a": 1, "rater_b": 1, "consensus": 1}
+    info = yaml.safe_load((tmp_path / "exams/dataset.yaml").read_text())
+    assert info["label_sources"] == {
+        "raters": ["rater_a", "rater_b"],
+        "rule": "agree",
+        "consensus": {"raters agree": 12},
+    }
+
+
+def test_nothing_of_the_originals_is_left_in_the_folder(given: dict[str, Path], tmp_path: Path) -> None:
+    built = build_dataset(tmp_path / "exams", **given)
+    content = b"".join(path.read_bytes() for path in (tmp_path / "exams").rglob("*") if path.is_file())
+    for secret in (*NAMES, "Zhang", "ward 7", "student of", "camera 2", str(tmp_path)):
+        assert secret.encode() not in content, secret
+    assert built.names_file == tmp_path / "exams.names.csv"
+    assert stat.S_IMODE(built.names_file.stat().st_mode) == 0o600
+    table = list(csv.DictReader(built.names_file.read_text(encoding="utf-8").splitlines()))
+    assert [(row["id"], row["name"]) for row in table if row["kind"] == "video"] == [
+        *(("v001", NAMES[0]), ("v002", NAMES[1]), ("v003", NAMES[2])),
+    ]
+    assert [row["id"] for row in table if row["kind"] == "student"] == ["s001", "s002", "s003"]
+
+
+def test_other_tools_read_the_folder(given: dict[str, Path], tmp_path: Path) -> None:
+    import datasets
+
+    build_dataset(tmp_path / "exams", **given)
+    rows = datasets.load_dataset(str(tmp_path / "exams"), cache_dir=str(tmp_path / "cache"))["test"]
+    assert [row["video_id"] for row in rows] == ["v001", "v002", "v003"]
+    assert rows[0]["steps"][1]["score"] == {"rater_a": 1, "rater_b": 1, "consensus": 1}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mlcroissant's use of rdflib
+def test_croissant_is_valid(given: dict[str, Path], tmp_path: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    build_dataset(tmp_path / "exams", **given, options=BuildOptions(license="cc0-1.0"))
+    described = mlcroissant.Dataset(jsonld=str(tmp_path / "exams/croissant.json"))
+    assert (described.metadata.issues.errors, described.metadata.issues.warnings) == (set(), set())
+    records = list(described.records("videos"))
+    assert [record["videos/video_id"] for record in records] == [b"v001", b"v002", b"v003"]
+    canary = open_dataset(tmp_path / "exams").meta["canary"]
+    for name in ("README.md", "croissant.json", "videos.jsonl", "dataset.yaml"):
+        assert canary in (tmp_path / "exams" / name).read_text(), name
+
+
+def test_disagreement_is_listed_for_adjudication(given: dict[str, Path], tmp_path: Path) -> None:
+    long_sheet(given["labels"], differ=True)
+    with pytest.raises(DataError) as caught:
+        build_dataset(tmp_path / "exams", **given)
+    codes = [problem.code for problem in caught.value.problems]
+    assert codes == ["consensus-open", "consensus-open"]
+    assert "labels.csv:3: consensus: video 'Zhang San 2024-03-01', step 'cpr_02': the raters differ" in str(
+        caught.value
+    )
+    table = list(csv.DictReader((tmp_path / "exams.adjudicate.csv").read_text().splitlines()))
+    assert [(row["line"], row["step_id"], row["rater_a"], row["rater_b"]) for row in table] == [
+        ("3", "cpr_02", "1", "0")
+    ]
+    assert not (tmp_path / "exams").exists()
+    built = build_dataset(tmp_path / "exams", **given, options=BuildOptions(consensus="mean"))
+    assert built.dataset.videos[0].step("cpr_02").consensus == 0.5
+    assert "consensus-fraction" in {problem.code for problem in built.warnings}
+    assert not (tmp_path / "exams.adjudicate.csv").exists()
+    assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "mean of raters": 1}
+
+
+def test_the_wide_sheet_with_spans_and_a_mapping(given: dict[str, Path], tmp_path: Path) -> None:
+    wide = [["录像", "考官", *(step for step, _ in STEPS)]]
+    wide += [[name, rater, 2, 1, 5, "-"] for name in NAMES for rater in ("王", "赵")]
+    given["labels"].write_bytes("\n".join(",".join(map(str, row)) for row in wide).encode("gbk"))
+    spans = given["labels"].with_name("spans.csv")
+    spans.write_text(
+        f"录像,step_id,start,end\n{NAMES[0]},cpr_01,0:00.0,0:00.5\n{NAMES[0]},cpr_02,0.5,2.3\n", encoding="utf-8"
+    )
+    mapping = given["labels"].with_name("mapping.yaml")
+    mapping.write_text("columns: {video_id: 录像, rater: 考官}\nraters: {王: rater_a, 赵: rater_b}\n", encoding="utf-8")
+    built = build_dataset(tmp_path / "exams", **given, spans=spans, mapping=mapping)
+    first = built.dataset.videos[0]
+    assert (first.step("cpr_01").span, first.step("cpr_02").span, first.step("cpr_03").span) == (
+        (0, 0.5),
+        (0.5, 2.0),
+        None,
+    )
+    assert not first.step("aed_01").applicable
+    assert {"encoding-gbk", "span-cut"} <= {problem.code for problem in built.warnings}
+    assert built.dataset.raters == ("consensus", "rater_a", "rater_b")
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (lambda g: (g["videos"] / f"{NAMES[1]}.avi").unlink(), "video-missing", "video '李四': no such file"),
+        (
+            lambda g: write_video(g["videos"] / f"{NAMES[1]}.mp4"),
+            "video-ambiguous",
+            "video '李四' could be 李四.avi or 李四.mp4",
+        ),
+        (lambda g: (g["videos"] / f"{NAMES[1]}.avi").write_bytes(b"x"), "media-unreadable", "cannot be read"),
+        (lambda g: long_sheet(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), "video-twice", "is the same file as"),
+        (lambda g: long_sheet(g["labels"], ("../../etc/passwd",)), "video-missing", "'../../etc/passwd': no such file"),
+        (lambda g: edit(g, ",1.5,1.9,", ",1.5,9,"), "span-outside", "ends at 9 s, but the video at 2.00 s"),
+        (lambda g: edit(g, ",1.5,1.9,", ",1.9,1.5,"), "span-invalid", "the span 1.9-1.5 s is not"),
+        (lambda g: edit(g, ",1.5,1.9,", ",1.5,,"), "span-half", "only one of start and end"),
+        (
+            lambda g: edit(g, "student of 李四,A", "student of 李四,B", 1),
+            "video-differs",
+            "site is 'A' here and 'B' on line 6",
+        ),
+    ],
+)
+def test_bad_inputs_are_refused_before_any_work(
+    given: dict[str, Path], tmp_path: Path, change: Any, code: str, message: str
+) -> None:
+    change(given)
+    with pytest.raises(DataError) as caught:
+        build_dataset(tmp_path / "exams", **given)
+    found = [str(problem) for problem in caught.value.problems if problem.code == code]
+    assert found and message in found[0], [str(problem) for problem in caught.value.problems]
+    assert not (tmp_path / ".exams.part").exists()
+
+
+def edit(given: dict[str, Path], old: str, new: str, count: int = -1) -> None:
+    text = given["labels"].read_text(encoding="utf-8-sig")
+    assert old in text
+    given["labels"].write_text(text.replace(old, new, count), encoding="utf-8-sig")
+
+
+def test_one_bad_video_is_named_and_the_others_are_not_done_twice(given: dict[str, Path], tmp_path: Path) -> None:
+    bad = given["videos"] / f"{NAMES[1]}.avi"
+    whole = bad.read_bytes()
+    at = whole.index(b"movi") + 4
+    bad.write_bytes(whole[:at] + bytes(len(whole) - at))
+    with pytest.raises(DataError, match="李四"):
+        build_dataset(tmp_path / "exams", **given)
+    assert not (tmp_path / "exams").exists()
+    done = tmp_path / ".exams.part/media/v001.mp4"
+    first = done.stat().st_mtime_ns
+    bad.write_bytes(whole)
+    build_dataset(tmp_path / "exams", **given)
+    assert (tmp_path / "exams/media/v001.mp4").stat().st_mtime_ns == first
+
+
+def test_a_folder_that_is_there_is_not_overwritten(given: dict[str, Path], tmp_path: Path) -> None:
+    first = build_dataset(tmp_path / "exams", **given)
+    stamp = (tmp_path / "exams/dataset.yaml").stat().st_mtime_ns
+    again = build_dataset(tmp_path / "exams", **given)
+    assert again.dataset.digest == first.dataset.digest
+    assert (tmp_path / "exams/dataset.yaml").stat().st_mtime_ns == stamp
+    edit(given, ",0.4,", ",0.3,")
+    with pytest.raises(DataError, match="exists and was not built from these inputs"):
+        build_dataset(tmp_path / "exams", **given)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/thesis.doc").write_text("precious")
+    with pytest.raises(DataError, match="exists and was not built from these inputs"):
+        build_dataset(tmp_path / "other", **given)
+    assert (tmp_path / "other/thesis.doc").read_text() == "precious"
+
+
+def command(given: dict[str, Path], out: Path) -> subprocess.Popen[str]:
+    options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
+    code = "import sys; from siming_tasks.cli import main; sys.exit(main())"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "build", str(out), *options, "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_killed_in_the_middle_and_run_again(given: dict[str, Path], tmp_path: Path) -> None:
+    """Kill -9 while the second video is being encoded: no folder, and the first video is not encoded again."""
+    slow = given["videos"] / f"{NAMES[1]}.avi"
+    write_video(slow, seed=2, codec="mpeg4", frames=600, size=(640, 480), rate=30)
+    process = command(given, tmp_path / "exams")
+    first, second = tmp_path / ".exams.part/done/v001.json", tmp_path / ".exams.part/media"
+    deadline = time.monotonic() + 60
+    while not list(second.glob(".v002.*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert first.is_file()
+    assert not (tmp_path / "exams").exists()
+    assert not (tmp_path / ".exams.part/done/v002.json").exists()
+    media = (tmp_path / ".exams.part/media/v001.mp4").stat().st_mtime_ns
+    write_video(slow, seed=2, codec="mpeg4")
+    build_dataset(tmp_path / "exams", **given)
+    assert (tmp_path / "exams/media/v001.mp4").stat().st_mtime_ns == media
+    assert check_dataset(tmp_path / "exams").errors == ()
+    assert not list(tmp_path.glob(".exams.part*"))
+    assert not list((tmp_path / "exams").rglob(".*"))
+
+
+def test_two_builds_at_once(given: dict[str, Path], tmp_path: Path) -> None:
+    both = [command(given, tmp_path / "exams") for _ in range(2)]
+    for process in both:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        assert "3 videos, 12 judged steps" in output
+    assert check_dataset(tmp_path / "exams").errors == ()
+
+
+def test_the_command(given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
+    assert main(["build", str(tmp_path / "exams"), *options]) == 0
+    digest = open_dataset(tmp_path / "exams").digest[:12]
+    assert capsys.readouterr().out.splitlines() == [
+        f"{tmp_path}/exams: 3 videos, 12 judged steps, digest {digest}",
+        f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
+        f"Next: siming check {tmp_path}/exams",
+    ]
+    os.rename(given["videos"], given["videos"].with_name("elsewhere"))
+    assert main(["build", str(tmp_path / "exams"), *options]) == 1
+    assert capsys.readouterr().err.startswith(f"siming build: {given['videos']}: no such folder.")
+
+
+def test_the_digest_is_that_of_the_content(given: dict[str, Path], tmp_path: Path) -> None:
+    first = build_dataset(tmp_path / "one", **given, options=BuildOptions(name="exams"))
+    second = build_dataset(tmp_path / "two", **given, options=BuildOptions(name="exams"))
+    assert first.dataset.digest == second.dataset.digest
+    rows = (tmp_path / "two/videos.jsonl").read_text()
+    assert json.loads(rows.splitlines()[0])["canary"] == first.dataset.meta["canary"]
