@@ -12,7 +12,7 @@ from siming_tasks.errors import SimingError
 
 __all__ = ["main"]
 
-MODULES = ("compare", "data", "demo", "diagnose", "lint", "media", "power", "tasks")
+MODULES = ("compare", "data", "demo", "diagnose", "lint", "media", "power", "report", "tasks")
 """Modules of this package with subcommands; each has ``add(commands)`` and imports what it runs when it runs it."""
 
 

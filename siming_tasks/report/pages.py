@@ -1,0 +1,92 @@
+"""The frame that all pages share: templates, number formats, navigation, content security policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from siming_tasks.files import atomic_write
+from siming_tasks.report.text import visible
+
+__all__ = ["POLICY", "TITLES", "Site", "count", "number", "percent", "points"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""No inline script or style, nothing from the network, no forms: model text cannot act even if escaping failed."""
+
+TITLES = {
+    "full_score": ("Full video, scores", "The whole exam is shown; how many points does each step deserve?"),
+    "full_error": ("Full video, errors", "The whole exam is shown; which steps were not fully correct?"),
+    "clip_score": ("Step clips, scores", "Only the step’s own seconds are shown; how many points does it deserve?"),
+    "clip_error": ("Step clips, errors", "Only the step’s own seconds are shown; was the step fully correct?"),
+}
+"""Title and question of each setting."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with a true minus sign and no negative zero; an en dash for None."""
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}"
+    return ("" if float(text) == 0 else "−") + text[1:] if text.startswith("-") else text
+
+
+def percent(value: float | None) -> str:
+    """A share as a percentage; never rounded up to 100 %."""
+    if value is None:
+        return "–"
+    return "99.9 %" if 0.9995 > value >= 0.9985 or 0.9995 <= value < 1 else f"{100 * value:.1f} %".replace(".0 %", " %")
+
+
+def points(value: float | None) -> str:
+    """Points without needless decimals; an en dash for None."""
+    return "–" if value is None or value != value else number(value, 0 if float(value).is_integer() else 1)
+
+
+def count(value: int) -> str:
+    """A whole number with thin groups."""
+    return f"{value:,}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+
+
+class Site:
+    """A folder of pages under construction.
+
+    Args:
+        out: the folder.
+        site: what every page shows: ``title``, ``pages``, ``synthetic``, ``dataset``, ``options``...
+    """
+
+    def __init__(self, out: Path, site: Mapping[str, Any]) -> None:
+        self.out = out
+        self.environment = Environment(
+            loader=PackageLoader("siming_tasks.report"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=lambda value: visible(value) if type(value) is str else value,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.filters.update(num=number, pct=percent, points=points, count=count, p=_p)
+        self.environment.globals.update(site=site, csp=POLICY)
+
+    def page(self, path: str, template: str, **values: Any) -> None:
+        """Render a template to ``path`` (relative, with slashes)."""
+        text = self.environment.get_template(template).render(root="../" * path.count("/"), here=path, **values)
+        with atomic_write(self.out / path) as stream:
+            stream.write(text)
+
+    def static(self) -> None:
+        """Copy the style sheet, scripts and icon."""
+        for item in (resources.files("siming_tasks.report") / "static").iterdir():
+            with atomic_write(self.out / "static" / item.name, "wb") as stream:
+                stream.write(item.read_bytes())

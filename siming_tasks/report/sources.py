@@ -1,0 +1,179 @@
+"""Finding runs on disk: their names, what lmms-eval wrote about them, and the raw replies in their sample logs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.predictions import MAX_LOG_LINE
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import record_id
+
+__all__ = ["Source", "dataset_folder", "find_sources", "raw_replies", "slug_of"]
+
+REFERENCE_MODEL = "siming_reference"
+_SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One run: where it is, what it is called, and what its results file says about it.
+
+    Attributes:
+        name: shown to readers; unique within a report.
+        slug: the same as a file name; unique within a report.
+        path: prediction file, or folder with sample logs.
+        facts: model, model_args, date, versions... as far as they are known; secrets blanked.
+        limited: the run was told to ask only some of the questions.
+    """
+
+    name: str
+    slug: str
+    path: Path
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    limited: bool = False
+
+    @property
+    def reference(self) -> bool:
+        """Whether this is a judge without a model (``--model siming_reference``)."""
+        return self.facts.get("model") == REFERENCE_MODEL
+
+
+def find_sources(arguments: Sequence[str]) -> list[Source]:
+    """The runs behind the command line's arguments, in their order.
+
+    Args:
+        arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that holds sample logs.
+
+    Raises:
+        DataError: a path does not exist, or nothing was given.
+    """
+    found: list[tuple[str | None, Path]] = []
+    for argument in arguments:
+        name, _, rest = argument.rpartition("=")
+        given = bool(name) and not Path(argument).exists()
+        path = Path(rest if given else argument)
+        if not path.exists():
+            fix = "Give a prediction file, or the --output_path of a run with --log_samples."
+            raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+        folders = sorted({log.parent for log in path.rglob("*_samples_siming_*.jsonl")}) if path.is_dir() else []
+        found += [(name if given and len(folders) < 2 else None, folder) for folder in folders or [path]]
+    if not found:
+        raise DataError("There is no run to report on. Give at least one prediction file or lmms-eval output folder.")
+    names: set[str] = set()
+    slugs: set[str] = set()
+    sources = []
+    for given_name, path in found:
+        facts = _facts(path)
+        name = _unique(given_name or _name_of(facts, path), names, " ({})")
+        slug = _unique(slug_of(name), slugs, "-{}")
+        sources.append(Source(name, slug, path, facts, bool(facts.get("limit") or facts.get("offset"))))
+    return sources
+
+
+def slug_of(name: str) -> str:
+    """A file name for a run: lower-case letters, digits, dots and dashes; never empty, never hidden."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60].rstrip("-.") or "run"
+
+
+def dataset_folder(sources: Sequence[Source]) -> Path | None:
+    """The dataset folder that the runs' results files name, if it is still there."""
+    for source in sources:
+        folder = source.facts.get("data_folder")
+        if folder and (Path(folder) / "videos.jsonl").is_file():
+            return Path(folder)
+    return None
+
+
+def raw_replies(path: Path) -> Iterator[tuple[str, str]]:
+    """Request id and reply as text, one at a time.
+
+    Lines without a reply to this suite are passed over; :func:`siming_tasks.data.read_records` has named the bad ones.
+    """
+    files = [path] if path.is_file() else sorted(path.glob("*_samples_siming_*.jsonl")) or sorted(path.glob("*.jsonl"))
+    for file in files:
+        for _, row in read_jsonl(file, str(file), MAX_LOG_LINE, strict=False):
+            if isinstance(row, Problem):
+                continue
+            record = next((v for v in row.values() if isinstance(v, dict) and v.keys() >= {"id", "status"}), None)
+            about, reply = record or row, _reply(row)
+            if reply is not None and about.get("setting") in SETTINGS and isinstance(about.get("video_id"), str):
+                yield record_id(about["setting"], about["video_id"], about.get("step_id")), reply
+
+
+def _reply(row: Mapping[str, Any]) -> str | None:
+    reply = next((row[key] for key in ("filtered_resps", "resps", "response") if row.get(key) is not None), None)
+    while isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What the newest results file beside the logs says; empty for a prediction file."""
+    files = sorted(path.glob("*_results.json")) if path.is_dir() else []
+    if not files:
+        return {}
+    try:
+        results = json.loads(files[-1].read_text(encoding="utf-8"))
+        config = results.get("config") or {}
+    except (OSError, ValueError, AttributeError) as error:
+        raise DataError(f"{files[-1]}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+    tasks = {name: task for name, task in (results.get("configs") or {}).items() if name.startswith("siming_")}
+    first: Mapping[str, Any] = next(iter(tasks.values()), {})
+    data_file = ((first.get("dataset_kwargs") or {}).get("data_files") or {}).get("test")
+    facts = {
+        "model": config.get("model"),
+        "model_name": results.get("model_name") or None,
+        "model_args": _public(config.get("model_args")),
+        "generation": first.get("generation_kwargs"),
+        "gen_kwargs": config.get("gen_kwargs") or None,
+        "batch_size": config.get("batch_size"),
+        "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
+        "limit": config.get("limit"),
+        "offset": config.get("offset") or None,
+        "date": results.get("date"),
+        "lmms_eval_version": results.get("lmms_eval_version"),
+        "git_hash": results.get("git_hash"),
+        "seconds": float(results["total_evaluation_time_seconds"])
+        if results.get("total_evaluation_time_seconds")
+        else None,
+        "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
+        "data_folder": str(Path(data_file).parent) if data_file else None,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "", {})}
+
+
+def _public(arguments: Any) -> str | None:
+    """Model arguments without the values of anything that sounds like a secret."""
+    if isinstance(arguments, Mapping):
+        arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
+    if not isinstance(arguments, str):
+        return None
+    parts = (part.partition("=") for part in arguments.split(","))
+    return ",".join(f"{key}=***" if _SECRET.search(key) and sep else key + sep + value for key, sep, value in parts)
+
+
+def _name_of(facts: Mapping[str, Any], path: Path) -> str:
+    arguments = dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
+    if facts.get("model") == REFERENCE_MODEL:
+        return arguments.get("kind", "oracle")
+    known = facts.get("model_name") or next(
+        (arguments[key] for key in ("pretrained", "model_version", "model") if arguments.get(key)), facts.get("model")
+    )
+    if known:
+        return Path(known).name if Path(known).is_absolute() else str(known)
+    return path.stem if path.is_file() else path.resolve().name
+
+
+def _unique(name: str, taken: set[str], pattern: str) -> str:
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = name + pattern.format(number), number + 1
+    taken.add(candidate)
+    return candidate

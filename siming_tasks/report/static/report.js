@@ -1,0 +1,66 @@
+// Tables that sort, filter and page. Everything is readable without this file.
+"use strict";
+
+const number = (cell) => {
+  const text = cell.textContent.trim().replace(/\u2212/g, "-").replace(/,/g, "");
+  const found = text.match(/^[-+]?\d*\.?\d+/);
+  return found ? parseFloat(found[0]) : NaN;
+};
+
+function sortBy(table, column, header) {
+  const body = table.tBodies[0];
+  const down = header.getAttribute("aria-sort") !== "descending";
+  const numeric = header.classList.contains("num");
+  const rows = [...body.rows].filter((row) => row.cells.length > column);
+  rows.sort((a, b) => {
+    const [x, y] = [a.cells[column], b.cells[column]];
+    if (!numeric) return x.textContent.trim().localeCompare(y.textContent.trim(), undefined, { numeric: true }) * (down ? 1 : -1);
+    const [m, n] = [number(x), number(y)];
+    if (Number.isNaN(m) || Number.isNaN(n)) return Number.isNaN(m) - Number.isNaN(n);
+    return down ? n - m : m - n;
+  });
+  for (const other of header.parentNode.cells) other.removeAttribute("aria-sort");
+  header.setAttribute("aria-sort", down ? "descending" : "ascending");
+  body.append(...rows);
+  table.dispatchEvent(new Event("rows"));
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  [...table.tHead.rows[0].cells].forEach((header, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    if (header.querySelector("a")) return;
+    button.append(...header.childNodes);
+    header.append(button);
+    button.addEventListener("click", () => sortBy(table, column, header));
+  });
+}
+
+const PAGE = 100;
+for (const table of document.querySelectorAll("table.paged")) {
+  const input = document.querySelector(`input[data-table="${table.id}"]`);
+  const pager = document.querySelector(".pager");
+  let page = 0;
+  const show = () => {
+    const wanted = (input ? input.value : "").toLowerCase();
+    const rows = [...table.tBodies[0].rows];
+    const hits = rows.filter((row) => row.textContent.toLowerCase().includes(wanted));
+    const pages = Math.max(1, Math.ceil(hits.length / PAGE));
+    page = Math.min(page, pages - 1);
+    const shown = new Set(hits.slice(page * PAGE, (page + 1) * PAGE));
+    for (const row of rows) row.hidden = !shown.has(row);
+    pager.hidden = pages < 2;
+    pager.replaceChildren(...[-1, 1].map((step) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = step < 0 ? "Previous" : "Next";
+      button.disabled = page + step < 0 || page + step >= pages;
+      button.addEventListener("click", () => { page += step; show(); });
+      return button;
+    }), ` page ${page + 1} of ${pages}`);
+  };
+  if (input) input.addEventListener("input", () => { page = 0; show(); });
+  table.addEventListener("rows", show);
+  show();
+}

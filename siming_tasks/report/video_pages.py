@@ -1,0 +1,223 @@
+"""The videos: a list with totals, and for each a player, its step spans and every judge's answer to every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.correlation import totals
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.report.pages import TITLES, Site, number, points
+from siming_tasks.report.study import Study, questions, raters_of
+from siming_tasks.schema import CONSENSUS, SETTINGS, StepLabel, Video
+
+__all__ = ["video_pages"]
+
+LANE = 18
+NO_MEDIA = "The report was made without videos (--media none)."
+LEGEND = (
+    "Shading: the reference’s label (none: fully correct; darker: more deducted). In scores, the small number is the "
+    "difference from the reference; in verdicts, “missed” and “false alarm” are against “less than full points”. "
+    "A dash is a missing answer. An empty cell was not asked."
+)
+
+
+class _Answers:
+    """One run's answers to one setting, by video and step."""
+
+    def __init__(self, study: Study, panel: Panel) -> None:
+        self.source, self.panel = study.source, panel
+        self.row = {video: index for index, video in enumerate(panel.video_ids)}
+        self.column = {step: index for index, step in enumerate(panel.step_ids)}
+        self.predicted = panel.predicted.tolist()
+        self.asked = panel.asked.tolist()
+        if panel.answer == "score":
+            self.totals = totals(panel)[1].tolist()
+        else:
+            called = (panel.predicted_wrong & panel.asked).sum(axis=1).astype(float)
+            self.totals = np.where(panel.answered.any(axis=1), called, np.nan).tolist()
+
+    def total(self, video_id: str) -> float | None:
+        """Predicted total, or the number of steps called wrong; None if there is none."""
+        value = self.totals[self.row[video_id]] if video_id in self.row else float("nan")
+        return None if value != value else float(value)
+
+    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
+        """One cell of a sheet."""
+        v, s = self.row.get(video_id), self.column[step_id]
+        if v is None or not self.asked[v][s]:
+            return "<td></td>"
+        value = self.predicted[v][s]
+        if value != value:
+            return '<td class="num"><button type="button" class="m">–</button></td>'
+        if self.panel.answer == "score":
+            gap = "" if reference is None or value == reference else _gap(value - reference)
+            return f'<td class="num"><button type="button">{points(value)}{gap}</button></td>'
+        word = "incorrect" if value else "correct"
+        if reference is not None and bool(value) != (reference < top):
+            word += " <i>false alarm</i>" if value else " <i>missed</i>"
+        return f'<td class="num"><button type="button">{word}</button></td>'
+
+
+def _gap(value: float) -> str:
+    digits = 0 if float(value).is_integer() else 1
+    return f" <i>{'+' if value > 0 else ''}{number(value, digits)}</i>"
+
+
+def video_pages(
+    site: Site,
+    dataset: Dataset,
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+    mapping: LabelMapping,
+    tick: Callable[[], object] = lambda: None,
+) -> None:
+    """Write ``videos/index.html`` and one page for each video.
+
+    Args:
+        site: where to.
+        dataset: spans and labels.
+        studies: the runs.
+        media: link to a video's file as seen from ``videos/``, or None to leave it out.
+        mapping: how points become the labels that cells are shaded by.
+        tick: called after each page.
+    """
+    answers = {
+        name: [_Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
+    }
+    answers = {name: found for name, found in answers.items() if found}
+    raters = raters_of(dataset)
+    _index(site, dataset, answers, raters)
+    labels = _labels(dataset, mapping)
+    for index, video in enumerate(dataset.videos):
+        spans, height = _spans(video, dataset, labels)
+        site.page(
+            f"videos/{video.video_id}.html",
+            "video.html",
+            video={"id": video.video_id},
+            before=dataset.videos[index - 1].video_id if index else None,
+            after=dataset.videos[index + 1].video_id if index + 1 < len(dataset.videos) else None,
+            media=media(video),
+            no_media=NO_MEDIA,
+            spans=spans,
+            height=height,
+            raters=raters,
+            parts=[_sheet(name, video, dataset, found, raters, labels) for name, found in answers.items()],
+            legend=LEGEND,
+        )
+        tick()
+
+
+def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
+    """Label 0..3 of the consensus by video and step; withheld ones are absent."""
+    panel = questions(dataset, "full_score")
+    found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
+    return {
+        (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])
+        for v, s in np.argwhere(panel.counted)
+    }  # fmt: skip
+
+
+def _points(label: StepLabel, rater: str) -> float | None:
+    return label.scores.get(rater)
+
+
+def _sum(video: Video, rater: str) -> float | None:
+    given = [_points(label, rater) for label in video.applicable]
+    return None if not given or any(value is None for value in given) else sum(value or 0.0 for value in given)
+
+
+def _spans(video: Video, dataset: Dataset, labels: Mapping[tuple[str, str], int]) -> tuple[list[dict[str, Any]], int]:
+    """The time line: one lane for each skill, 1000 units wide."""
+    lanes = {skill.id: index for index, skill in enumerate(dataset.rubric.skills)}
+    found = []
+    for label in video.applicable:
+        if label.span:
+            start, end = label.span
+            found.append(
+                {
+                    "id": label.step_id,
+                    "name": dataset.rubric.by_id[label.step_id].name,
+                    "start": start,
+                    "end": end,
+                    "x": round(1000 * start / video.duration, 2),
+                    "width": round(max(1.5, 1000 * (end - start) / video.duration), 2),
+                    "y": 2 + LANE * lanes[dataset.rubric.skill_of[label.step_id]],
+                    "label": labels.get((video.video_id, label.step_id), 3),
+                }
+            )
+    return found, LANE * len(lanes) + 14
+
+
+def _sheet(
+    name: str,
+    video: Video,
+    dataset: Dataset,
+    answers: Sequence[_Answers],
+    raters: Sequence[str],
+    labels: Mapping[tuple[str, str], int],
+) -> dict[str, Any]:
+    rows = []
+    for label in video.applicable:
+        step = dataset.rubric.by_id[label.step_id]
+        rows.append(
+            {
+                "id": step.id,
+                "name": step.name,
+                "max": step.max_score,
+                "start": label.start,
+                "end": label.end,
+                "label": labels.get((video.video_id, step.id), 3),
+                "reference": label.consensus,
+                "raters": [_points(label, rater) for rater in raters],
+                "cells": Markup(
+                    "".join(one.cell(video.video_id, step.id, label.consensus, step.max_score) for one in answers)
+                ),
+            }
+        )
+    return {
+        "setting": name,
+        "title": TITLES[name][0],
+        "runs": [_head(one) for one in answers],
+        "rows": rows,
+        "max": sum(row["max"] for row in rows),
+        "reference": _sum(video, CONSENSUS),
+        "raters": [_sum(video, rater) for rater in raters],
+        "totals": [one.total(video.video_id) for one in answers],
+    }
+
+
+def _head(answers: _Answers) -> dict[str, str]:
+    source = answers.source
+    return {"slug": source.slug, "name": source.name, "role": "reference" if source.reference else "model"}
+
+
+def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[_Answers]], raters: Sequence[str]) -> None:
+    name = next(iter(answers))
+    unit = "points, full marks " + points(dataset.rubric.max_score)
+    rows = [
+        {
+            "id": video.video_id,
+            "site": video.site,
+            "duration": video.duration,
+            "reference": _sum(video, CONSENSUS),
+            "raters": [_sum(video, rater) for rater in raters],
+            "cells": [(one.total(video.video_id), one.source.slug) for one in answers[name]],
+        }
+        for video in dataset.videos
+    ]
+    site.page(
+        "videos/index.html",
+        "videos.html",
+        title=f"{TITLES[name][0]}: {unit if SETTINGS[name].answer == 'score' else 'steps called incorrect'}",
+        setting=name,
+        sites=any(video.site for video in dataset.videos),
+        raters=raters,
+        runs=[_head(one) for one in answers[name]],
+        videos=rows,
+    )
