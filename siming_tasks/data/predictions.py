@@ -87,19 +87,15 @@ def load_predictions(path: str | Path, dataset: Dataset) -> Predictions:
     files, problems = _files(Path(path))
     join = _Join()
     for file in files:
-        found = 0
         log = "_samples_" in file.name
         for line, row in read_jsonl(file, str(file), MAX_LOG_LINE, strict=not log):
             result = row if isinstance(row, Problem) else _read_row(row, dataset, file, line)
             for item in [result] if isinstance(result, Problem) else result:
-                if isinstance(item, Problem):
-                    problems.append(item)
-                else:
-                    found += 1
-                    problems += filter(None, [join.add(item, file, line)])
-        if not found and not problems:
-            fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
-            problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(file)))
+                found = item if isinstance(item, Problem) else join.add(item, file, line)
+                problems += [found] if found else []
+    if not join.found and not problems:
+        fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
+        problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
     order = {name: index for index, name in enumerate(_requests(dataset))}
     records: dict[str, list[Record]] = {}
     for record in sorted((entry[0] for entry in join.found.values()), key=lambda record: order[record["id"]]):
