@@ -149,6 +149,21 @@ def _trimmed(videos: Videos, path: Path) -> None:
     path.write_bytes(data)
 
 
+def _uhd(videos: Videos, path: Path) -> None:
+    """3840 x 2160, ten bits: two frames of a ramp, plain planes so that making it takes no time."""
+    ramp = np.broadcast_to(np.linspace(50, 200, 3840).astype(np.uint8), (2160, 3840))
+    planes = np.concatenate([ramp, np.full((1080, 3840), 128, np.uint8)])
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("libx264", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 3840, 2160, "yuv420p10le"
+        stream.options = {"crf": "12", "preset": "ultrafast"}
+        for index in range(2):
+            frame = av.VideoFrame.from_ndarray(planes, format="yuv420p").reformat(format="yuv420p10le")
+            frame.pts = index
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+
+
 SHAPES: dict[str, Any] = {
     "plain": lambda videos, path: make(path),
     "b_pyramid": lambda videos, path: make(path, options={"bf": "4", "x264-params": "b-pyramid=normal:keyint=20"}),
@@ -170,7 +185,7 @@ SHAPES: dict[str, Any] = {
     "started_early": lambda videos, path: remux(videos.get("plain"), path, range(60), shift=-5 * 512),
     "trimmed": _trimmed,
     "one_frame": lambda videos, path: make(path, 1),
-    "uhd": lambda videos, path: make(path, 3, size=(3840, 2160), options={"preset": "ultrafast"}),
+    "uhd": _uhd,
 }
 
 
