@@ -61,8 +61,12 @@ def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[
     a, b = raters
     lines += [
         "",
-        f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as physicians do. {INFLATION}",
+        f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees with a rater as the other does.",
     ]
+    lines += [
+        "The consensus is left out, it would flatter the raters, who made it; a rater as a run is above 1, since it"
+    ]
+    lines += ["is compared with itself."]
     return "\n".join(lines) + "\n"
 
 

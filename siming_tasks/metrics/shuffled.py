@@ -7,6 +7,7 @@ import numpy as np
 from siming_tasks.metrics import agreement
 from siming_tasks.metrics.labels import ordinal_labels
 from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.split import expected_products
 from siming_tasks.metrics.tally import BINARY, TOTALS, Tally
 
 __all__ = ["ShuffledSelf"]
@@ -29,18 +30,23 @@ class ShuffledSelf:
             wrong = panel.reference_wrong, panel.predicted_wrong
             sides = [(side == (tally.positive == "error")).astype(np.int8) for side in wrong]
         self.levels = 4 if panel.answer == "score" else 2
-        codes = [np.where(both, side, -1)[:, :, None] == np.arange(self.levels) for side in sides]
-        self.margins = np.concatenate(
-            [code.reshape(len(both), both.shape[1] * self.levels) for code in codes], axis=1
-        ).astype(np.float64)
+        a, b = (np.where(both, side, -1)[:, :, None] == np.arange(self.levels) for side in sides)
+        videos, steps, k = a.shape
+        joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
+        self.margins = np.concatenate([a.reshape(videos, steps * k), b.reshape(videos, steps * k)], axis=1).astype(
+            float
+        )
+        self.joint, self.both = joint.astype(np.float64), both.astype(np.float64)
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """As :meth:`siming_tasks.metrics.tally.Tally.compute`."""
-        a, b = np.split(weights @ self.margins, 2, axis=1)
-        a, b = (side.reshape(len(weights), side.shape[1] // self.levels, self.levels) for side in (a, b))
-        n = a.sum(axis=2, keepdims=True)
-        expected = np.einsum("bsk,bsl->bkl", np.divide(a, n, out=np.zeros_like(a), where=n > 0), b)
-        counts = expected.reshape(len(weights), self.levels**2)
+        steps, k, squares = self.both.shape[1], self.levels, weights * weights
+        a, b = (side.reshape(len(weights), steps, k) for side in np.split(weights @ self.margins, 2, axis=1))
+        shape = (len(weights), steps, k, k)
+        n, same_n = ((w @ self.both)[:, :, None, None] for w in (weights, squares))
+        joint, same = ((w @ self.joint).reshape(shape) for w in (weights, squares))
+        expected = expected_products(n, a[:, :, :, None] * b[:, :, None, :], joint, same_n, same)
+        counts = expected.sum(axis=1).reshape(len(weights), k * k)
         values = self.tally.compute(weights)
         for name in self.tally.metrics:
             if name in TOTALS:

@@ -10,7 +10,7 @@ from sklearn import metrics as sk
 
 from siming_tasks.metrics import baselines, contribution, evaluate
 from siming_tasks.metrics.mismatch import Mismatch
-from siming_tasks.metrics.resample import observed
+from siming_tasks.metrics.resample import bootstrap, observed
 from siming_tasks.metrics.shuffled import ShuffledSelf
 from siming_tasks.metrics.split import Split, shuffle_p
 from siming_tasks.metrics.tally import Tally
@@ -70,6 +70,20 @@ def test_sum_is_kappa_with_missing_answers(synthetic):
     parts = observed(Split(panel).compute, 60)
     assert parts["prior"] + parts["video"] + parts["local"] == pytest.approx(parts["total"], abs=1e-12)
     assert parts["total"] == pytest.approx(evaluate(panel, resamples=0).metrics["qwk"].value, abs=1e-12)
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
+    """A perfect judge of 20 videos: in a resample a plain shuffle meets the same video twice as often as it should.
+
+    The part is exact for the data, and resamples scatter around it instead of around a number that is 1/20 larger.
+    """
+    panel = synthetic(np.random.default_rng(17), videos=20, answer=answer)
+    panel = panel.predicting(panel.reference if answer == "score" else panel.reference_wrong)
+    for item, name in ((Split(panel), "prior"), (ShuffledSelf(Tally.of(panel)), "qwk" if answer == "score" else "mcc")):
+        drawn = bootstrap(item.compute, 20, resamples=3000, seed=0)[name]
+        value = observed(item.compute, 20)[name]
+        assert drawn.mean() - value == pytest.approx(0, abs=0.015)
 
 
 def test_each_source_shows_in_its_own_part(panel):

@@ -1,0 +1,172 @@
+"""Do the intervals cover and do the tests hold their size? A simulation, printed as Markdown.
+
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.metrics.power_model): 33 steps, 18.6 %
+of them not fully correct, two raters at kappa .732. Judges: null (sees nothing), weak, strong. The truth of each metric
+is its value over 40,000 videos of the same model.
+
+    python utils/validate_intervals.py --quick      about a minute
+    python utils/validate_intervals.py              about ten minutes; the table in docs/metrics.md
+    python utils/validate_intervals.py --full       some hours
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from tqdm import tqdm
+
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.compare_text import NAMES, table
+from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.power_model import Design, draw
+from siming_tasks.metrics.resample import bootstrap, interval, jackknife, observed
+from siming_tasks.metrics.significance import pseudo_values, sign_flip
+from siming_tasks.metrics.split import shuffle_p
+from siming_tasks.metrics.summary import jackknife_interval
+from siming_tasks.metrics.tally import Tally
+
+JUDGES = {"null": 0.0, "weak": 0.25, "strong": 0.8}
+METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
+TESTED = ("plcc", "srcc", "qwk", "mcc")
+COUNTED = ("qwk", "mcc")
+DESIGN = Design()
+
+
+def panel_of(reference: np.ndarray, judged: np.ndarray) -> Panel:
+    """Labels 0..3 as points of steps that are worth three."""
+    videos, steps = reference.shape
+    return Panel(
+        video_ids=tuple(f"v{v}" for v in range(videos)),
+        step_ids=tuple(f"s{s}" for s in range(steps)),
+        skills=("all",) * steps,
+        max_score=np.full(steps, 3.0),
+        reference=reference,
+        predicted=judged,
+        asked=np.ones(reference.shape, bool),
+        answer="score",
+    )
+
+
+def tally_of(reference: np.ndarray, judged: np.ndarray) -> Tally:
+    """Every metric that is validated."""
+    return Tally.of(panel_of(reference, judged), metrics=METRICS)
+
+
+def severe(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same judge with more positives: three in ten of its full marks become a label 2, blindly."""
+    return np.where((labels == 3) & (rng.random(labels.shape) < 0.3), 2, labels)
+
+
+def coverage(n: int, sets: int, resamples: int, rng: np.random.Generator) -> Iterable[list[str]]:
+    """Rows: judge, videos, metric, truth, coverage of the bootstrap and of the jackknife, median width."""
+    big = draw(DESIGN, 40_000, 1, rng, judges=1)
+    for name, skill in JUDGES.items():
+        truth = observed(tally_of(big.reference[0], big.judged(skill)[0]).compute, 40_000)
+        hits: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+        for _ in tqdm(range(sets), desc=f"coverage, {name}, {n} videos", leave=False, file=sys.stderr, disable=None):
+            data = draw(DESIGN, n, 1, rng, judges=1)
+            compute = tally_of(data.reference[0], data.judged(skill)[0]).compute
+            values, left = observed(compute, n), jackknife(compute, n)
+            drawn = bootstrap(compute, n, resamples=resamples, seed=int(rng.integers(2**31)))
+            for metric in METRICS:
+                _, low, high = interval(drawn[metric])
+                _, low_j, high_j = jackknife_interval(np.nan_to_num(values[metric]), left[metric])
+                hit = low <= truth[metric] <= high, low_j <= truth[metric] <= high_j
+                hits[metric].append((*hit, high - low))
+        for metric in METRICS:
+            boot, jack, width = np.array(hits[metric], float).T
+            yield [name, str(n), NAMES[metric], f"{truth[metric]:.3f}", f"{boot.mean():.1%}", f"{jack.mean():.1%}",
+                   f"{np.median(width):.3f}"]  # fmt: skip
+
+
+def swap_p(a: Tally, b: Tally, flips: int, rng: np.random.Generator) -> dict[str, float]:
+    """The usual permutation test, for contrast: exchange the two judges' answers within whole videos."""
+    swapped = rng.random((flips, len(a.asked))) < 0.5
+    swapped[0] = False
+    found = {}
+    for metric in COUNTED:
+        delta = []
+        for kept in (~swapped, swapped):
+            counts = [kept @ (side.labels if metric == "qwk" else side.binary) for side in (a, b)]
+            other = [~kept @ (side.labels if metric == "qwk" else side.binary) for side in (a, b)]
+            delta.append(_values(metric, counts[0] + other[1]) - _values(metric, counts[1] + other[0]))
+        found[metric] = float((np.abs(delta[0]) >= abs(delta[0][0]) - 1e-12).mean())
+    return found
+
+
+def _values(metric: str, counts: FloatArray) -> FloatArray:
+    from siming_tasks.metrics.agreement import qwk
+    from siming_tasks.metrics.classification import mcc
+
+    return np.nan_to_num((qwk if metric == "qwk" else mcc)(counts))
+
+
+SCENES: Mapping[str, tuple[float, float, bool]] = {
+    "size: null against null": (0.0, 0.0, False),
+    "size: null against null, other positive rate": (0.0, 0.0, True),
+    "size: strong against strong": (0.8, 0.8, False),
+    "power: weak against null": (0.25, 0.0, False),
+    "power: strong against weaker": (0.8, 0.7, False),
+}
+
+
+def tests(n: int, sets: int, flips: int, rng: np.random.Generator) -> Iterable[list[str]]:
+    """Rows: scene, videos, share of p <= .05 by metric, and of the swap test for kappa and MCC."""
+    for scene, (first, second, shifted) in SCENES.items():
+        p: dict[str, list[float]] = defaultdict(list)
+        for _ in tqdm(range(sets), desc=f"{scene}, {n} videos", leave=False, file=sys.stderr, disable=None):
+            data = draw(DESIGN, n, 1, rng)
+            judged = [data.judged(skill, judge)[0] for judge, skill in enumerate((first, second))]
+            judged[1] = severe(judged[1], rng) if shifted else judged[1]
+            sides = [tally_of(data.reference[0], labels) for labels in judged]
+            columns = []
+            for side in sides:
+                value, left = observed(side.compute, n), jackknife(side.compute, n)
+                values = np.nan_to_num([value[metric] for metric in TESTED])
+                columns.append(pseudo_values(values, np.nan_to_num(np.stack([left[m] for m in TESTED], axis=1))))
+            found = sign_flip(columns[0] - columns[1], flips=flips, seed=int(rng.integers(2**31)))
+            for metric, value in zip(TESTED, found, strict=True):
+                p[metric].append(value)
+            for metric, value in swap_p(*sides, flips, rng).items():
+                p[f"swap {metric}"].append(value)
+        yield [scene, str(n), *(f"{np.mean(np.array(values) <= 0.05):.1%}" for values in p.values())]
+
+
+def shuffles(n: int, sets: int, rng: np.random.Generator) -> Iterable[list[str]]:
+    """Rows: judge, videos, share of video-shuffle p <= .05 for kappa and PLCC."""
+    for name in ("null", "weak"):
+        found = []
+        for _ in tqdm(range(sets), desc=f"shuffle, {name}, {n} videos", leave=False, file=sys.stderr, disable=None):
+            data = draw(DESIGN, n, 1, rng, judges=1)
+            panel = panel_of(data.reference[0], data.judged(JUDGES[name])[0])
+            p = shuffle_p(panel, permutations=199, seed=int(rng.integers(2**31)))
+            found.append([np.nan if p[metric] is None else p[metric] for metric in ("qwk", "plcc")])
+        yield [name, str(n), *(f"{share:.1%}" for share in (np.array(found, float) <= 0.05).mean(axis=0))]
+
+
+def main() -> None:
+    """Run the simulations and print their tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    sets, resamples = (100, 300) if arguments.quick else (3000, 2000) if arguments.full else (500, 800)
+    rng = np.random.default_rng(arguments.seed)
+    error = np.sqrt(0.95 * 0.05 / sets)
+    print(f"Simulation, synthetic judges: {sets} data sets a row, {resamples} resamples or flips each; the simulation "
+          f"error of a share near 95 % or 5 % is {error:.1%} (one standard error).\n")  # fmt: skip
+    head = ["judge", "videos", "metric", "truth", "bootstrap covers", "jackknife covers", "median width"]
+    print("\n".join(table(head, [row for n in (200, 50) for row in coverage(n, sets, resamples, rng)])) + "\n")
+    head = ["share of p <= .05", "videos", *(NAMES[m] for m in TESTED), *(f"swap test, {NAMES[m]}" for m in COUNTED)]
+    print("\n".join(table(head, [row for n in (200, 50) for row in tests(n, sets, resamples, rng)])) + "\n")
+    head = ["video shuffle, share of p <= .05", "videos", NAMES["qwk"], NAMES["plcc"]]
+    print("\n".join(table(head, [row for n in (200, 50) for row in shuffles(n, sets, rng)])))
+
+
+if __name__ == "__main__":
+    main()
