@@ -132,6 +132,8 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     if _mode(lmms_eval_specific_kwargs, Settings.from_env()) == "frames":
         return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
+    if doc["id"] not in _shown.entries:  # all that is known of a request whose reply comes from a cache
+        _shown.put(doc["id"], {"mode": "video"})
     return _prompt(doc)
 
 

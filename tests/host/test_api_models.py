@@ -158,6 +158,25 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
 
 
+def test_the_response_cache_knows_what_was_shown(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+
+    def requests(name: str, **env: str) -> int:
+        before = len(server.received)
+        run = host(
+            "--model", "openai", "--model_args", MODEL_ARGS["openai"] + server.url, "--tasks", "siming_clip_score",
+            "--limit", "3", "--use_cache", str(tmp_path / "replies"), data=short_demo, name=name, **env,
+        )  # fmt: skip
+        assert run.task("clip_score")["coverage"] == 1.0
+        return len(server.received) - before
+
+    assert requests("first", SIMING_CLIP_FRAMES="2") == 3
+    assert requests("again", SIMING_CLIP_FRAMES="2") == 0
+    assert requests("other frames", SIMING_CLIP_FRAMES="3") == 3
+
+
 @pytest.mark.parametrize("model", MODEL_ARGS)
 def test_failed_requests_are_counted_and_the_run_finishes(
     host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, model: str
