@@ -8,7 +8,8 @@ from itertools import groupby
 from siming_tasks.metrics.diagnostics import Diagnostics
 from siming_tasks.metrics.diagnostics_disputed import Proportion
 from siming_tasks.metrics.diagnostics_severity import Limits
-from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.estimate import FLAGS, Estimate
+from siming_tasks.metrics.summary import TRUSTED
 
 __all__ = ["to_markdown"]
 
@@ -21,7 +22,7 @@ def to_markdown(found: Diagnostics, title: str) -> str:
     sections = [
         f"# Diagnostics: {title}",
         f"{found.videos} videos, {coverage}. 95 % intervals in brackets; the unit of resampling is the video. "
-        "`*` marks an undefined value, `-` no data.",
+        "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (found.videos < TRUSTED),
         *_steps(found),
         *_severity(found),
         *_history(found),
@@ -48,7 +49,7 @@ def _steps(found: Diagnostics) -> list[str]:
     ]
     rows = []
     for row in found.steps.rows:
-        error = "-" if row.kappa.stderr is None else f"{row.kappa.stderr:.2f}"
+        error = f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-"
         share = "-" if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
         cells = [_short(row.kappa), error, _short(row.sensitivity), _short(row.specificity), _signed(row.bias)]
         rows.append([f"{SHADE} " * row.thin + row.step_id, share, *cells, *([_short(row.human)] if human else [])])
@@ -176,7 +177,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def _short(value: Estimate | None) -> str:
     if value is None or value.value is None:
         return "-"
-    return f"{value.value:.2f}" + "*" * value.undefined
+    return f"{value.value:.2f}".replace("-0.00", "0.00") + "*" * value.undefined
 
 
 def _signed(value: Estimate, digits: int = 2, *, interval: bool = False) -> str:
