@@ -34,6 +34,7 @@ def add(commands: Any) -> None:
         help="accept runs that differ in WHAT: videos, steps, dataset, prompt, media or frames; may be repeated",
     )
     command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
+    command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
     command.add_argument("--positive", choices=("error", "correct"), help="positive class of precision, recall and F1")
     _add_shared(command)
     command.set_defaults(run=compare)
@@ -100,6 +101,11 @@ def _one(
     parts: dict[str, Any] = {"comparison": found.to_json()}
     parts["contribution"] = {name: item.to_json() for name, item in video.items()}
     text = [compare_text.markdown(found, joint=arguments.max_t), contribution_text.markdown(video)]
+    if arguments.two_way:
+        drawn = {"mapping": settings.mapping, "resamples": settings.resamples, "seed": settings.seed}
+        wide = {run.name: metrics.two_way(run.panel, **drawn) for run in aligned}
+        parts["two_way"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in wide.items()}
+        text.insert(1, compare_text.two_way_markdown(wide))
     names = _two_raters(dataset)
     if names is None:
         parts |= {"human_ratio": None, "human_ratio_reason": _no_ceiling(dataset)}

@@ -36,7 +36,7 @@ def markdown(found: RaterTable) -> str:
     lines += table(head, rows)
     lines += ["", "95 % intervals over videos. What differs needs adjudication.", ""]
     lines += [f"As verdicts (below full points is wrong): MCC {verdicts['mcc']}, F1 {verdicts['f1']}."]
-    lines += [line for note in whole["qwk"].notes + whole["plcc"].notes for line in ("", note)]
+    lines += [line for note in dict.fromkeys(whole["qwk"].notes + whole["plcc"].notes) for line in ("", note)]
     if found.inflation:
         rows = [[rater, *(_signed(row[name]) for name in _SHOWN)] for rater, row in found.inflation.items()]
         lines += ["", *table(["inflation", *(NAMES[name] for name in _SHOWN)], rows)]
@@ -46,27 +46,19 @@ def markdown(found: RaterTable) -> str:
         for step, row in found.per_step.items()
     ]
     lines += ["", *table(["step", NAMES["qwk"], "differ", "imperfect videos"], rows), ""]
-    lines.append(
-        f"thin: fewer than {THIN} videos in which either rater took points off; read such a kappa as no number."
-    )
+    lines.append(f"thin: either rater took points off in fewer than {THIN} videos; such a kappa says next to nothing.")
     return "\n".join(lines) + "\n"
 
 
 def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[str]) -> str:
     """The human ratio of several runs."""
     names = list(next(iter(runs.values())))
-    lines = table(
-        ["human ratio", *(NAMES[name] for name in names)], [[r, *map(str, row.values())] for r, row in runs.items()]
-    )
+    rows = [[run, *map(str, row.values())] for run, row in runs.items()]
     a, b = raters
-    lines += [
-        "",
-        f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees with a rater as the other does.",
-    ]
-    lines += [
-        "The consensus is left out, it would flatter the raters, who made it; a rater as a run is above 1, since it"
-    ]
-    lines += ["is compared with itself."]
+    lines = table(["human ratio", *(NAMES[name] for name in names)], rows)
+    lines += ["", f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as the raters do."]
+    lines += ["The consensus is left out: it would flatter the raters, who made it. A run that is one of the raters is"]
+    lines += ["above 1, as it is compared with itself."]
     return "\n".join(lines) + "\n"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from siming_tasks.metrics.compare import Comparison
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.summary import TRUSTED
+from siming_tasks.metrics.twoway import CLAIMS
 
-__all__ = ["NAMES", "markdown", "table"]
+__all__ = ["NAMES", "markdown", "table", "two_way_markdown"]
 
 NAMES = {
     "plcc": "PLCC",
@@ -70,6 +71,14 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
         lines += ["", *table(head, rows), ""]
         lines += ["Smallest true effect that these videos would show with 80 % power at the 5 % level."]
     return "\n".join(lines) + "\n"
+
+
+def two_way_markdown(runs: Mapping[str, Mapping[str, Estimate]]) -> str:
+    """Intervals over videos and steps of several runs, with what each kind of interval claims."""
+    names = list(next(iter(runs.values())))
+    rows = [[run, *(str(row[name]) for name in names)] for run, row in runs.items()]
+    lines = table(["over videos and steps", *(NAMES[name] for name in names)], rows)
+    return "\n".join([*lines, "", *CLAIMS.values()]) + "\n"
 
 
 def _cell(found: Comparison, run: str, metric: str) -> str:

@@ -33,9 +33,8 @@ class ShuffledSelf:
         a, b = (np.where(both, side, -1)[:, :, None] == np.arange(self.levels) for side in sides)
         videos, steps, k = a.shape
         joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
-        self.margins = np.concatenate([a.reshape(videos, steps * k), b.reshape(videos, steps * k)], axis=1).astype(
-            float
-        )
+        margins = [side.reshape(videos, steps * k) for side in (a, b)]
+        self.margins = np.concatenate(margins, axis=1).astype(np.float64)
         self.joint, self.both = joint.astype(np.float64), both.astype(np.float64)
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:

@@ -97,12 +97,13 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_compare_prints_everything(data, runs, capsys):
-    code, out, err = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(data))
+    code, out, err = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(data), "--two-way")
     assert (code, err) == (0, "")
     assert out.startswith("## full_score on tiny 1, SYNTHETIC data\n\n2 runs over the same 12 videos")
     for part in (
         "**Fewer than 50 videos: the interval is not to be trusted.**",
         "| kappa (qwk) | good | weak |",
+        "| over videos and steps |",
         "| blind row |",
         "| shuffled-self |",
         "| human ratio |",
@@ -113,7 +114,7 @@ def test_compare_prints_everything(data, runs, capsys):
 
 
 def test_compare_json_holds_the_same(data, runs, capsys):
-    options = ("--data", str(data), "--json", "--max-t", "--against", "b")
+    options = ("--data", str(data), "--json", "--max-t", "--two-way", "--against", "b")
     code, out, _ = run(capsys, "compare", f"a={runs('good', 0.2)}", f"b={runs('weak', 0.8)}", *options)
     found = json.loads(out, parse_constant=pytest.fail)
     assert code == 0
@@ -122,6 +123,7 @@ def test_compare_json_holds_the_same(data, runs, capsys):
     assert part["comparison"]["runs"] == ["a", "b"]
     assert part["comparison"]["options"]["resamples"] == 60
     assert part["contribution"]["a"]["lift"]["qwk"]["over"]
+    assert part["two_way"]["a"]["qwk"]["stderr"] > 0
     assert part["human_ratio"]["b"]["qwk"]["value"] > 0
 
 
