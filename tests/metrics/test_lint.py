@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from siming_tasks.cli import main
 from siming_tasks.errors import DataError
+from siming_tasks.metrics import lint_rows
 from siming_tasks.metrics.lint import lint
 from siming_tasks.metrics.lint_noise import best_of_k, differences, homogeneity
 from siming_tasks.metrics.lint_read import document_from, paper_tables, read_document
@@ -305,3 +308,26 @@ class TestCommand:
         with pytest.raises(SystemExit):
             main(["lint-table", "paper", "--n-videos", "0"])
         assert "give a positive whole number" in capsys.readouterr().err
+
+
+class TestDocumentation:
+    PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
+
+    def test_the_example_is_read_as_it_says(self):
+        (block,) = re.findall(r"```yaml\n(.*?)```", self.PAGE.read_text(), re.DOTALL)
+        report = lint(document_from(yaml.safe_load(block), "docs/lint.md"))
+        assert [f.code for f in report.inconsistent] == ["delta-other-column"]
+
+    def test_quoted_findings_are_in_the_report(self, paper):
+        quoted = " ".join(re.findall(r"^> ?(.*)$", self.PAGE.read_text(), re.MULTILINE))
+        quoted = re.sub(r"\*\*Table \d\.\*\*|\s+", " ", quoted)
+        assert sum(finding.what in quoted for finding in paper.findings) == 6
+
+    def test_every_code_is_explained(self):
+        sources = "".join(path.read_text() for path in Path(lint_rows.__file__).parent.glob("lint_*.py"))
+        codes = set(re.findall(r'Finding\(\s*"([a-z0-9-]+)"', sources)) | set(
+            re.findall(r'code = "([a-z0-9-]+)"', sources)
+        )
+        codes |= {"delta-other-column", "delta", "spread-is-noise", "spread-exceeds-noise", "no-such-table"}
+        assert len(codes) >= 17
+        assert [code for code in sorted(codes) if f"`{code}`" not in self.PAGE.read_text()] == []
