@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.media.jobs import Job
+    from siming_tasks.media.plan import Exam, Plan, SettingPlan
+    from siming_tasks.rubrics import Rubric
     from siming_tasks.settings import Settings
 
 __all__ = ["add"]
@@ -24,6 +26,16 @@ def add(commands: Any) -> None:
     command.add_argument("--cache-gb", type=float, metavar="G", help="limit of the store in gigabytes (default 20)")
     command.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     command.set_defaults(run=prepare)
+
+    command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
+    _dataset_options(command)
+    command.add_argument("--videos", type=int, metavar="V", help="plan without a dataset: number of videos")
+    command.add_argument("--duration", type=float, default=168.9, metavar="S", help="their length (default 168.9)")
+    command.add_argument("--model", metavar="NAME", help="frames per full video as the paper gave this model")
+    command.add_argument("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
+    command.add_argument("--price-in", type=float, metavar="P", help="price of a million input tokens")
+    command.add_argument("--price-out", type=float, metavar="P", help="price of a million output tokens")
+    command.set_defaults(run=plan)
 
 
 def _dataset_options(command: Any) -> None:
@@ -112,3 +124,103 @@ def _jobs(settings: Settings, arguments: argparse.Namespace) -> list[Job]:
         )
         for video in dataset.videos
     ]
+
+
+def plan(arguments: argparse.Namespace) -> None:
+    """Work out the run and print it."""
+    from siming_tasks.errors import SettingsError
+    from siming_tasks.media.plan import alike
+    from siming_tasks.media.plan import plan as work_out
+    from siming_tasks.media.presets import preset
+    from siming_tasks.media.tokens import TOKEN_FORMULAS
+    from siming_tasks.rubrics import default_rubric
+
+    settings = _settings(arguments)
+    frames = (preset(arguments.model).frames or 0) if arguments.model else settings.frames
+    formulas = arguments.tokens.split(",")
+    if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
+        raise SettingsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
+    if (arguments.price_in is None) != (arguments.price_out is None):
+        raise SettingsError("Give --price-in and --price-out together.")
+    if arguments.videos is not None:
+        if arguments.videos < 1 or arguments.duration <= 0:
+            raise SettingsError("--videos and --duration must be above 0.")
+        rubric = default_rubric()
+        exams = alike(rubric, arguments.videos, arguments.duration)
+        print(f"{len(exams)} videos of {arguments.duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
+    else:
+        dataset = _open(settings)
+        rubric, exams = dataset.rubric, _exams(dataset)
+        print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
+    print(f"{frames} frames per video, {_clip_words(settings)}. All numbers are upper bounds.")
+    found = work_out(
+        exams,
+        rubric,
+        frames=frames,
+        clip_frames=settings.clip_frames,
+        matched=settings.clip_density == "matched",
+        formulas=formulas,
+        prompt_bytes=_prompt_bytes(rubric),
+        prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
+    )
+    _print_plan(found, rubric, formulas)
+
+
+def _clip_words(settings: Settings) -> str:
+    matched = settings.clip_density == "matched"
+    return "clips at the same rate" if matched else f"{settings.clip_frames} per clip"
+
+
+def _exams(dataset: Dataset) -> list[Exam]:
+    from siming_tasks.media.plan import Exam
+    from siming_tasks.media.probe import probe
+
+    exams = []
+    for video in dataset.videos:
+        facts = probe(dataset.media_path(video))
+        steps = {step.step_id: step.span for step in video.applicable}
+        exams.append(Exam(facts.duration, facts.fps, facts.width, facts.height, steps, has_audio=False))
+    return exams
+
+
+def _prompt_bytes(rubric: Rubric) -> dict[str, int]:
+    """Bytes of the longest prompt of each setting."""
+    from siming_tasks.prompts import build_prompt
+    from siming_tasks.schema import SETTINGS
+
+    longest = {}
+    for name, setting in SETTINGS.items():
+        asked = [rubric.steps] if setting.scope == "full" else [(step,) for step in rubric.steps]
+        longest[name] = max(len(build_prompt(setting, steps).encode()) for steps in asked)
+    return longest
+
+
+def _print_plan(found: Plan, rubric: Rubric, formulas: list[str]) -> None:
+    print(f"\n{'setting':12}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
+    print("".join(f"{name:>24}" for name in formulas))
+    print(f"{'':49}" + f"{'image tokens   context':>24}" * len(formulas))
+    for setting in found.settings:
+        print(f"{setting.setting:12}{setting.requests:9,}{setting.frames:9,}", end="")
+        print(f"{setting.frames_max:10}{setting.fps:9.2f}", end="")
+        print("".join(f"{setting.image_tokens[f][1]:14,}{setting.context_max[f]:10,}" for f in formulas))
+    print("context: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
+    print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
+    print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
+    for name, cost in found.cost.items():
+        print(f"API cost of the four settings, {name}: at most {cost:,.2f} at the prices given")
+    for setting in found.settings[::2]:
+        _print_blind(setting, rubric)
+
+
+def _print_blind(setting: SettingPlan, rubric: Rubric) -> None:
+    scope = setting.setting.split("_")[0]
+    always = {step: why for step, (share, why) in setting.blind.items() if share == 1}
+    some = len(setting.blind) - len(always)
+    print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
+    print(
+        f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for"
+        + (f", {some} in some videos only" * bool(some))
+    )
+    for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
+        if named := [step for step, reason in always.items() if reason == why]:
+            print(f"  {words}: {' '.join(named)}")

@@ -1,6 +1,7 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
 from siming_tasks.media.jobs import Job, prepare, requests_of
+from siming_tasks.media.observe import observable_steps, unobservable_reason
 from siming_tasks.media.presets import PAPER_FRAMES, preset
 from siming_tasks.media.probe import MediaInfo, probe
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
@@ -21,6 +22,7 @@ __all__ = [
     "View",
     "frame_range",
     "matched_budget",
+    "observable_steps",
     "prepare",
     "preset",
     "probe",
@@ -28,5 +30,6 @@ __all__ = [
     "requests_of",
     "sample_count",
     "sample_indices",
+    "unobservable_reason",
     "view",
 ]

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qwen_vl_utils.vision_process import smart_resize
+
+from siming_tasks.cli import main
+from siming_tasks.media import observable_steps
+from siming_tasks.media.plan import Exam, alike, plan
+from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
+from siming_tasks.rubrics import default_rubric, rubric_from
+
+SIDES = st.integers(28, 4000)
+
+
+@settings(deadline=None)
+@given(SIDES, SIDES)
+def test_qwen_tokens_are_those_of_its_own_resize(width: int, height: int) -> None:
+    down, across = smart_resize(height, width, 28, min_pixels=4 * 28 * 28, max_pixels=1_605_632)
+    assert qwen2_5_vl(width, height) == down * across // 28**2
+    down, across = smart_resize(height, width, 32)
+    assert qwen3_vl(width, height) == down * across // 32**2
+
+
+@pytest.mark.parametrize(
+    ("size", "tokens"),
+    [
+        ((1024, 1024), 765),  # the two examples of OpenAI's vision guide
+        ((2048, 4096), 1105),
+        ((1280, 720), 85 + 170 * 6),
+        ((512, 512), 255),
+        ((80, 48), 255),
+    ],
+)
+def test_openai_tiles_by_hand(size: tuple[int, int], tokens: int) -> None:
+    assert openai_tiles(*size) == tokens
+    assert (openai_low(*size), gemini_video(*size), llava_video(*size)) == (85, 258, 196)
+
+
+def rubric_of(**evidence: dict[str, Any]) -> Any:
+    def step(name: str, needs: dict[str, Any]) -> dict[str, Any]:
+        criteria = {"full": "a", "partial": "b", "fail": "c"}
+        return {"id": name, "name": name, "requirement": "r", "max_score": 2, "criteria": criteria, "evidence": needs}
+
+    skill = {"id": "s", "name": "S", "steps": [step(name, needs) for name, needs in evidence.items()]}
+    return rubric_from({"schema_version": 1, "rubric_id": "r", "version": "1", "skills": [skill]})
+
+
+FOUR = rubric_of(
+    look={"channel": "visual", "min_fps": 0.5},
+    press={"channel": "visual", "min_fps": 4},
+    say={"channel": "audio", "min_fps": 1},
+    both={"channel": "audio_visual", "min_fps": 1},
+)
+
+
+def test_observable_steps_by_hand() -> None:
+    assert observable_steps(FOUR, 0.49) == set()
+    assert observable_steps(FOUR, 0.5) == {"look"}
+    assert observable_steps(FOUR, 4) == {"look", "press"}
+    assert observable_steps(FOUR, 1, has_audio=True) == {"look", "say", "both"}
+
+
+def test_the_default_rubric_at_the_papers_rates() -> None:
+    """64 frames of 168.9 s are 0.38 a second, below the lowest need of any step; compressions need 4 and more."""
+    assert observable_steps(default_rubric(), 64 / 168.9) == set()
+    seen = observable_steps(default_rubric(), 240 / 168.9)
+    rates = {step.id: step.evidence for step in default_rubric().steps}
+    assert {rates[step].channel for step in seen} == {"visual", "visual_device"}
+    assert max(rates[step].min_fps for step in seen) == 1
+
+
+def test_a_plan_by_hand() -> None:
+    """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
+    spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
+    exams = [Exam(40.0, 25.0, 640, 480, spans)] * 2
+    found = plan(exams, FOUR, frames=20, clip_frames=5, formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
+    full, _, clip, _ = found.settings
+    assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
+    assert (clip.setting, clip.requests, clip.frames, clip.frames_max, clip.fps) == ("clip_score", 6, 30, 5, 0.5)
+    assert full.image_tokens == {"qwen2_5_vl": (20 * 391, 40 * 391)}
+    assert full.context_max == {"qwen2_5_vl": 20 * 391 + 20 * 16 + 100}
+    assert full.blind == {"press": (1.0, "rate"), "say": (1.0, "silent"), "both": (1.0, "silent")}
+    assert clip.blind == {"press": (1.0, "rate"), "say": (1.0, "silent")}
+    assert found.disk == pytest.approx(found.stored * 640 * 480 * 0.12)
+    assert found.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
+    assert found.cost["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
+
+
+def test_steps_that_some_videos_show() -> None:
+    short, long = (Exam(seconds, 25.0, 640, 480, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
+    full = plan([short, long], FOUR, frames=10, clip_frames=5).settings[0]
+    assert full.blind == {"look": (0.5, "rate")}
+    assert full.fps == pytest.approx((1.0 + 0.25) / 2)
+
+
+def test_matched_clips_have_the_rate_of_the_full_video() -> None:
+    found = plan(alike(default_rubric(), 3, 168.9), default_rubric(), frames=64, clip_frames=16, matched=True)
+    full, _, clip, _ = found.settings
+    assert clip.frames == pytest.approx(full.frames, rel=0.05)
+    assert clip.fps == pytest.approx(full.fps, rel=0.05)
+
+
+def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
+    out = capsys.readouterr().out
+    assert "64 frames per video, 16 per clip. All numbers are upper bounds." in out
+    line = next(line for line in out.splitlines() if line.startswith("full_score"))
+    assert line.split()[:7] == ["full_score", "200", "12,800", "64", "0.38", "15,308,800", line.split()[6]]
+    assert 12_800 * 46 * 26 == 15_308_800
+    assert "33 of 33 steps lack the evidence that the rubric asks for" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
+        (["--model", "gpt-9"], "table 6 has no model 'gpt-9'"),
+        (["--price-in", "2"], "Give --price-in and --price-out together."),
+        (["--frames", "0"], "--frames 0 must be above 0."),
+        (["--videos", "0"], "--videos and --duration must be above 0."),
+    ],
+)
+def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--videos", "2", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_dataset_on_the_command_line(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--data", str(short_demo)]) == 0
+    out = capsys.readouterr().out
+    assert ": 4 videos, " in out
+    assert next(line for line in out.splitlines() if line.startswith("clip_error")).split()[1] == "132"
