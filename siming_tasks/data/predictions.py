@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_write
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
@@ -29,6 +32,21 @@ _FIELD = {"full_score": "scores", "full_error": "verdicts", "clip_score": "score
 _KEPT = ("status", "missing", "prompt", "dataset", "media")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
+
+
+class _Line(BaseModel):
+    """The types of what both forms of a line have in common."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    setting: str
+    video_id: str
+    step_id: str | None = None
+    status: str | None = None
+    missing: dict[str, str] | None = None
+    prompt: str | None = None
+    dataset: str | None = None
+    media: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,37 +165,39 @@ def _read_row(row: Record, dataset: Dataset, file: Path, line: int) -> list[Reco
             return []
         fix = "A line needs `setting`, `video_id` and an answer."
         return Problem("prediction-invalid", "neither a prediction nor a record.", fix, str(file), line)
-    source = record or row
+    try:
+        source = _Line.model_validate(record or row)
+    except ValidationError as error:
+        return list(problems_of(error, str(file), line, code="prediction-invalid"))
 
     def problem(code: str, what: str, fix: str, where: str, severity: Any = "error") -> Problem:
         return Problem(code, what, fix, str(file), line, where, severity)
 
-    setting = SETTINGS.get(source.get("setting", ""))
+    setting = SETTINGS.get(source.setting)
     if setting is None:
         fix = f"One of {', '.join(SETTINGS)}."
-        return problem("setting-unknown", f"unknown setting {source.get('setting')!r}.", fix, "setting")
-    video = dataset.by_id.get(str(source.get("video_id")))
+        return problem("setting-unknown", f"unknown setting {source.setting[:64]!r}.", fix, "setting")
+    video = dataset.by_id.get(source.video_id)
     if video is None:
-        what = f"the dataset has no video {str(source.get('video_id'))[:64]!r}; the line is not counted."
+        what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
         return problem("video-unknown", what, "Correct the id.", "video_id", "warning")
-    step_id = source.get("step_id")
-    asked = _asked(dataset, setting, video, step_id)
+    asked = _asked(dataset, setting, video, source.step_id)
     if not asked:
-        what = f"video {video.video_id!r} has no clip of step {str(step_id)[:64]!r}; the line is not counted."
+        what = f"video {video.video_id!r} has no clip of step {str(source.step_id)[:64]!r}; the line is not counted."
         return problem("step-unknown", what, "Correct the id.", "step_id", "warning")
     if record is not None:
         fault = _record_fault(record, setting, video, {step.id: step for step in asked})
         if fault:
             return problem("record-invalid", f"{fault}.", "Score the run's own output, unedited.", "siming_record")
         return [dict(record)]
-    return _from_prediction(row, dataset, setting, video, asked, str(file), line)
+    return _from_prediction(row, source, dataset, setting, video, asked, str(file), line)
 
 
 def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() >= _RECORD_KEYS
 
 
-def _asked(dataset: Dataset, setting: Setting, video: Video, step_id: Any) -> list[RubricStep]:
+def _asked(dataset: Dataset, setting: Setting, video: Video, step_id: str | None) -> list[RubricStep]:
     """The rubric steps that one request asks about; empty if there is no such request."""
     steps = asked_steps(setting, video)
     return [dataset.rubric.by_id[name] for name in steps if setting.scope == "full" or name == step_id]
@@ -199,7 +219,14 @@ def _record_fault(record: Record, setting: Setting, video: Video, asked: Mapping
 
 
 def _from_prediction(
-    row: Record, dataset: Dataset, setting: Setting, video: Video, asked: list[RubricStep], file: str, line: int
+    row: Record,
+    source: _Line,
+    dataset: Dataset,
+    setting: Setting,
+    video: Video,
+    asked: list[RubricStep],
+    file: str,
+    line: int,
 ) -> list[Record | Problem] | Problem:
     """A line of the prediction format. Parsed fields go through the reply parser too, as the JSON they are."""
     key = _FIELD[setting.name]
@@ -212,17 +239,17 @@ def _from_prediction(
             what = f"step {name[:64]!r} was not asked of video {video.video_id!r}; it is not counted."
             found.append(Problem("step-unknown", what, "Correct the id.", file, line, key, "warning"))
     parsed = parse_reply(row.get("response", json.dumps({key: row.get(key)})), asked, setting.answer)
-    if row.get("status") in STATUSES and key in row:
-        parsed = Parsed(row["status"], parsed.answers, row.get("missing") or {})
+    if source.status in STATUSES and key in row:
+        parsed = Parsed(source.status, parsed.answers, source.missing or {})
     step_id = asked[0].id if setting.scope == "clip" else None
     record = record_of(
         setting.name,
         video.video_id,
         step_id,
         parsed,
-        prompt=row.get("prompt"),
-        dataset=row.get("dataset", dataset.digest),
-        media=row.get("media"),
+        prompt=source.prompt,
+        dataset=source.dataset or dataset.digest,
+        media=source.media,
     )
     for name, reason in parsed.missing.items():
         what = f"step {name!r} has no usable answer ({reason}); it counts as missing."

@@ -72,10 +72,12 @@ class DatasetInfo(BaseModel):
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
 
 
-def problems_of(error: ValidationError, file: str, line: int | None = None, row: Any = None) -> list[Problem]:
+def problems_of(
+    error: ValidationError, file: str, line: int | None = None, row: Any = None, code: str = "row-invalid"
+) -> list[Problem]:
     """Pydantic's findings as ours; ``row`` is the raw data, from which the step's id is read."""
     return [
-        Problem("row-invalid", f"{item['msg'].removeprefix('Value error, ')}{_found(item)}.", _FIX, file, line, where)
+        Problem(code, f"{item['msg'].removeprefix('Value error, ')}{_found(item)}.", _FIX, file, line, where)
         for item in error.errors(include_url=False)
         for where in [_where(item["loc"], row)]
     ]

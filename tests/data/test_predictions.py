@@ -126,7 +126,12 @@ def test_raw_replies_go_through_the_parser(dataset: Dataset, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("row", "code", "message", "severity"),
     [
-        ({"setting": "full"}, "setting-unknown", ":1: setting: unknown setting 'full'. One of full_score,", "error"),
+        (
+            {"setting": "full", "video_id": "v001"},
+            "setting-unknown",
+            ":1: setting: unknown setting 'full'. One of full_score,",
+            "error",
+        ),
         ({"video_id": "v001"}, "prediction-invalid", ":1: neither a prediction nor a record.", "error"),
         (
             {"setting": "full_score", "video_id": "v001"},

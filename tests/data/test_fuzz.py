@@ -1,0 +1,152 @@
+"""Whatever stands in a file, loading it ends in a value or in one of our own errors."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from siming_tasks.data import load_predictions, open_dataset
+from siming_tasks.data.dataset import scan
+from siming_tasks.data.jsonl import parse_object, read_jsonl
+from siming_tasks.data.labels import read_labels
+from siming_tasks.errors import DataError, Problem, SimingError
+from siming_tasks.rubrics import rubric_from
+from tests.data.conftest import RUBRIC, make_folder
+
+TINY = rubric_from(RUBRIC)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=12,
+)
+FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("fuzz") / "tiny", 2)
+
+
+def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    found = [place]
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        found += paths(inner, (*place, key))
+    return found
+
+
+@FEW
+@given(st.binary(max_size=400))
+def test_any_bytes_as_json_lines(root: Path, data: bytes) -> None:
+    path = root.parent / "any.jsonl"
+    path.write_bytes(data)
+    for number, row in read_jsonl(path):
+        assert number >= 1
+        assert isinstance(row, dict | Problem)
+
+
+@FEW
+@given(JSON)
+def test_strict_json_is_json(value: Any) -> None:
+    text = json.dumps(value)
+    try:
+        assert parse_object(text) == value
+    except ValueError:
+        finite = "NaN" not in text and "Infinity" not in text
+        assert not isinstance(value, dict) or not finite or "\\ud" in text
+
+
+@FEW
+@given(st.data())
+def test_any_value_anywhere_in_a_row(root: Path, data: st.DataObject) -> None:
+    """One value of a good row replaced by an arbitrary one: opened, or refused with the line's number."""
+    good = (root / "videos.jsonl").read_text()
+    rows = [json.loads(line) for line in good.splitlines()]
+    place = data.draw(st.sampled_from(paths(rows[0])[1:]))
+    target: Any = rows[0]
+    for key in place[:-1]:
+        target = target[key]
+    target[place[-1]] = data.draw(JSON)
+    try:
+        (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        dataset, problems = scan(root)
+        errors = [problem for problem in problems if problem.severity == "error"]
+        assert errors or dataset is not None
+        assert all(problem.what and problem.fix for problem in errors)
+        if not errors:
+            open_dataset(root)
+    finally:
+        (root / "videos.jsonl").write_text(good)
+
+
+@FEW
+@given(st.binary(max_size=300))
+def test_any_bytes_as_a_sheet(root: Path, data: bytes) -> None:
+    for name in ("any.csv", "any.xlsx"):
+        path = root.parent / name
+        path.write_bytes(data)
+        try:
+            read_labels(path, TINY)
+        except DataError as error:
+            assert str(path) in str(error)
+
+
+CELL = st.text(max_size=8) | st.sampled_from(
+    ["v1", "cpr_01", "2", "２", "1:23", "-", "N/A", "nan", "1e999", "=1+1", "1,5"]
+)
+
+
+@FEW
+@given(st.lists(st.lists(CELL, min_size=5, max_size=5), min_size=1, max_size=6))
+def test_any_cells_in_a_sheet(root: Path, cells: list[list[str]]) -> None:
+    import csv
+
+    stream = io.StringIO()
+    csv.writer(stream).writerows([["video_id", "step_id", "start", "end", "consensus"], *cells])
+    path = root.parent / "cells.csv"
+    path.write_bytes(stream.getvalue().encode("utf-8", "surrogatepass"))
+    try:
+        rows, _ = read_labels(path, TINY)
+    except DataError as error:
+        assert str(path) in str(error)
+    else:
+        for row in rows:
+            assert all(0 <= points < 1e9 for points in row.scores.values())
+
+
+@FEW
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "setting",
+                "video_id",
+                "step_id",
+                "scores",
+                "score",
+                "verdict",
+                "response",
+                "id",
+                "answers",
+                "status",
+                "media",
+            ]
+        ),
+        JSON | st.sampled_from(["full_score", "clip_error", "v001", "cpr_01", {"cpr_01": 1}]),
+    )
+)
+def test_any_prediction_line(root: Path, row: dict[str, Any]) -> None:
+    path = root.parent / "any_predictions.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    try:
+        found = load_predictions(path, open_dataset(root))
+    except SimingError:
+        raise AssertionError("findings are returned, not raised") from None
+    assert found.problems or found.records

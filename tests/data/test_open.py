@@ -1,0 +1,194 @@
+"""What an opened dataset says about itself, and how a run finds its dataset."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks import simulate
+from siming_tasks.data import open_dataset, resolve_dataset
+from siming_tasks.data.digest import content_digest, fingerprint
+from siming_tasks.errors import DataError
+from siming_tasks.files import sha256_file
+from siming_tasks.settings import Settings
+from tests.data.conftest import make_folder, write_video
+
+Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+
+
+def test_a_dataset_in_memory(folder: Path) -> None:
+    dataset = open_dataset(str(folder))
+    assert (dataset.name, dataset.version, dataset.synthetic, dataset.withheld) == ("tiny", "1", True, False)
+    assert [video.video_id for video in dataset.videos] == ["v001", "v002", "v003"]
+    video = dataset.video("v002")
+    assert dataset.media_path(video) == folder / "media/v002.mp4"
+    assert dataset.media_digest(video) == sha256_file(folder / "media/v002.mp4")
+    assert dataset.raters == ("consensus", "rater_a", "rater_b")
+    assert dataset.lines == {"v001": 1, "v002": 2, "v003": 3}
+    assert video.step("cpr_02").span == (0.5, 0.9)
+    with pytest.raises(KeyError):
+        dataset.video("v9")
+
+
+def test_steps_come_in_rubric_order_and_other_keys_are_kept(folder: Path, edit: Edit) -> None:
+    edit(lambda rows: [rows[0].update(split="test", camera=2), rows[0]["steps"].reverse()])
+    video = open_dataset(folder).videos[0]
+    assert [step.step_id for step in video.steps] == ["cpr_01", "cpr_02", "cpr_03", "aed_01"]
+    assert video.extra["camera"] == 2
+
+
+def test_withheld_means_no_consensus_anywhere(folder: Path, edit: Edit) -> None:
+    edit(lambda rows: [step.update(score={"consensus": None}) for row in rows for step in row["steps"]])
+    assert open_dataset(folder).withheld
+    edit(lambda rows: rows[0]["steps"][0].update(score={"consensus": 1}))
+    assert not open_dataset(folder).withheld
+
+
+def test_the_computed_digest_follows_the_content_and_nothing_else(folder: Path, edit: Edit) -> None:
+    def without(*names: str) -> None:
+        info = yaml.safe_load((folder / "dataset.yaml").read_text())
+        (folder / "dataset.yaml").write_text(yaml.safe_dump({k: v for k, v in info.items() if k not in names}))
+
+    stated = open_dataset(folder).digest
+    without("digest")
+    assert open_dataset(folder).digest == stated
+    rubric = yaml.safe_load((folder / "rubric.yaml").read_text())
+    (folder / "rubric.yaml").write_text("# a remark\n" + json.dumps(rubric))
+    assert open_dataset(folder).digest == stated
+    without("media_sha256")
+    by_ends = open_dataset(folder).digest
+    assert by_ends != stated
+    edit(lambda rows: rows[0]["steps"][0]["score"].update(consensus=0))
+    relabelled = open_dataset(folder).digest
+    assert relabelled not in (stated, by_ends)
+    write_video(folder / "media/v001.mp4", seed=77)
+    assert open_dataset(folder).digest not in (stated, by_ends, relabelled)
+
+
+def test_the_digest_by_hand(folder: Path) -> None:
+    dataset = open_dataset(folder)
+    rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    assert content_digest(dataset.rubric, rows, media) == dataset.digest
+
+
+def test_the_fingerprint_sees_both_ends_and_the_size(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    data = bytearray(300_000)
+    seen = set()
+    for change in (None, 0, 299_999, 150_000):
+        if change is not None:
+            data[change] ^= 1
+        path.write_bytes(data)
+        seen.add(fingerprint(path))
+    assert len(seen) == 3  # the middle is not read
+    path.write_bytes(data + b"\0")
+    assert fingerprint(path) not in seen
+
+
+def test_a_hub_snapshot_links_into_its_blob_store(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "datasets--org--exams"
+    snapshot = store / "snapshots" / ("0" * 40)
+    shutil.copytree(folder, snapshot)
+    (store / "blobs").mkdir()
+    (snapshot / "media/v001.mp4").rename(store / "blobs/abc")
+    os.symlink("../../../blobs/abc", snapshot / "media/v001.mp4")
+    dataset = open_dataset(snapshot)
+    assert dataset.meta["revision"] == "0" * 40
+    (store / "secret.mp4").write_bytes((store / "blobs/abc").read_bytes())
+    (snapshot / "media/v001.mp4").unlink()
+    os.symlink("../../../secret.mp4", snapshot / "media/v001.mp4")
+    with pytest.raises(DataError, match="leaves the dataset folder through a link"):
+        open_dataset(snapshot)
+
+
+def test_a_line_of_two_gigabytes_costs_neither_time_nor_memory(folder: Path) -> None:
+    with (folder / "videos.jsonl").open("r+b") as stream:
+        stream.truncate(2 << 30)
+    start = time.monotonic()
+    with pytest.raises(DataError, match=r"videos.jsonl:4: this line has more than 4,000,000 bytes"):
+        open_dataset(folder)
+    assert time.monotonic() - start < 10
+
+
+def test_two_hundred_videos_open_quickly(tmp_path: Path) -> None:
+    root = make_folder(tmp_path / "many", 2)
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    many = [{**rows[number % 2], "video_id": f"x{number}"} for number in range(200)]
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    start = time.monotonic()
+    assert len(open_dataset(root).videos) == 200
+    assert time.monotonic() - start < 10
+
+
+def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
+    assert resolve_dataset(Settings(data=str(folder))) == folder
+
+
+@pytest.mark.parametrize("data", ["/no/such/folder", "no-such-name", "a/b/c", "../x"])
+def test_neither_folder_nor_repository(data: str) -> None:
+    with pytest.raises(DataError) as caught:
+        resolve_dataset(Settings(data=data))
+    assert str(caught.value) == (
+        f"SIMING_DATA={data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
+        "a folder with dataset.yaml, or unset SIMING_DATA for the synthetic demo."
+    )
+
+
+RACE = """
+import sys
+from pathlib import Path
+from siming_tasks import simulate
+from siming_tasks import simulate
+from siming_tasks.data import open_dataset, resolve_dataset
+from siming_tasks.settings import Settings
+real = simulate.make_demo
+def counted(out, **options):
+    with open(sys.argv[1] + "/made", "a") as stream:
+        stream.write("once\\n")
+    return real(out, **{**options, "short": True, "jobs": 1})
+simulate.make_demo = counted
+print(open_dataset(resolve_dataset(Settings(cache=sys.argv[1], demo_videos=1))).digest)
+"""
+
+
+def test_the_demo_is_made_once_by_several_processes_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The real simulator, with its short form in place of three minutes a video."""
+    command = [sys.executable, "-c", RACE, str(tmp_path)]
+    ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [rank.communicate(timeout=240) for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], outputs
+    assert len({output for output, _ in outputs}) == 1
+    assert (tmp_path / "made").read_text() == "once\n"
+
+    real = simulate.make_demo
+    made = []
+
+    def short(out: Path, **options: Any) -> Path:
+        made.append(out)
+        return real(out, **{**options, "short": True, "jobs": 1, "progress": False})
+
+    monkeypatch.setattr(simulate, "make_demo", short)
+    settings = Settings(cache=str(tmp_path), demo_videos=1)
+    with caplog.at_level(logging.WARNING):
+        home = resolve_dataset(settings)
+    assert "SYNTHETIC" in caplog.text
+    assert (made, open_dataset(home).synthetic) == ([], True)
+    whole = (home / "videos.jsonl").read_text()
+    (home / "videos.jsonl").write_text(whole.replace('"consensus": 2', '"consensus": 1', 1))
+    assert resolve_dataset(settings) == home
+    assert made == [home]
+    assert (home / "videos.jsonl").read_text() == whole
