@@ -9,12 +9,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import quote
+from typing import Any
 
 from tqdm import tqdm
 
@@ -22,22 +20,18 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
+from siming_tasks.report.book import Book, Linker, Media, front, model_pages, step_chapter, video_chapter
 from siming_tasks.report.markdown import markdown
-from siming_tasks.report.model_page import model_page
-from siming_tasks.report.overview import leaderboard
-from siming_tasks.report.pages import Site
+from siming_tasks.report.pairs import read_pairs
 from siming_tasks.report.sources import Source
 from siming_tasks.report.standings import standings
-from siming_tasks.report.step_pages import rubric_note, step_pages
-from siming_tasks.report.study import DETAIL_RESAMPLES, Study, study
-from siming_tasks.report.video_pages import video_pages
-from siming_tasks.schema import SETTINGS, Video
+from siming_tasks.report.study import Study, study
+from siming_tasks.schema import SETTINGS
 from siming_tasks.settings import Settings
 
-__all__ = ["FORMAT", "Media", "write_report"]
+__all__ = ["FORMAT", "write_report"]
 
 FORMAT = "siming-report-1"
-Media = Literal["link", "copy", "none"]
 
 
 def write_report(
@@ -71,23 +65,30 @@ def write_report(
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
-    with _in_place_of(out) as part:
-        with _map(jobs, len(sources)) as apply:
-            ask = partial(_study, dataset=dataset, options=options, folder=part / "data")
-            studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
-            rank = partial(_standings, studies=studies, dataset=dataset, options=options)
-            tables = list(tqdm(apply(rank, SETTINGS), total=4, unit="table", desc="Tables", disable=not progress))
+    pairs = read_pairs(dataset)
+    with _in_place_of(out) as part, _map(jobs, len(sources)) as apply:
+        ask = partial(_study, dataset=dataset, options=options, pairs=pairs, folder=part / "data")
+        studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
+        rank = partial(_standings, studies=studies, dataset=dataset, options=options)
+        tables = list(tqdm(apply(rank, SETTINGS), total=4, unit="table", desc="Tables", disable=not progress))
         report = _report(studies, dataset, options, dict(zip(SETTINGS, tables, strict=True)))
         with atomic_write(part / "report.json") as stream:
             json.dump(report, stream, indent=1, allow_nan=False)
         with atomic_write(part / "report.md") as stream:
             stream.write(markdown(report))
-        _pages(part, report, studies, dataset, options, _linker(media, dataset, out, part), progress)
+        book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))
+        book.site.static()
+        write = partial(_chapter, book)
+        chapters = [*((model_pages, k, jobs) for k in range(jobs)), (step_chapter,), (video_chapter,), (front,)]
+        for _ in tqdm(apply(write, chapters), total=len(chapters), unit="part", desc="Pages", disable=not progress):
+            pass
     return out
 
 
-def _study(source: Source, *, dataset: Dataset, options: Settings, folder: Path) -> Study:
-    return study(source, dataset, options, folder / source.slug)
+def _study(
+    source: Source, *, dataset: Dataset, options: Settings, pairs: Sequence[Mapping[str, Any]], folder: Path
+) -> Study:
+    return study(source, dataset, options, pairs, folder / source.slug)
 
 
 def _standings(setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Settings) -> dict[str, Any] | None:
@@ -137,23 +138,6 @@ def _is_report(out: Path) -> bool:
         return False
 
 
-def _linker(media: Media, dataset: Dataset, out: Path, part: Path) -> Callable[[Video], str | None]:
-    """How a page in ``videos/`` names a video's file."""
-    if media == "none":
-        return lambda video: None
-    if media == "link":
-        start = (out / "videos").resolve()
-        return lambda video: quote(Path(os.path.relpath(dataset.media_path(video).resolve(), start)).as_posix())
-
-    def copied(video: Video) -> str:
-        target = part / "media" / f"{video.video_id}{Path(video.media).suffix}"
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(dataset.media_path(video), target)
-        return quote(f"../media/{target.name}")
-
-    return copied
-
-
 def _report(
     studies: Sequence[Study], dataset: Dataset, options: Settings, tables: Mapping[str, dict[str, Any] | None]
 ) -> dict[str, Any]:
@@ -195,61 +179,6 @@ def _run(item: Study) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Link:
-    name: str
-    href: str
-
-
-def _pages(
-    part: Path,
-    report: Mapping[str, Any],
-    studies: Sequence[Study],
-    dataset: Dataset,
-    options: Settings,
-    media: Callable[[Video], str | None],
-    progress: bool,
-) -> None:
-    links = [
-        _Link("Leaderboard", "index.html"),
-        _Link("Steps", "steps/index.html"),
-        _Link("Videos", "videos/index.html"),
-    ]
-    site = Site(
-        part,
-        {
-            "title": "SiMing-Bench report",
-            "pages": [asdict(link) for link in [*links, _Link("How to read this", "methods.html")]],
-            "detail_resamples": DETAIL_RESAMPLES,
-            **{key: report[key] for key in ("synthetic", "dataset", "rubric", "options", "version")},
-        },
-    )
-    site.static()
-    with tqdm(total=len(dataset.videos) + len(studies) + 3, unit="page", desc="Pages", disable=not progress) as bar:
-        leaderboard(site, report)
-        bar.update()
-        for run in report["runs"]:
-            model_page(site, report, run, dataset.rubric)
-            bar.update()
-        step_pages(site, report, dataset.rubric, studies)
-        bar.update()
-        _methods(site, report, dataset)
-        bar.update()
-        video_pages(site, dataset, studies, media, options.mapping, bar.update)
-
-
-def _methods(site: Site, report: Mapping[str, Any], dataset: Dataset) -> None:
-    about = report["dataset"]
-    facts = [
-        ("dataset", f"{about['name']} {about['version']}{' (synthetic)' if report['synthetic'] else ''}"),
-        ("digest", about["digest"]),
-        ("license", str(about["license"] or "not stated")),
-        ("videos", str(about["videos"])),
-        (
-            "rubric",
-            f"{dataset.rubric.rubric_id} {dataset.rubric.version}, {about['steps']} steps, {about['points']:g} points",
-        ),
-        ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items())),
-        ("siming-tasks", report["version"]),
-    ]
-    site.page("methods.html", "methods.html", facts=facts, rubric_note=rubric_note(dataset.rubric))
+def _chapter(book: Book, chapter: tuple[Any, ...]) -> None:
+    write, *rest = chapter
+    write(book, *rest)

@@ -84,7 +84,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     titles = {skill.id: skill.name for skill in rubric.skills}
     found["skills"] = [(titles.get(skill, skill), row) for skill, row in numbers["per_skill"].items()]
     found["confusion"] = _confusion(numbers["extra"]["confusion"])
-    found["steps_chart"] = _steps_chart(name, diagnostics["steps"]["rows"])
+    found["steps_chart"] = _steps_chart(name, diagnostics["steps"]["rows"], rubric)
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
     found["split_chart"] = parts(
         f"split-{name}",
@@ -103,9 +103,14 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     return found
 
 
-def _steps_chart(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+def _steps_chart(name: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -> Any:
     marks = [
-        Mark.of(row["step_id"], row["kappa"], thin=row["thin"], beside=(row["human"] or {}).get("value"))
+        Mark.of(
+            f"{row['step_id']} {rubric.by_id[row['step_id']].name}",
+            row["kappa"],
+            thin=row["thin"],
+            beside=(row["human"] or {}).get("value"),
+        )
         for row in rows
     ]
     return intervals(f"steps-{name}", marks, axis="kappa", beside="physicians",

@@ -22,11 +22,26 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         "leaderboard.html",
         runs=report["runs"],
         boards=boards,
+        glance=_glance(boards),
         gains=_gains(report["runs"]),
         metric_names=METRIC_NAMES,
         paper=_paper(),
         few=report["dataset"]["videos"] < 50,
     )
+
+
+def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
+    found: dict[str, dict[str, Any]] = {}
+    for index, board in enumerate(boards):
+        for row in board["rows"]:
+            line = found.setdefault(
+                f"{row['role']} {row['name']}",
+                {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
+            )
+            line["cells"][index] = row["metrics"][board["metric"]]
+    order = ("model", "reference", "human", "blind")
+    return sorted(found.values(), key=lambda line: order.index(line["role"]))
 
 
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import Comparison, Panel, Run, compare, evaluate
 from siming_tasks.metrics.baselines import always_correct, always_failed, step_prior
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.report.study import HEADLINE, Study, human_panel, questions
+from siming_tasks.report.study import HEADLINE, Study, human_panel, questions, raters_of
 from siming_tasks.schema import SETTINGS
 from siming_tasks.settings import Settings
 
@@ -26,6 +26,8 @@ METRIC_NAMES = {
     "f1": "F1",
     "coverage": "Coverage",
 }
+
+INFLATED = "Judged against a consensus that it helped to make: inflated. The second physician’s row is not."
 
 _BLIND = {
     "always correct": (always_correct, "Full points (or “correct”) for every step."),
@@ -46,7 +48,7 @@ def standings(studies: Sequence[Study], dataset: Dataset, setting: str, options:
         return None
     answer = SETTINGS[setting].answer
     metric = HEADLINE[answer]
-    rows = [_run_row(study, setting, metric) for study in mine]
+    rows = [_run_row(study, setting, metric, raters_of(dataset)) for study in mine]
     rows += _beside(dataset, setting, options)
     found: dict[str, Any] = {
         "setting": setting,
@@ -66,7 +68,7 @@ def standings(studies: Sequence[Study], dataset: Dataset, setting: str, options:
     return {**found, "rows": rows}
 
 
-def _run_row(study: Study, setting: str, metric: str) -> dict[str, Any]:
+def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> dict[str, Any]:
     part = study.settings[setting]
     lift = (part["contribution"] or {}).get("lift", {}).get(metric)
     return {
@@ -76,7 +78,7 @@ def _run_row(study: Study, setting: str, metric: str) -> dict[str, Any]:
         "metrics": part["numbers"]["metrics"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
-        "note": None,
+        "note": INFLATED if study.source.reference and study.source.name in raters else None,
     }
 
 

@@ -17,6 +17,8 @@ from siming_tasks.metrics import Panel, Run, compare
 from siming_tasks.metrics.contribution import contribution
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.diagnostics import diagnose
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.pairs import pair_metric
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.report.replies import write_replies
@@ -41,7 +43,8 @@ class Study:
     Attributes:
         source: the run.
         settings: by setting: ``numbers`` (:func:`siming_tasks.scoring.evaluate_records`), ``contribution`` and
-            ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos.
+            ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos,
+            ``pairs`` (how it did on the data set's twins; None without).
         panels: by setting, all questions of the data set that were asked.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.
@@ -68,13 +71,20 @@ def raters_of(dataset: Dataset) -> tuple[str, ...]:
     return tuple(name for name in dataset.raters if name != CONSENSUS)
 
 
-def study(source: Source, dataset: Dataset, options: Settings, replies: Path | None = None) -> Study:
+def study(
+    source: Source,
+    dataset: Dataset,
+    options: Settings,
+    pairs: Sequence[Mapping[str, Any]] = (),
+    replies: Path | None = None,
+) -> Study:
     """Read, score and diagnose one run.
 
     Args:
         source: the run.
         dataset: what it was asked about.
         options: label mapping, positive class, rater, resamples, seed.
+        pairs: counterfactual twins of the data set.
         replies: folder for the viewer's files of raw replies; None writes none.
 
     Raises:
@@ -95,6 +105,7 @@ def study(source: Source, dataset: Dataset, options: Settings, replies: Path | N
             numbers = evaluate_records(mine, dataset, options, name, complete=complete)
             detail = _detail(panels[name], dataset, name, options)
             found[name] = {"numbers": numbers, **detail, "totals": _totals(panels[name])}
+            found[name]["pairs"] = _twins(panels[name], pairs)
     if not found:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
     return Study(source, found, panels, _gains(panels, options), _warnings(source, found), written, prompts)
@@ -161,6 +172,30 @@ def _gains(panels: Mapping[str, Panel], options: Settings) -> dict[str, Any]:
             if item:
                 found[answer] = {"value": item.value, "low": item.low, "high": item.high, "p": item.p}
     return found
+
+
+def _twins(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How one run did on the twins whose videos it was asked about; None if there are none."""
+    row = {video: index for index, video in enumerate(panel.video_ids)}
+    column = {step: index for index, step in enumerate(panel.step_ids)}
+    mine = [pair for pair in pairs if pair["video_a"] in row and pair["video_b"] in row]
+    if not mine:
+        return None
+    first, second = (panel.predicted[[row[pair[side]] for pair in mine]] for side in ("video_a", "video_b"))
+    unchanged = np.zeros(first.shape, dtype=np.bool_)
+    for index, pair in enumerate(mine):
+        unchanged[index, [column[step] for step in pair["unchanged_steps"]]] = True
+    found = pair_metric(
+        first,
+        second,
+        np.array([column[pair["step_id"]] for pair in mine], dtype=np.int64),
+        np.array([pair["direction"] for pair in mine], dtype=np.float64),
+        unchanged,
+        [pair["kind"] for pair in mine],
+        panel.answer,
+    )
+    results: dict[str, Any] = plain(found.to_json())
+    return results
 
 
 def _confusion(panel: Panel, options: Settings) -> list[list[int]]:

@@ -1,0 +1,122 @@
+"""Counterfactual twins side by side: two exams that differ in one act, and who noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.data import Dataset
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.report.pages import TITLES, Site
+from siming_tasks.report.study import Study
+from siming_tasks.schema import SETTINGS, Video
+
+__all__ = ["pair_pages", "read_pairs"]
+
+_KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "direction", "unchanged_steps"))
+
+
+def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
+    """The lines of the dataset's ``pairs.jsonl``; empty without the file.
+
+    Raises:
+        DataError: a line is no pair of this dataset; names the line.
+    """
+    path = dataset.root / "pairs.jsonl"
+    if not path.is_file():
+        return []
+    pairs: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for line, row in read_jsonl(path):
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif not (
+            row.keys() >= _KEYS
+            and {row["video_a"], row["video_b"]} <= dataset.by_id.keys()
+            and {row["step_id"], *row["unchanged_steps"]} <= dataset.rubric.by_id.keys()
+            and row["step_id"] not in row["unchanged_steps"]
+            and row["direction"] in (1, -1)
+        ):
+            fix = "Make the folder again, or remove pairs.jsonl."
+            problems.append(Problem("pair-invalid", "not a pair of this data set.", fix, path.name, line))
+        else:
+            pairs.append(row)
+    if problems:
+        raise DataError.of(problems)
+    return pairs
+
+
+def pair_pages(
+    site: Site,
+    dataset: Dataset,
+    pairs: Sequence[Mapping[str, Any]],
+    report: Mapping[str, Any],
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+) -> None:
+    """Write ``pairs/index.html`` and one page for each pair of twins."""
+    tables = []
+    for name in SETTINGS:
+        rows = [(run, run["settings"][name]["pairs"]) for run in report["runs"] if name in run["settings"]]
+        if rows := [(run, found) for run, found in rows if found]:
+            tables.append({"setting": name, "title": TITLES[name][0], "rows": rows})
+    site.page("pairs/index.html", "pairs.html", tables=tables, pairs=[_about(pair, dataset) for pair in pairs])
+    for index, pair in enumerate(pairs):
+        videos = [dataset.video(pair[side]) for side in ("video_a", "video_b")]
+        site.page(
+            f"pairs/{Path(str(pair['pair_id'])).name}.html",
+            "pair.html",
+            pair=_about(pair, dataset),
+            videos=[_twin(video, pair["step_id"], media(video)) for video in videos],
+            answers=_answers(pair, studies),
+            before=pairs[index - 1]["pair_id"] if index else None,
+            after=pairs[index + 1]["pair_id"] if index + 1 < len(pairs) else None,
+        )
+
+
+def _about(pair: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
+    step = dataset.rubric.by_id[pair["step_id"]]
+    scores = [dataset.video(pair[side]).step(step.id).consensus for side in ("video_a", "video_b")]
+    return {
+        **pair,
+        "step_name": step.name,
+        "scores": scores,
+        "changed": [str(act) for act in pair.get("changed_act", ())],
+    }
+
+
+def _twin(video: Video, step_id: str, source: str | None) -> dict[str, Any]:
+    span = video.step(step_id).span
+    return {"id": video.video_id, "source": source, "start": span[0] if span else 0.0, "end": span[1] if span else 0.0}
+
+
+def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """What each judge said about the step in both twins."""
+    rows = []
+    for study in studies:
+        for name, panel in study.panels.items():
+            ids = [pair["video_a"], pair["video_b"]]
+            if all(video in panel.video_ids for video in ids):
+                column = panel.step_ids.index(pair["step_id"])
+                said = [float(panel.predicted[panel.video_ids.index(video), column]) for video in ids]
+                moved = (said[1] - said[0]) * pair["direction"] * (1 if panel.answer == "score" else -1)
+                rows.append(
+                    {
+                        "name": study.source.name,
+                        "slug": study.source.slug,
+                        "role": "reference" if study.source.reference else "model",
+                        "title": TITLES[name][0],
+                        "said": [_said(value, panel.answer) for value in said],
+                        "verdict": "no answer" if moved != moved else "noticed" if moved > 0 else
+                                   "did not move" if moved == 0 else "moved the wrong way",
+                    }
+                )  # fmt: skip
+    return rows
+
+
+def _said(value: float, answer: str) -> str:
+    if value != value:
+        return "–"
+    return f"{value:g}" if answer == "score" else ("incorrect" if value else "correct")
