@@ -97,12 +97,13 @@ def _one(
     ]
     found = metrics.compare(runs, allow=arguments.allow, against=arguments.against, **options)
     aligned = align(runs, arguments.allow)
-    video = {run.name: metrics.contribution(run.panel, **options) for run in aligned}
+    exchanges = min(1999, settings.resamples)
+    video = {run.name: metrics.contribution(run.panel, permutations=exchanges, **options) for run in aligned}
     parts: dict[str, Any] = {"comparison": found.to_json()}
     parts["contribution"] = {name: item.to_json() for name, item in video.items()}
     text = [compare_text.markdown(found, joint=arguments.max_t), contribution_text.markdown(video)]
     if arguments.two_way:
-        drawn = {"mapping": settings.mapping, "resamples": settings.resamples, "seed": settings.seed}
+        drawn: dict[str, Any] = {"mapping": settings.mapping, "resamples": settings.resamples, "seed": settings.seed}
         wide = {run.name: metrics.two_way(run.panel, **drawn) for run in aligned}
         parts["two_way"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in wide.items()}
         text.insert(1, compare_text.two_way_markdown(wide))

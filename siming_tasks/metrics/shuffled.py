@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from siming_tasks.metrics import agreement
 from siming_tasks.metrics.labels import ordinal_labels
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.split import expected_products
 from siming_tasks.metrics.tally import BINARY, TOTALS, Tally
 
-__all__ = ["ShuffledSelf"]
+__all__ = ["ShuffledSelf", "StepSums", "expected_products"]
+
+
+class StepSums(NamedTuple):
+    """Weighted sums over the videos of each step: of 1, x, y and x * y; arrays that broadcast together."""
+
+    n: FloatArray
+    x: FloatArray
+    y: FloatArray
+    xy: FloatArray
+
+
+def expected_products(once: StepSums, squared: StepSums) -> FloatArray:
+    """Sum of x * y that each step is expected to have after its predictions were shuffled between its n videos.
+
+    With every video once this is sum x * sum y / n. A resample repeats videos; a plain shuffle of it would give a video
+    its own predictions more often than once in n, and look better than it is. So pairs of different videos are
+    averaged, and the one in n that stays in place is put back. In deviations from the step's means, where all pairs
+    sum to zero: different pairs average -q / (1 - q) times the equal ones, with q the share of equal pairs.
+
+    Args:
+        once: sums with the weights.
+        squared: sums with the squared weights, that is over pairs of a video with itself.
+    """
+    n = np.where(once.n > 0, once.n, 1)
+    x, y = once.x / n, once.y / n
+    equal = squared.xy - x * squared.y - y * squared.x + x * y * squared.n
+    apart = n * n - squared.n
+    different = -np.divide(equal, apart, out=np.zeros_like(equal), where=apart > 0)
+    shuffled = n * x * y + (once.xy / n - x * y) + (n - 1) * different
+    return np.where(apart > 0, shuffled, once.xy)
 
 
 class ShuffledSelf:
@@ -39,13 +70,8 @@ class ShuffledSelf:
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """As :meth:`siming_tasks.metrics.tally.Tally.compute`."""
-        steps, k, squares = self.both.shape[1], self.levels, weights * weights
-        a, b = (side.reshape(len(weights), steps, k) for side in np.split(weights @ self.margins, 2, axis=1))
-        shape = (len(weights), steps, k, k)
-        n, same_n = ((w @ self.both)[:, :, None, None] for w in (weights, squares))
-        joint, same = ((w @ self.joint).reshape(shape) for w in (weights, squares))
-        expected = expected_products(n, a[:, :, :, None] * b[:, :, None, :], joint, same_n, same)
-        counts = expected.sum(axis=1).reshape(len(weights), k * k)
+        once, squared = (self._sums(w) for w in (weights, weights * weights))
+        counts = expected_products(once, squared).sum(axis=1).reshape(len(weights), self.levels**2)
         values = self.tally.compute(weights)
         for name in self.tally.metrics:
             if name in TOTALS:
@@ -53,3 +79,12 @@ class ShuffledSelf:
             elif name != "coverage":
                 values[name] = agreement.qwk(counts) if name == "qwk" else BINARY[name](counts)
         return values
+
+    def _sums(self, weights: FloatArray) -> StepSums:
+        """Of the indicators "x is label k" and "y is label l", ``[B, S, k, l]``."""
+        shape, k = (len(weights), self.both.shape[1]), self.levels
+        x, y = np.split(weights @ self.margins, 2, axis=1)
+        joint = (weights @ self.joint).reshape(*shape, k, k)
+        return StepSums(
+            (weights @ self.both)[:, :, None, None], x.reshape(*shape, k, 1), y.reshape(*shape, 1, k), joint
+        )

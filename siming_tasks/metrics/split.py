@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from siming_tasks.metrics import agreement, classification, correlation
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.panel import FloatArray, IntArray, Panel
+from siming_tasks.metrics.shuffled import StepSums, expected_products
 
-__all__ = ["PARTS", "Split", "expected_products", "shuffle_p"]
+__all__ = ["PARTS", "Split", "shuffle_p"]
 
 PARTS = ("prior", "video", "local")
 
@@ -48,7 +49,6 @@ class Split:
         self.kappa = panel.answer == "score"
         x, y, both = self.cells = cells(panel, mapping)
         self.steps = np.concatenate([both, x, y, x * y], axis=1)
-        self.pairs = np.concatenate([both, x * y], axis=1)
         n, sum_x, sum_y = both.sum(axis=1), x.sum(axis=1), y.sum(axis=1)
         impression = np.divide(sum_x * sum_y, n, out=np.zeros(len(n)), where=n > 0)
         squares = [(x * x).sum(axis=1), (y * y).sum(axis=1), (x * y).sum(axis=1)]
@@ -57,9 +57,8 @@ class Split:
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """``prior``, ``video``, ``local`` and their sum ``total`` under every row of weights; NaN where undefined."""
         n, x, y, xx, yy, xy, impression = (weights @ self.videos).T
-        size, sum_x, sum_y, joint = np.split(weights @ self.steps, 4, axis=1)
-        same_size, same = np.split((weights * weights) @ self.pairs, 2, axis=1)
-        by_step = expected_products(size, sum_x * sum_y, joint, same_size, same).sum(axis=1)
+        sums = (StepSums(*np.split(w @ self.steps, 4, axis=1)) for w in (weights, weights * weights))
+        by_step = expected_products(*sums).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             chance = x * y / n
             var_x, var_y = n * xx - x * x, n * yy - y * y
@@ -67,27 +66,6 @@ class Split:
             factor = np.where(scale > 0, n / scale, np.nan)
         prior, video, total = (factor * (part - chance) for part in (by_step, impression, xy))
         return {"prior": prior, "video": video, "local": total - prior - video, "total": total}
-
-
-def expected_products(
-    n: FloatArray, products: FloatArray, joint: FloatArray, same_n: FloatArray, same: FloatArray
-) -> FloatArray:
-    """Sum of x * y that a step is expected to have after its predictions were shuffled between n videos.
-
-    With every video once this is ``products / n``. A resample repeats videos, and a plain shuffle would then meet the
-    same video too often and look better than it is; so pairs of different videos are averaged, and the one in n that
-    stays in place is put back.
-
-    Args:
-        n: videos of the step.
-        products: sum of x times sum of y.
-        joint: sum of x * y.
-        same_n: sum of squared weights.
-        same: sum of x * y with squared weights.
-    """
-    different = n * n - same_n
-    apart = np.divide(products - same, different, out=np.zeros_like(products), where=different > 0)
-    return np.where(different > 0, (n - 1) * apart + np.divide(joint, n, out=np.zeros_like(joint), where=n > 0), joint)
 
 
 def shuffle_p(

@@ -86,6 +86,13 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
         assert drawn.mean() - value == pytest.approx(0, abs=0.015)
 
 
+def test_a_constant_has_no_part_in_any_resample(synthetic):
+    panel = synthetic(np.random.default_rng(18), videos=20)
+    constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
+    for values in bootstrap(Split(constant).compute, 20, resamples=100, seed=0).values():
+        np.testing.assert_allclose(values, 0, atol=1e-12)
+
+
 def test_each_source_shows_in_its_own_part(panel):
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 4, (300, 30)).astype(float)
