@@ -20,6 +20,9 @@ def add(commands: Any) -> None:
     command.add_argument("path", metavar="RUN", type=Path, help="a prediction file, a sample log, or a folder of them")
     command.add_argument("--data", metavar="DIR", type=Path, required=True, help="the dataset folder")
     command.add_argument("--setting", help="one setting (default: every setting of the run)")
+    command.add_argument(
+        "--partial", action="store_true", help="the run asked only for the requests it holds (as with --limit)"
+    )
     command.add_argument("--mapping", choices=("absolute", "proportional"), default="absolute", help="points to labels")
     command.add_argument(
         "--pass-mark", type=float, default=0.8, help="share of points that passes (default %(default)s)"
@@ -60,11 +63,12 @@ def _one(arguments: argparse.Namespace, dataset: Dataset, setting: str, records:
     from siming_tasks.schema import CONSENSUS
     from siming_tasks.scoring import panel_of
 
-    panel = panel_of(records, dataset, setting)
+    complete = not arguments.partial
+    panel = panel_of(records, dataset, setting, complete=complete)
     given = {name for video in dataset.videos for step in video.steps for name in step.scores} - {CONSENSUS}
     a, b = None, None
     if len(given) >= 2:
-        a, b = (panel_of(records, dataset, setting, rater).reference for rater in sorted(given)[:2])
+        a, b = (panel_of(records, dataset, setting, rater, complete=complete).reference for rater in sorted(given)[:2])
         if np.isnan(a).all() or np.isnan(b).all():
             a, b = None, None  # withheld
     return run(
