@@ -161,7 +161,7 @@ def compare(
         rows = _differences(metric, names, pairs, value, left, drawn, seed)
         differences += rows
         ranks[metric] = _ranks(names, value, drawn)
-        alone, two = np.median(drawn.std(axis=0, ddof=1)), float(np.median([row.stderr for row in rows]))
+        alone, two = _typical(drawn.std(axis=0, ddof=1)), _typical([row.stderr for row in rows])
         found[metric] = Detectable(detectable(alone), detectable(two), detectable(two, len(pairs)), len(pairs))
     options: dict[str, Any] = {
         "mapping": mapping,
@@ -200,6 +200,11 @@ def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> d
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
     first = (drawn == 1).mean(axis=0)
     return {name: Standing(int(rank[k]), int(low[k]), int(high[k]), float(first[k])) for k, name in enumerate(names)}
+
+
+def _typical(stderrs: Sequence[float] | FloatArray) -> float:
+    """Median standard error of what varies at all; a constant answers every resample alike and says nothing of noise."""
+    return float(np.median([value for value in stderrs if value > 0] or [0.0]))
 
 
 def _rank(values: FloatArray) -> IntArray:

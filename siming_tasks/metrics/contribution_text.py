@@ -36,7 +36,7 @@ def markdown(runs: Mapping[str, Contribution]) -> str:
     ]
     lines = table(["run", NAMES[metric], *PARTS, "p", "lift"], rows)
     lines += ["", CAPTION, ""]
-    names = list(first.rows["run"])
+    names = [name for name in first.rows["run"] if name != "coverage"]
     rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
     lines += table(["blind row", *(NAMES[name] for name in names)], rows)
     lines += ["", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]

@@ -112,6 +112,13 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
     assert found.detectable["qwk"].pairs == 6
 
 
+def test_detectable_effects_come_from_runs_that_vary(judges):
+    """The constant's standard error of zero is no noise; the median of the other three is that of the equal pair."""
+    found = compare(judges, resamples=400)
+    stderr = found.estimates["weak"]["plcc"].stderr
+    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
+
+
 def test_pairing_shortens_the_interval(judges):
     """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
     good, weak = judges[:2]
