@@ -41,7 +41,7 @@ def test_identities_equal_scikit_learn(tp, fp, fn, tn):
     assert pi <= highest_prevalence(p, r)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     counts.filter(bool), counts, counts, counts, st.integers(2, 4), st.sampled_from(["mcc", "accuracy", "specificity"])
 )
