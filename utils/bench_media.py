@@ -14,6 +14,8 @@ import os
 import resource
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -126,7 +128,12 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=169)
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--keep", type=Path, help="use this file, or make it and leave it")
+    options.add_argument("--memory", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = options.parse_args()
+    if arguments.memory:
+        fill(arguments.memory[0], arguments.memory[1], requests(arguments.memory[0]))
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        return
     with tempfile.TemporaryDirectory() as folder:
         path, cache = arguments.keep or Path(folder) / "video.mp4", Path(folder) / "cache"
         if not path.exists():
@@ -151,10 +158,12 @@ def main() -> None:
         cpu = {name: statistics.median(pair[1] for pair in pairs) for name, pairs in times.items()}
         store = FrameStore(cache, path, "bench")
         stored = len(list(store.frames.iterdir()))
-        report(path, wall, cpu, stored, int((store.folder / "bytes").read_text()))
+        alone = [sys.executable, __file__, "--memory", str(path), str(Path(folder) / "alone")]
+        peak = float(subprocess.run(alone, capture_output=True, text=True, check=True).stdout)
+        report(path, wall, cpu, stored, int((store.folder / "bytes").read_text()), peak)
 
 
-def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int) -> None:
+def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int, peak: float) -> None:
     """Print the table and the ratios that matter."""
     facts = probe(path)
     floor, full, _, clip, once, again = wall
@@ -170,8 +179,7 @@ def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: in
     print(f"preparation / linear decode            {wall[once] / wall[floor]:6.2f}  (cpu {cpu[once] / cpu[floor]:.2f})")
     print(f"first model: naive / (prepare + serve) {naive / first:6.2f}  (cpu {naive_cpu / first_cpu:.2f})")
     print(f"next models: naive / serve             {naive / wall[again]:6.2f}  (cpu {naive_cpu / cpu[again]:.2f})")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"stored {stored} frames, {size / 1e6:.0f} MB; peak memory of this process {peak:.0f} MB")
+    print(f"stored {stored} frames, {size / 1e6:.0f} MB; peak memory of preparation {peak:.0f} MB (with imports)")
 
 
 if __name__ == "__main__":

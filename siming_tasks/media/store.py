@@ -187,9 +187,9 @@ class FrameStore:
 
 
 def _load(path: Path) -> Image.Image:
-    stored: Image.Image
-    with Image.open(path) as stored:
-        return stored.convert("RGB")
+    image: Image.Image = Image.open(path)
+    image.load()  # reads all and closes the file; a copy to a plain Image would double the time
+    return image
 
 
 def _held(folder: Path) -> int:
