@@ -154,8 +154,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
     names = ("data", "mapping", "positive", "rater", "resamples", "seed")
     given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
-    if given.get("resamples", 1) < 1 or given.get("seed", 0) < 0:
-        raise SettingsError("--resamples must be at least 1 and --seed at least 0.")
+    if given.get("resamples", 2) < 2 or given.get("seed", 0) < 0:
+        raise SettingsError("--resamples must be at least 2 and --seed at least 0.")
     return replace(Settings.from_env(), **given)
 
 

@@ -118,7 +118,7 @@ def compare(
         seed: of both.
 
     Raises:
-        DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+        DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.
     """
     if len(runs) < 2:
         raise DataError(f"A comparison needs at least two runs; {len(runs)} given.")
@@ -129,7 +129,15 @@ def compare(
     n = len(runs[0].panel.video_ids)
     if n < 2:
         raise DataError("The runs share a single video; videos are the unit of comparison, so at least two are needed.")
+    if resamples < 2:
+        raise DataError(f"A comparison needs at least two resamples; {resamples} given.")
     tallies = {run.name: Tally.of(run.panel, mapping, positive) for run in runs}
+    for name, tally in tallies.items():
+        if not tally.binary.any():
+            raise DataError(f"Run {name!r} has nothing to compare. {summarise(tally, tally.metrics[0], np.nan).reason}")
+    index = range(len(names))
+    pairs = list(combinations(index, 2)) if against is None else [(j, names.index(against)) for j in index]
+    pairs = [(a, b) for a, b in pairs if a != b]
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         return {(name, metric): v for name, tally in tallies.items() for metric, v in tally.compute(weights).items()}
@@ -140,10 +148,6 @@ def compare(
         name: {m: summarise(tally, m, values[name, m], replicates[name, m]) for m in tally.metrics}
         for name, tally in tallies.items()
     }
-    pairs = [(names.index(against), j) for j, name in enumerate(names) if name != against] if against else []
-    pairs = [(j, i) for i, j in pairs] or list(combinations(range(len(names)), 2))
-    if empty := next((name for name in names if not tallies[name].binary.any()), None):
-        raise DataError(f"Run {empty!r} has nothing to compare. {estimates[empty][tallies[empty].metrics[0]].reason}")
     differences: list[Difference] = []
     skipped: dict[str, str] = {}
     ranks: dict[str, dict[str, Standing]] = {}
@@ -163,14 +167,8 @@ def compare(
         ranks[metric] = _ranks(names, value, drawn)
         alone, two = _typical(drawn.std(axis=0, ddof=1)), _typical([row.stderr for row in rows])
         found[metric] = Detectable(detectable(alone), detectable(two), detectable(two, len(pairs)), len(pairs))
-    options: dict[str, Any] = {
-        "mapping": mapping,
-        "positive": positive,
-        "resamples": resamples,
-        "seed": seed,
-        "level": LEVEL,
-    }
-    options |= {"unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
+    options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples, "seed": seed}
+    options |= {"level": LEVEL, "unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
     return Comparison(names, n, estimates, tuple(differences), ranks, found, skipped, options)
 
 
@@ -203,7 +201,7 @@ def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> d
 
 
 def _typical(stderrs: Sequence[float] | FloatArray) -> float:
-    """Median standard error of what varies at all; a constant answers every resample alike and says nothing of noise."""
+    """Median standard error of what varies at all: a constant has none, which says nothing of the noise of others."""
     return float(np.median([value for value in stderrs if value > 0] or [0.0]))
 
 

@@ -63,7 +63,7 @@ def evaluate(
         panel: what to evaluate.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
-        resamples: bootstrap resamples; 0 gives values without intervals.
+        resamples: bootstrap resamples; fewer than 2 give values without intervals.
         seed: of the resamples.
         method: ``bootstrap`` (percentile interval) or ``jackknife`` (leave one video out; no randomness).
 

@@ -55,8 +55,8 @@ def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) 
 def sample(
     compute: Compute[K], n_videos: int, *, resamples: int, seed: int
 ) -> tuple[dict[K, float], dict[K, FloatArray]]:
-    """:func:`observed` values and :func:`bootstrap` replicates; no replicates for a single video or no resamples."""
-    spread = bootstrap(compute, n_videos, resamples=resamples, seed=seed) if n_videos > 1 and resamples > 0 else {}
+    """:func:`observed` values and :func:`bootstrap` replicates; no replicates for a single video or resample."""
+    spread = bootstrap(compute, n_videos, resamples=resamples, seed=seed) if n_videos > 1 and resamples > 1 else {}
     return observed(compute, n_videos), spread
 
 

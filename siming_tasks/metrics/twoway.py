@@ -45,7 +45,7 @@ def two_way(
     cells = [Tally.of(panel.subset([step]), mapping) for step in panel.step_ids]
     columns = np.stack([cell.labels if panel.answer == "score" else cell.binary for cell in cells], axis=1)
     parts: dict[str, list[FloatArray]] = {name: [] for name in tally.metrics if name != "coverage"}
-    if min(v, s) > 1:
+    if min(v, s, resamples) > 1:
         # Two streams from one seed: the videos of resample b are those of the one-way interval.
         steps = np.concatenate(list(weight_chunks(s, resamples, np.random.SeedSequence(seed, spawn_key=(1,)))))
         start = 0

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Run, compare, evaluate
+from siming_tasks.metrics import Panel, Run, compare, evaluate, human_ratio, rater_table
 from siming_tasks.metrics.align import align
 from siming_tasks.metrics.compare_text import markdown
 from siming_tasks.metrics.significance import detectable, holm, max_t, pseudo_values, sign_flip
@@ -180,6 +182,8 @@ def test_too_few(judges):
     refuses(judges[:1], "A comparison needs at least two runs; 1 given.")
     refuses([judges[0], judges[0]], "Two runs are called 'good'. Give each its own name.")
     refuses(judges, "There is no run 'x' to compare with. The runs are good, weak, copy, constant.", against="x")
+    with pytest.raises(DataError, match="A comparison needs at least two resamples; 1 given"):
+        compare(judges, resamples=1)
     refuses(
         [replace(run, panel=run.panel.videos([0])) for run in judges],
         "The runs share a single video; videos are the unit of comparison, so at least two are needed.",
@@ -284,3 +288,40 @@ def test_different_answers(judges, synthetic):
         "Run 'good' gives answers of the kind 'score' and 'verdicts' of the kind 'error'; no metric is common to both. "
         "Compare runs of the same setting.",
     )
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
+    """Tiny panels of missing, constant and withheld answers through everything that compares."""
+    v, s = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 2))
+
+    def grid(top):
+        cell = st.sampled_from([np.nan, *map(float, range(top + 1))])
+        return np.reshape(data.draw(st.lists(cell, min_size=v * s, max_size=v * s)), (v, s))
+
+    answer = data.draw(st.sampled_from(["score", "error"]))
+    base = Panel(
+        video_ids=tuple(map(str, range(v))),
+        step_ids=tuple(map(str, range(s))),
+        skills=("a",) * s,
+        max_score=[2.0] * s,
+        reference=grid(2),
+        predicted=grid(1),
+        asked=np.ones((v, s), bool),
+        answer=answer,
+    )
+    a, b = base, base.predicting(grid(1))
+    other = replace(base, reference=grid(2))
+    for call in (
+        lambda: compare([Run("a", a), Run("b", b)], resamples=20).to_json(),
+        lambda: markdown(compare([Run("a", a), Run("b", b)], resamples=20), joint=True),
+        lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
+        lambda: rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),
+    ):
+        try:
+            text = json.dumps(call(), allow_nan=False)
+        except DataError as error:
+            assert "\n" not in str(error)
+            continue
+        assert "nan" not in text.lower()

@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics import Panel, evaluate, ordinal_labels, two_way
 
 TOL = 1e-12
 
@@ -284,6 +284,13 @@ def test_same_bits_in_another_process(synthetic, tmp_path):
 def test_seed_matters(synthetic):
     panel = synthetic(np.random.default_rng(5))
     assert evaluate(panel, resamples=100, seed=1).metrics != evaluate(panel, resamples=100, seed=2).metrics
+
+
+@pytest.mark.parametrize("resamples", [0, 1])
+def test_no_interval_from_fewer_than_two_resamples(synthetic, resamples):
+    panel = synthetic(np.random.default_rng(5))
+    for found in (evaluate(panel, resamples=resamples).metrics["qwk"], two_way(panel, resamples=resamples)["qwk"]):
+        assert (found.stderr, found.low, found.high) == (None, None, None)
 
 
 def test_unknown_method(synthetic):
