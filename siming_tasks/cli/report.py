@@ -33,6 +33,44 @@ def add(commands: Any) -> None:
     command.add_argument("--seed", type=int, metavar="S", help="of the resamples")
     command.add_argument("--jobs", type=int, default=2, metavar="J", help="worker processes (default 2)")
     command.set_defaults(run=report)
+    _add_submit(commands)
+    _add_board(commands)
+
+
+def _add_submit(commands: Any) -> None:
+    command = commands.add_parser(
+        "submit",
+        help="pack a run's predictions for a leaderboard, or check such an archive",
+        description="Writes predictions, settings, digests and a model card into one archive and reads it back as the "
+        "receiver will. With --check, RUN is an archive.",
+    )
+    command.add_argument(
+        "run_path", metavar="RUN", help="lmms-eval output folder, prediction file, or (--check) archive"
+    )
+    _data(command)
+    command.add_argument("--out", type=Path, metavar="FILE", help="the archive (default: <model>.zip)")
+    command.add_argument("--check", action="store_true", help="validate an archive instead of writing one")
+    command.add_argument("--name", help="the model's name (default: the run's)")
+    for field in ("organization", "url", "parameters", "license", "description"):
+        command.add_argument(f"--{field}", default="", help=f"model card: {field}")
+    command.add_argument("--saw-test-data", choices=("no", "yes", "unknown"), default="unknown")
+    command.set_defaults(run=submit)
+
+
+def _add_board(commands: Any) -> None:
+    command = commands.add_parser(
+        "board",
+        help="build a static leaderboard from submitted archives",
+        description="Scores every *.zip of a folder. A row is verified if the host's own run in --reruns gave the same "
+        "answers. Exit code 1 if an archive was refused.",
+    )
+    command.add_argument("folder", type=Path, metavar="DIR", help="folder of archives")
+    _data(command)
+    command.add_argument("--out", type=Path, default=Path("siming_board"), metavar="DIR", help="default: %(default)s")
+    command.add_argument("--reruns", type=Path, metavar="DIR", help="the host's own runs, one folder per archive name")
+    command.add_argument("--match", type=float, default=1.0, metavar="SHARE", help="equal answers that verify (1.0)")
+    command.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10,000)")
+    command.set_defaults(run=board)
 
 
 def _data(command: argparse.ArgumentParser) -> None:
@@ -77,3 +115,68 @@ def _dataset(arguments: argparse.Namespace, options: Any, sources: Any) -> Any:
         print(f"Dataset: {root}", file=sys.stderr)
     dataset = open_dataset(root)
     return with_labels(dataset, arguments.labels) if arguments.labels else dataset
+
+
+def submit(arguments: argparse.Namespace) -> int:
+    """Write or check an archive; 1 if it is not fit to be sent."""
+    from siming_tasks.report.sources import find_sources
+    from siming_tasks.report.submission import ModelCard, pack, predictions_of, read_submission
+    from siming_tasks.settings import Settings
+
+    options = Settings.from_env()
+    if arguments.check:
+        received = read_submission(Path(arguments.run_path))
+        dataset = _dataset(arguments, options, [])
+    else:
+        from pydantic import ValidationError
+
+        from siming_tasks.data import read_records
+        from siming_tasks.errors import DataError
+        from siming_tasks.scoring import evaluate_records
+
+        sources = find_sources([arguments.run_path])
+        if len(sources) != 1:
+            raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
+        dataset = _dataset(arguments, options, sources)
+        records = read_records(sources[0].path, dataset)
+        fields = ("organization", "url", "parameters", "license", "description", "saw_test_data")
+        try:
+            card = ModelCard(name=arguments.name or sources[0].name, **{key: getattr(arguments, key) for key in fields})
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise DataError(f"--{first['loc'][0]}: {first['msg']}.") from None
+        found = {name: evaluate_records(mine, dataset, options, name, complete=True) for name, mine in records.items()}
+        out = arguments.out or Path(f"{sources[0].slug}.zip")
+        received = read_submission(pack(sources[0], records, dataset, card, found, out))
+    problems = predictions_of(received, dataset).problems
+    for problem in problems[:10]:
+        print(f"{problem.severity}: {problem}", file=sys.stderr)
+    if len(problems) > 10:
+        print(f"... and {len(problems) - 10} more.", file=sys.stderr)
+    errors = sum(problem.severity == "error" for problem in problems)
+    about = received.submission
+    answers = received.predictions.count(b"\n")
+    what = "not fit to be sent" if errors else "ready"
+    print(f"{received.path}: {what}. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
+    return 1 if errors else 0
+
+
+def board(arguments: argparse.Namespace) -> int:
+    """Build the board; 1 if an archive was refused."""
+    from siming_tasks.errors import SettingsError
+    from siming_tasks.report.board import build_board
+    from siming_tasks.settings import Settings
+
+    if not 0 < arguments.match <= 1 or (arguments.resamples or 1) < 1:
+        raise SettingsError("--match must be above 0 and at most 1, --resamples at least 1.")
+    options = Settings.from_env()
+    options = replace(options, resamples=arguments.resamples or options.resamples)
+    dataset = _dataset(arguments, options, [])
+    entries, refused = build_board(
+        arguments.folder, dataset, arguments.out, options, reruns=arguments.reruns, match=arguments.match
+    )
+    for line in refused:
+        print(f"refused: {line}", file=sys.stderr)
+    verified = sum(entry.verified for entry in entries)
+    print(f"{arguments.out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
+    return 1 if refused else 0

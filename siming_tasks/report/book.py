@@ -43,11 +43,11 @@ class Linker:
 
     def __call__(self, video: Video) -> str | None:
         """The link, percent-encoded; None without videos."""
+        if self.media == "none":
+            return None
         source = self.dataset.media_path(video)
         if self.media == "link":
             return quote(Path(os.path.relpath(source.resolve(), (self.out / "videos").resolve())).as_posix())
-        if self.media == "none":
-            return None
         target = self.part / "media" / f"{video.video_id}{source.suffix}"
         if not target.exists():
             target.parent.mkdir(exist_ok=True)

@@ -1,0 +1,261 @@
+"""A static leaderboard from a folder of submissions: verified rows, community rows, and what is odd about each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from siming_tasks import __version__
+from siming_tasks.data import Dataset
+from siming_tasks.data.predictions import load_predictions
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import atomic_write
+from siming_tasks.metrics.lint import lint
+from siming_tasks.metrics.lint_model import Document, Row, Table
+from siming_tasks.metrics.lint_numbers import parse
+from siming_tasks.report.pages import TITLES, Site
+from siming_tasks.report.standings import METRIC_NAMES
+from siming_tasks.report.study import DETAIL_RESAMPLES, HEADLINE
+from siming_tasks.report.submission import Received, predictions_of, read_submission
+from siming_tasks.report.text import visible
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import evaluate_records
+from siming_tasks.settings import Settings
+
+__all__ = ["FORMAT", "Entry", "build_board"]
+
+FORMAT = "siming-board-1"
+CLAIM_TOLERANCE = 0.0005
+"""A claim agrees with the recomputed value if it rounds to the same third digit, give or take one rounding."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: the archive, the numbers computed here, whether a re-run agrees, and the findings about it.
+
+    ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
+    equals a missing answer); None without a re-run.
+    """
+
+    received: Received
+    settings: Mapping[str, Mapping[str, Any]]
+    findings: tuple[str, ...]
+    agreement: float | None
+    verified: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        about = self.received.submission
+        return {
+            "archive": self.received.path.name,
+            "model": about.model.model_dump(),
+            "run": about.run,
+            "settings": dict(self.settings),
+            "findings": list(self.findings),
+            "agreement": self.agreement,
+            "verified": self.verified,
+        }
+
+
+def build_board(
+    folder: Path,
+    dataset: Dataset,
+    out: Path,
+    options: Settings,
+    *,
+    reruns: Path | None = None,
+    match: float = 1.0,
+    progress: bool = True,
+) -> tuple[list[Entry], list[str]]:
+    """Score every ``*.zip`` of a folder and write ``index.html`` and ``board.json``.
+
+    Args:
+        folder: of submissions.
+        dataset: with labels.
+        out: folder to write to.
+        options: label mapping, positive class, rater, resamples, seed.
+        reruns: folder of the host's own runs, ``<archive name without .zip>`` (a folder or ``.jsonl`` file) each.
+        match: share of equal answers from which a re-run verifies a row.
+        progress: show a bar on stderr.
+
+    Returns:
+        The rows, and one line for each archive that was refused.
+
+    Raises:
+        DataError: no archive, no labels, or ``out`` is in use.
+    """
+    archives = sorted(path for path in folder.glob("*.zip") if path.is_file())
+    if not archives:
+        raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming submit` there.")
+    if dataset.withheld:
+        raise DataError(f"{dataset.root}: the labels are withheld. Give the label file with --labels.")
+    if out.exists() and any(out.iterdir()) and not (out / "board.json").is_file():
+        raise DataError(f"{out}: exists and is not a board. Name another folder, or delete it.")
+    entries: list[Entry] = []
+    refused: list[str] = []
+    for path in tqdm(archives, unit="submission", disable=not progress):
+        try:
+            entries.append(_entry(read_submission(path), dataset, options, reruns, match))
+        except DataError as error:
+            refused.append(f"{path.name}: {visible(str(error).replace(str(path), path.name))}")
+    entries = _with_duplicates(entries)
+    entries.sort(key=lambda entry: (not entry.verified, -_headline(entry), entry.received.path.name))
+    _write(out, dataset, options, entries, refused, match)
+    return entries, refused
+
+
+def _entry(received: Received, dataset: Dataset, options: Settings, reruns: Path | None, match: float) -> Entry:
+    found = predictions_of(received, dataset)
+    if errors := [problem for problem in found.problems if problem.severity == "error"]:
+        raise DataError.of(errors, shown=3)
+    settings = {
+        name: evaluate_records(records, dataset, options, name, complete=True)
+        for name, records in found.records.items()
+    }
+    agreement = _agreement(received, found.records, dataset, reruns)
+    findings = [*_warnings(found.problems), *_own_lint(received, settings), *_arithmetic(received)]
+    if agreement is not None and agreement < match:
+        findings.append(f"The host’s own run gave the same answer to {agreement:.1%} of the steps: not verified.")
+    return Entry(received, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
+
+
+def _agreement(
+    received: Received, records: Mapping[str, Sequence[Any]], dataset: Dataset, reruns: Path | None
+) -> float | None:
+    """Share of answers that the host's own run repeats."""
+    stem = received.path.stem
+    paths = [reruns / name for name in (stem, f"{stem}.jsonl")] if reruns else []
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
+        return None
+    mine = _answers(load_predictions(path, dataset).records)
+    theirs = _answers(records)
+    asked = [key for key in theirs.keys() | mine.keys() if theirs.get(key) is not None or mine.get(key) is not None]
+    return sum(mine.get(key) == theirs.get(key) for key in asked) / len(asked) if asked else None
+
+
+def _answers(records: Mapping[str, Sequence[Any]]) -> dict[tuple[str, str], float]:
+    return {
+        (record["id"], step): float(value)
+        for mine in records.values()
+        for record in mine
+        for step, value in record["answers"].items()
+    }
+
+
+def _warnings(problems: Sequence[Problem]) -> Iterator[str]:
+    """Problems counted by kind: a thousand missing answers are one line."""
+    counts: dict[str, int] = {}
+    for problem in problems:
+        counts[problem.code] = counts.get(problem.code, 0) + 1
+    words = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
+    for code, n in counts.items():
+        yield f"{n:,} {words.get(code, code)}."
+
+
+def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Coverage, constants, and claims against what the predictions give."""
+    about = received.submission
+    if about.model.saw_test_data == "yes":
+        yield "The model has seen test data, by its own card."
+    for name, found in settings.items():
+        coverage = found["metrics"]["coverage"]["value"]
+        if coverage is not None and coverage < 0.95:
+            yield f"{name}: coverage {coverage:.1%}; not comparable below 95 %."
+        if "constant-prediction" in found["metrics"][HEADLINE[SETTINGS[name].answer]]["flags"]:
+            yield f"{name}: every prediction is the same."
+        comparable = all(
+            about.options.get(key) == found["options"].get(key) for key in ("rater", "mapping", "positive")
+        )
+        for metric, claimed in about.claims.get(name, {}).items() if comparable else ():
+            value = found["metrics"].get(metric, {}).get("value")
+            if (claimed is None) != (value is None) or (
+                claimed is not None and value is not None and abs(claimed - value) > CLAIM_TOLERANCE
+            ):
+                yield f"{name}: {metric} is claimed as {_text(claimed)}; the predictions give {_text(value)}."
+    for name in about.claims.keys() - settings.keys():
+        yield f"{visible(name)[:40]}: numbers are claimed without predictions."
+
+
+def _arithmetic(received: Received) -> Iterator[str]:
+    """What the claimed numbers imply about each other, by the table linter."""
+    columns = {"qwk": "kappa"}
+    tables = []
+    for name, claims in received.submission.claims.items():
+        values = {columns.get(key, key): parse(f"{v:.4f}") for key, v in claims.items() if v is not None}
+        known = {key: printed for key, printed in values.items() if printed and key != "coverage"}
+        tables.append(Table(visible(name), (Row(received.submission.model.name, known),)))
+    for finding in lint(Document("claims", tuple(tables))).inconsistent:
+        yield f"{finding.table}: {finding.what}"
+
+
+def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
+    """A note on rows that share predictions or a name."""
+    found = []
+    for entry in entries:
+        mine = entry.received.submission
+        notes = []
+        for other in entries:
+            theirs = other.received.submission
+            if other is not entry and theirs.predictions_sha256 == mine.predictions_sha256:
+                notes.append(f"The same predictions as {other.received.path.name}.")
+            elif other is not entry and theirs.model.name.casefold() == mine.model.name.casefold():
+                notes.append(f"The same model name as {other.received.path.name}.")
+        found.append(replace(entry, findings=(*entry.findings, *notes)))
+    return found
+
+
+def _headline(entry: Entry) -> float:
+    """What orders the rows: kappa of full-video scoring, or the first headline there is."""
+    for name in SETTINGS:
+        if name in entry.settings:
+            value = entry.settings[name]["metrics"][HEADLINE[SETTINGS[name].answer]]["value"]
+            return float("-inf") if value is None else float(value)
+    return float("-inf")
+
+
+def _text(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _write(
+    out: Path, dataset: Dataset, options: Settings, entries: Sequence[Entry], refused: Sequence[str], match: float
+) -> None:
+    chosen = {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")}
+    about = {
+        "version": __version__,
+        "synthetic": dataset.synthetic,
+        "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest,
+                    "videos": len(dataset.videos), "steps": len(dataset.rubric.steps)},
+        "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
+        "options": chosen,
+    }  # fmt: skip
+    rows = [entry.to_json() for entry in entries]
+    with atomic_write(out / "board.json") as stream:
+        json.dump(
+            {"format": FORMAT, **about, "rows": rows, "refused": list(refused)}, stream, indent=1, allow_nan=False
+        )
+    site = Site(out, {"title": "SiMing-Bench board", "pages": [{"name": "Board", "href": "index.html"}],
+                      "detail_resamples": DETAIL_RESAMPLES, **about})  # fmt: skip
+    site.static()
+    columns = [(name, HEADLINE[setting.answer]) for name, setting in SETTINGS.items()]
+    site.page(
+        "index.html",
+        "board.html",
+        sections=[
+            ("Verified", f"The host ran these models again, and at least {match:.0%} of the answers are the same.",
+             [row for row in rows if row["verified"]]),
+            ("Community", "Predictions as they were sent, scored here; nobody has run these models again.",
+             [row for row in rows if not row["verified"]]),
+        ],
+        columns=columns,
+        titles=TITLES,
+        metric_names=METRIC_NAMES,
+        refused=refused,
+        few=len(dataset.videos) < 50,
+    )  # fmt: skip

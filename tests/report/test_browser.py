@@ -1,0 +1,221 @@
+"""The pages in a real browser, opened from disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian packages)")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+
+
+def visit(browser: Any, path: Path, fragment: str = "") -> None:
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get(path.resolve().as_uri() + fragment)
+
+
+def errors(browser: Any) -> list[str]:
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def wait(browser: Any, script: str) -> Any:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 40, 0.1).until(lambda driver: driver.execute_script(f"return {script}"))
+
+
+def paths(lab) -> list[Path]:
+    video, step = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[9].id
+    names = (
+        "index",
+        "methods",
+        "models/example-noisy-7b",
+        "steps/index",
+        f"steps/{step}",
+        "videos/index",
+        f"videos/{video}",
+    )
+    return [lab.out / f"{name}.html" for name in names]
+
+
+def test_pages_load_from_disk_without_complaint(browser, lab) -> None:
+    for path in paths(lab):
+        visit(browser, path)
+        wait(browser, "document.readyState === 'complete'")
+        assert errors(browser) == [], path
+        assert browser.execute_script("return getComputedStyle(document.body).marginTop") == "0px", "no style sheet"
+        assert browser.execute_script("return document.querySelector('.band').offsetHeight") > 10
+
+
+def test_charts_are_drawn_and_say_their_values(browser, lab) -> None:
+    visit(browser, lab.out / "index.html")
+    sizes = browser.execute_script(
+        "return [...document.querySelectorAll('svg.chart')]"
+        ".map(c => [c.getBoundingClientRect().width, c.getAttribute('aria-label')])"
+    )
+    assert len(sizes) == 4 and all(width > 300 and label for width, label in sizes)
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('#h-full_score ~ figure use title')].map(t => t.textContent)"
+    )
+    assert "oracle: 1.000 [1.000, 1.000]" in titles
+    tables = browser.execute_script("return document.querySelectorAll('figure details table').length")
+    assert tables == 4
+    colour = browser.execute_script("return getComputedStyle(document.querySelector('svg.chart use')).fill")
+    assert colour.startswith("rgb(") and colour != "rgb(0, 0, 0)"
+
+
+def test_tables_sort(browser, lab) -> None:
+    visit(browser, lab.out / "index.html")
+    rows = "[...document.querySelectorAll('#h-full_score ~ .scroll tbody tr')]"
+    column = f"{rows}.map(r => r.querySelector('td.main .v').textContent)"
+    browser.execute_script(
+        "[...document.querySelectorAll('#h-full_score ~ .scroll thead button')]"
+        ".find(b => b.textContent.startsWith('kappa')).click()"
+    )
+    values = [float(text.replace("−", "-").rstrip("*")) for text in browser.execute_script(f"return {column}")]
+    assert values == sorted(values, reverse=True)
+    assert browser.execute_script("return document.querySelectorAll('th[aria-sort=descending]').length") == 1
+
+
+def test_a_cell_shows_the_moment_and_the_reply(browser, lab) -> None:
+    video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[20]
+    start = video.step(step.id).span[0]
+    visit(browser, lab.out / "videos" / f"{video.video_id}.html")
+    wait(browser, "document.querySelector('video').readyState > 0")
+    assert browser.execute_script("return document.querySelector('.detail pre')") is None, "replies load when asked for"
+    browser.execute_script(f"document.querySelector('.sheet:not([hidden]) tr[data-step={step.id}] button').click()")
+    wait(browser, "document.querySelector('.detail pre')")
+    wait(browser, f"Math.abs(document.querySelector('video').currentTime - {start}) < 0.1")
+    detail = browser.execute_script("return document.querySelector('.detail').innerText")
+    assert step.name in detail and "ok: every asked step was answered" in detail and '"scores"' in detail
+    assert browser.execute_script("return document.querySelectorAll('.ticks line').length") == 4
+    assert browser.execute_script("return location.hash") == f"#full_score/oracle/{step.id}"
+    browser.execute_script(
+        "[...document.querySelectorAll('.detail button')].find(b => b.textContent.startsWith('Show')).click()"
+    )
+    wait(browser, "document.querySelectorAll('.frames canvas').length === 4")
+    assert errors(browser) == []
+
+
+def test_the_address_leads_to_the_cell(browser, lab) -> None:
+    video, step = lab.dataset.videos[1], lab.dataset.rubric.steps[3]
+    visit(browser, lab.out / "videos" / f"{video.video_id}.html", f"#clip_error/example-noisy-7b/{step.id}")
+    wait(browser, "document.querySelector('.detail pre')")
+    shown = browser.execute_script(
+        "return [...document.querySelectorAll('.sheet:not([hidden])')].map(s => s.dataset.setting)"
+    )
+    assert shown == ["clip_error"]
+    assert "example/Noisy-7B" in browser.execute_script("return document.querySelector('.detail h2').textContent")
+    assert '"verdict"' in browser.execute_script("return document.querySelector('.detail pre').textContent")
+
+
+def test_the_keyboard_is_enough(browser, lab) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    video = lab.dataset.videos[0]
+    visit(browser, lab.out / "videos" / f"{video.video_id}.html")
+    wait(browser, "document.querySelector('video').readyState > 0")
+    tab = browser.find_element("css selector", ".tabs button[aria-selected=true]")
+    tab.send_keys(Keys.ARROW_RIGHT)
+    assert browser.execute_script("return document.activeElement.dataset.setting") == "full_error"
+    stops = browser.execute_script(
+        "return document.querySelectorAll('.sheet:not([hidden]) td button[tabindex=\"0\"]').length"
+    )
+    assert stops == 1
+    cell = browser.find_element("css selector", ".sheet:not([hidden]) td button[tabindex='0']")
+    cell.send_keys(Keys.ARROW_DOWN)
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    wait(browser, "document.querySelector('.detail pre')")
+    second = video.applicable[1].step_id
+    assert browser.execute_script("return location.hash") == f"#full_error/example-noisy-7b/{second}"
+    wait(browser, f"Math.abs(document.querySelector('video').currentTime - {video.step(second).span[0]}) < 0.1")
+
+
+def test_hostile_replies_stay_text(browser, lab) -> None:
+    slug = "org-img-src-x-onerror-alert-1-gpj.7b"
+    for number, expected in enumerate(("<script>alert(1)</script>", "⟦U+202E⟧", "characters left out")):
+        video = lab.dataset.videos[number].video_id
+        visit(browser, lab.out / "videos" / f"{video}.html", f"#full_score/{slug}/cpr_01")
+        wait(browser, "document.querySelector('.detail pre')")
+        assert expected in browser.execute_script("return document.querySelector('.detail pre').textContent")
+        assert browser.execute_script("return document.querySelectorAll('.detail script, .detail img').length") == 0
+        assert errors(browser) == []
+
+
+def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path) -> None:
+    """The check that the checks above can fail: the same page with a live script and handler in it."""
+    page = (lab.out / "index.html").read_text()
+    (lab.out / "evil.html").write_text(
+        page.replace("<h1>", "<script>window.ran = 1</script><img src=x onerror='window.ran = 2'><h1>")
+    )
+    try:
+        visit(browser, lab.out / "evil.html")
+        assert browser.execute_script("return window.ran") is None
+        assert any("Content Security Policy" in message for message in errors(browser))
+    finally:
+        (lab.out / "evil.html").unlink()
+
+
+def test_usable_at_phone_width(browser, lab) -> None:
+    phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        for path in paths(lab):
+            visit(browser, path)
+            wait(browser, "document.readyState === 'complete'")
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, lab, scheme: str) -> None:
+    from axe_selenium_python import Axe
+
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        for path in paths(lab):
+            visit(browser, path)
+            wait(browser, "document.readyState === 'complete'")
+            axe = Axe(browser)
+            axe.inject()
+            found = axe.run()["violations"]
+            assert [
+                (rule["id"], rule["nodes"][0]["html"][:200], rule["nodes"][0]["any"][:1]) for rule in found
+            ] == [], path
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

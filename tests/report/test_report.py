@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from siming_tasks.data import Dataset, read_records, write_predictions
+from siming_tasks.errors import DataError
+from siming_tasks.report.build import write_report
+from siming_tasks.report.markdown import escape
+from siming_tasks.report.pages import POLICY, number, percent
+from siming_tasks.report.sources import find_sources
+from siming_tasks.report.study import study
+from siming_tasks.schema import SETTINGS
+from siming_tasks.scoring import evaluate_records
+from siming_tasks.settings import Settings
+
+OPTIONS = Settings(resamples=100)
+
+
+class Page(HTMLParser):
+    """What a page consists of: elements with their attributes, and its visible text."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.elements, self.text = path, [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    handle_startendtag = handle_starttag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(lab) -> list[Page]:
+    return [Page(path) for path in sorted(lab.out.rglob("*.html"))]
+
+
+def test_every_kind_of_page_is_there(lab) -> None:
+    names = {path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*.html")}
+    steps = {f"steps/{step.id}.html" for step in lab.dataset.rubric.steps}
+    videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
+    models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
+    assert names == {"index.html", "methods.html", "steps/index.html", "videos/index.html"} | steps | videos | models
+
+
+def test_the_synthetic_band_is_on_every_page(pages: list[Page]) -> None:
+    assert all("Simulated exams, labels and raters" in "".join(page.text) for page in pages)
+
+
+def test_no_page_can_run_or_style_anything_inline(pages: list[Page]) -> None:
+    for page in pages:
+        policy = [a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
+        assert policy == [POLICY]
+        for tag, attributes in page.elements:
+            assert tag not in ("style", "iframe", "object", "embed", "form", "base"), page.path
+            assert tag != "script" or attributes.keys() <= {"src", "defer"}, page.path
+            assert not {name for name in attributes if name.startswith("on") or name == "style"}, (page.path, tag)
+            assert tag != "img", page.path
+    assert "unsafe" not in POLICY and "default-src 'none'" in POLICY
+
+
+def test_every_link_leads_somewhere(pages: list[Page]) -> None:
+    ids = {page.path: {a["id"] for _, a in page.elements if a.get("id")} for page in pages}
+    for page in pages:
+        named = [a["id"] for _, a in page.elements if a.get("id")]
+        assert len(named) == len(set(named)), page.path
+        for tag, attributes in page.elements:
+            link = attributes.get("href") or attributes.get("src")
+            if not link or tag == "use":
+                continue
+            parts = urlsplit(link)
+            assert not parts.scheme and not parts.netloc, link
+            target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+            assert target.is_file(), (page.path, link)
+            if parts.fragment and "/" not in parts.fragment:
+                assert parts.fragment in ids[target], (page.path, link)
+
+
+def test_numbers_are_those_of_the_library(lab) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    assert "NaN" not in (lab.out / "report.json").read_text()
+    source = lab.runs / "noisy"
+    for name, records in read_records(source, lab.dataset).items():
+        run = next(run for run in report["runs"] if run["name"] == "example/Noisy-7B")
+        expected = evaluate_records(records, lab.dataset, OPTIONS, name, complete=True)
+        assert run["settings"][name]["numbers"] == json.loads(json.dumps(expected))
+    oracle = next(run for run in report["runs"] if run["name"] == "oracle")
+    assert oracle["settings"]["full_score"]["numbers"]["metrics"]["qwk"]["value"] == 1.0
+    assert oracle["settings"]["clip_error"]["numbers"]["metrics"]["mcc"]["value"] == 1.0
+
+
+def test_the_board_holds_human_and_blind_rows(lab) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    rows = report["standings"]["full_error"]["rows"]
+    assert [row["role"] for row in rows] == ["model", "reference", "human", "blind", "blind", "blind"]
+    blind = {row["name"]: row["metrics"] for row in rows if row["role"] == "blind"}
+    # By hand: "always failed" finds every error, with the prevalence as its precision.
+    wrong = [
+        s.consensus < lab.dataset.rubric.by_id[s.step_id].max_score for v in lab.dataset.videos for s in v.applicable
+    ]
+    assert blind["always failed"]["recall"]["value"] == 1.0
+    assert blind["always failed"]["precision"]["value"] == pytest.approx(sum(wrong) / len(wrong))
+    assert blind["always correct"]["mcc"]["undefined"]
+
+
+def test_only_models_are_ranked_where_there_are_models(lab) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    ranked = {row["name"] for row in report["standings"]["full_score"]["rows"] if row.get("standing")}
+    assert "oracle" not in ranked and len(ranked) == 2
+
+
+def test_the_paper_is_a_dated_reference_with_other_data(lab) -> None:
+    text = re.sub(r"\s+", " ", (lab.out / "index.html").read_text())
+    section = text[text.index('class="paper"') :]
+    assert "Dated reference, other data." in section and "2026-" in section
+    assert "Nothing in this table can be compared with a row above." in section
+    assert "GPT-5.2" in section and "0.909" in section
+    assert "GPT-5.2" not in text[: text.index('class="paper"')]
+
+
+def test_hostile_text_is_shown_and_never_alive(lab) -> None:
+    for path in lab.out.rglob("*"):
+        if path.suffix in (".html", ".js", ".md"):
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"(?<!\\)<(img|script>alert)", text), path
+            assert not set("\u202e\u2066\u2028\x00\x1b") & set(text), path
+    page = (lab.out / "models" / "org-img-src-x-onerror-alert-1-gpj.7b.html").read_text()
+    assert "&lt;img src=x onerror=alert(1)&gt;⟦U+202E⟧gpj.7B" in page
+
+
+def test_replies_are_data_of_bounded_size(lab) -> None:
+    folder = lab.out / "data" / "org-img-src-x-onerror-alert-1-gpj.7b"
+    entries = {}
+    for path in sorted(folder.glob("*.js")):
+        assert path.stat().st_size < 100_000
+        for line in path.read_text().splitlines():
+            call = re.fullmatch(r"SIMING\.put\((.*)\);", line)
+            assert call
+            _, request, entry = json.loads(f"[{call[1]}]")
+            entries[request] = entry
+    ids = [video.video_id for video in lab.dataset.videos]
+    first = entries[f"full_score/{ids[0]}"]
+    assert first["reply"].startswith("<script>alert(1)</script>") and first["status"] == "no_json"
+    assert entries[f"full_score/{ids[1]}"]["reply"].startswith("⟦U+202E⟧⟦U+2066⟧drows")
+    long = entries[f"full_score/{ids[2]}"]
+    assert long["length"] == 5_000_000 and "⟦4,988,000 characters left out⟧" in long["reply"]
+    assert len(long["answers"]) == 0
+
+
+def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
+    text = (lab.out / "report.md").read_text()
+    assert "SYNTHETIC DATA" in text and "| oracle (reference judge) | 1.000" in text
+    assert r"org/\<img src=x onerror=alert\(1\)\>⟦U\+202E⟧gpj.7B" in text
+    assert escape("a|b\n# c") == r"a\|b \# c"
+
+
+def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    source = find_sources([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
+    out = tmp_path / "report"
+    quick = Settings(resamples=20)
+    for _ in range(2):
+        write_report(source, lab.dataset, out, quick, media="copy", jobs=1, progress=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "run"]
+    copies = [path.read_bytes() for path in sorted((out / "media").iterdir())]
+    assert copies == [lab.dataset.media_path(video).read_bytes() for video in lab.dataset.videos]
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("years")
+    with pytest.raises(DataError, match="precious: exists and is not a report"):
+        write_report(source, lab.dataset, tmp_path / "precious", quick, progress=False)
+
+
+def test_a_failure_leaves_nothing_behind(lab, tmp_path: Path, make_run: Callable[..., Path]) -> None:
+    source = find_sources([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
+    other = replace(lab.dataset, digest="0" * 64)
+    with pytest.raises(DataError, match=r"the run saw dataset \w{12}, .* is 000000000000"):
+        write_report(source, other, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
+    records = read_records(lab.runs / "oracle", lab.dataset)["full_score"]
+    path = write_predictions(records[:3], tmp_path / "mine.jsonl")
+    source = find_sources([str(path)])[0]
+    found = study(source, lab.dataset, OPTIONS, replies=tmp_path / "data")
+    assert source.name == "mine" and found.replies == 0
+    coverage = found.settings["full_score"]["numbers"]["metrics"]["coverage"]["value"]
+    assert coverage == pytest.approx(3 / 4)  # the fourth video has no line and counts as missing
+    assert found.warnings == ("full_score: the run has replies to 3 of 4 questions.",)
+    entry = (tmp_path / "data" / f"{records[0]['video_id']}.js").read_text()
+    assert '"reply":null' in entry
+
+
+def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> None:
+    bare = tuple(
+        replace(video, steps=tuple(replace(step, scores={}) for step in video.steps)) for video in lab.dataset.videos
+    )
+    hidden = replace(lab.dataset, videos=bare)
+    assert hidden.withheld
+    out = write_report(
+        find_sources([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False
+    )
+    report = json.loads((out / "report.json").read_text())
+    for name in SETTINGS:
+        metrics = report["runs"][0]["settings"][name]["numbers"]["metrics"]
+        assert {m: e["value"] for m, e in metrics.items() if m != "coverage"} == dict.fromkeys(
+            set(metrics) - {"coverage"}
+        )
+        assert metrics["coverage"]["value"] == 1.0
+    assert "The labels are withheld" in (out / "models" / "example-noisy-7b.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.1234, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (0.0, "0.000"), (None, "–")]
+)
+def test_numbers_as_shown(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1.0, "100 %"), (0.9999, "99.9 %"), (0.5, "50 %"), (0.876, "87.6 %"), (None, "–")]
+)
+def test_shares_are_never_rounded_up_to_everything(value: float | None, shown: str) -> None:
+    assert percent(value) == shown
+
+
+def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    a, b = (video.video_id for video in lab.dataset.videos[:2])
+    step = lab.dataset.rubric.steps[0].id
+    pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,
+            "changed_act": ["act"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
+    root = tmp_path / "twins"
+    root.mkdir()
+    (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
+    dataset = replace(lab.dataset, root=root)
+    run = make_run(dataset, tmp_path / "run", settings=("full_score",))
+    source, quick = find_sources([str(run)]), Settings(resamples=20)
+    out = write_report(source, dataset, tmp_path / "out", quick, media="none", jobs=1, progress=False)
+    assert "pair001" in (out / "pairs" / "index.html").read_text()
+    found = json.loads((out / "report.json").read_text())["runs"][0]["settings"]["full_score"]["pairs"]
+    assert found["right"]["n_items"] == 1
+    (root / "pairs.jsonl").write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
+    with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
+        write_report(find_sources([str(run)]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+
+
+def test_runs_with_other_prompts_are_not_compared(
+    exams: Dataset, make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    one = ("full_error",)
+    runs = [make_run(exams, tmp_path / name, "rater_a", model=name, noise=0.5, settings=one) for name in "ab"]
+    log = next(runs[1].glob("*samples*"))
+    log.write_text(log.read_text().replace('"p-full"', '"p-other"'))
+    out = write_report(find_sources(list(map(str, runs))), exams, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    board = json.loads((out / "report.json").read_text())["standings"]["full_error"]
+    assert board["comparison"] is None and "differ in prompt" in board["not_compared"]
+    assert "Not compared with one another" in (out / "index.html").read_text()

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.data import read_records
+from siming_tasks.errors import DataError
+from siming_tasks.report.board import build_board
+from siming_tasks.report.sources import find_sources
+from siming_tasks.report.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
+from siming_tasks.scoring import evaluate_records
+from siming_tasks.settings import Settings
+
+OPTIONS = Settings(resamples=50)
+
+
+def packed(lab, run: str, out: Path, **card: str) -> Path:
+    source = find_sources([str(lab.runs / run)])[0]
+    records = read_records(source.path, lab.dataset)
+    found = {name: evaluate_records(mine, lab.dataset, OPTIONS, name, complete=True) for name, mine in records.items()}
+    return pack(source, records, lab.dataset, ModelCard(**{"name": "A model", **card}), found, out)
+
+
+def repacked(archive: Path, out: Path, **changes: object) -> Path:
+    """The same archive with other members: text or bytes by name, or a function of the parsed submission.json."""
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in MEMBERS:
+            data = old.read(name)
+            change = changes.get(name.split(".")[0])
+            if callable(change):
+                about = json.loads(data)
+                change(about)
+                data = json.dumps(about).encode()
+            elif change is not None:
+                data = change
+            new.writestr(name, data)
+    return out
+
+
+def test_what_is_packed_comes_back(lab, tmp_path: Path) -> None:
+    archive = packed(lab, "noisy", tmp_path / "a.zip", organization="Org", url="https://example.org/m")
+    received = read_submission(archive)
+    assert received.submission.model.organization == "Org"
+    assert received.submission.dataset.digest == lab.dataset.digest
+    found = predictions_of(received, lab.dataset)
+    assert found.problems == ()
+    original = read_records(lab.runs / "noisy", lab.dataset)
+    for name, records in original.items():
+        assert [(r["id"], r["answers"], r["status"]) for r in found.records[name]] == [
+            (r["id"], r["answers"], r["status"]) for r in records
+        ]
+    text = archive.read_bytes() + received.predictions
+    assert (
+        b"sk-private" not in text and str(lab.runs).encode() not in text and str(lab.dataset.root).encode() not in text
+    )
+
+
+def zip_of(path: Path, members: list[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path
+
+
+GOOD = [("submission.json", b"{}"), ("predictions.jsonl", b"")]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [],
+        GOOD[:1],
+        [*GOOD, ("extra.txt", b"")],
+        [GOOD[0], ("../predictions.jsonl", b"")],
+        [GOOD[0], ("/etc/predictions.jsonl", b"")],
+        [GOOD[0], ("a\\predictions.jsonl", b"")],
+        [*GOOD, *((f"{n}", b"") for n in range(5000))],
+    ],
+    ids=["empty", "one", "extra", "parent", "absolute", "backslash", "many"],
+)
+def test_only_the_two_files_are_accepted(members: list[tuple[str, bytes]], tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"a submission holds exactly predictions\.jsonl and submission\.json\."
+    ) as error:
+        read_submission(zip_of(tmp_path / "x.zip", members))
+    assert len(str(error.value)) < 600
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_member_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds exactly"):
+        read_submission(zip_of(tmp_path / "x.zip", [GOOD[0], GOOD[0]]))
+
+
+def test_a_bomb_is_refused_without_unpacking_it(tmp_path: Path) -> None:
+    bomb = zip_of(tmp_path / "x.zip", [("submission.json", b"0" * 50_000_000), GOOD[1]])
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(DataError, match=r"submission\.json unpacks to more than 1,000,000 bytes"):
+        read_submission(bomb)
+
+
+def test_a_header_that_lies_about_its_size_is_not_believed(tmp_path: Path) -> None:
+    bomb = zip_of(tmp_path / "x.zip", [("submission.json", b"0" * 50_000_000), GOOD[1]])
+    data = bytearray(bomb.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = data.index(signature)
+        data[at + offset : at + offset + 4] = struct.pack("<I", 100)
+    bomb.write_bytes(data)
+    with pytest.raises(DataError, match=r"x\.zip"):
+        read_submission(bomb)
+
+
+def test_an_encrypted_or_oddly_packed_or_broken_file_is_named(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "x.zip", GOOD)
+    data = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(signature) + offset] |= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"encrypted\. Send it without a password"):
+        read_submission(path)
+    path.write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(DataError, match="not a readable zip archive"):
+        read_submission(path)
+    path.write_bytes(b"")
+    with pytest.raises(DataError, match="not a readable zip archive"):
+        read_submission(path)
+    with pytest.raises(DataError, match=r"gone\.zip: no such file\."):
+        read_submission(tmp_path / "gone.zip")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("name", "", "model.name"),
+        ("name", "n" * 101, "model.name"),
+        ("url", "javascript:alert(1)", "model.url"),
+        ("url", "https://a\"onclick='x'", "model.url"),
+        ("saw_test_data", "maybe", "model.saw_test_data"),
+        ("rank", 1, "model.rank"),
+    ],
+)
+def test_the_model_card_is_checked(lab, tmp_path: Path, field: str, value: object, said: str) -> None:
+    archive = packed(lab, "hostile", tmp_path / "a.zip")
+    changed = repacked(archive, tmp_path / "b.zip", submission=lambda about: about["model"].update({field: value}))
+    with pytest.raises(DataError, match=rf"b\.zip: submission\.json: {said}: .* Make it with"):
+        read_submission(changed)
+
+
+def test_predictions_are_tied_to_the_card(lab, tmp_path: Path) -> None:
+    archive = packed(lab, "hostile", tmp_path / "a.zip")
+    with pytest.raises(DataError, match=r"predictions\.jsonl is not the file that submission.json was made with"):
+        read_submission(repacked(archive, tmp_path / "b.zip", predictions=b"{}\n"))
+    with pytest.raises(DataError, match=r"submission\.json is not JSON"):
+        read_submission(repacked(archive, tmp_path / "c.zip", submission=b'{"format": NaN}'))
+    with pytest.raises(DataError, match=r"submission\.json is not JSON"):
+        read_submission(repacked(archive, tmp_path / "d.zip", submission=b"[" * 900_000))
+
+
+def test_the_board(lab, tmp_path: Path) -> None:
+    inbox, reruns = tmp_path / "inbox", tmp_path / "reruns"
+    inbox.mkdir()
+    reruns.mkdir()
+    packed(lab, "noisy", inbox / "noisy.zip", name="Noisy", organization="Org")
+    packed(lab, "noisy", inbox / "copy.zip", name="Another name")
+    packed(lab, "oracle", inbox / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
+    packed(lab, "hostile", inbox / "few.zip", name="noisy")
+    good = packed(lab, "oracle", tmp_path / "good.zip")
+
+    def boast(about: dict) -> None:
+        about["claims"]["full_error"] |= {"mcc": 0.9, "precision": 0.5, "recall": 0.5, "f1": 0.9}
+
+    repacked(good, inbox / "boast.zip", submission=boast)
+    zip_of(inbox / "bomb.zip", [("submission.json", b"0" * 5_000_000), GOOD[1]])
+    (reruns / "noisy").symlink_to(lab.runs / "noisy")
+    (reruns / "wrong").symlink_to(lab.runs / "noisy")
+    entries, refused = build_board(inbox, lab.dataset, tmp_path / "board", OPTIONS, reruns=reruns, progress=False)
+    found = {entry.received.path.stem: entry for entry in entries}
+
+    assert refused == ["bomb.zip: bomb.zip: submission.json unpacks to more than 1,000,000 bytes."]
+    assert [name for name, entry in found.items() if entry.verified] == ["noisy"]
+    assert found["noisy"].agreement == 1.0 and found["copy"].agreement is None
+    assert found["wrong"].agreement is not None and 0.3 < found["wrong"].agreement < 0.9
+    assert "not verified" in " ".join(found["wrong"].findings)
+    assert "The model has seen test data, by its own card." in found["wrong"].findings
+    assert "The same predictions as copy.zip." in found["noisy"].findings
+    assert "The same model name as few.zip." in found["noisy"].findings
+    assert any("coverage" in note and "not comparable below 95 %" in note for note in found["few"].findings)
+    boasts = found["boast"].findings
+    assert "full_error: mcc is claimed as 0.9000; the predictions give 1.0000." in boasts
+    assert any(note.startswith("full_error: F1 is printed as 0.9000; P 0.5000 and R 0.5000 give") for note in boasts)
+
+    page = (tmp_path / "board" / "index.html").read_text()
+    assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page
+    assert "Synthetic data." in page and page.index('id="h-Verified"') < page.index('id="h-Community"')
+    written = json.loads((tmp_path / "board" / "board.json").read_text())
+    assert [row["verified"] for row in written["rows"]] == [True, False, False, False, False]
+
+
+def test_a_submission_for_other_data_is_refused_by_the_board(lab, tmp_path: Path) -> None:
+    archive = packed(lab, "oracle", tmp_path / "a.zip")
+    (tmp_path / "inbox").mkdir()
+    repacked(archive, tmp_path / "inbox" / "a.zip", submission=lambda about: about["dataset"].update(digest="0" * 64))
+    entries, refused = build_board(tmp_path / "inbox", lab.dataset, tmp_path / "board", OPTIONS, progress=False)
+    assert entries == [] and "made on dataset 000000000000" in refused[0]
+
+
+def test_what_the_board_needs(lab, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"holds no \*\.zip"):
+        build_board(tmp_path, lab.dataset, tmp_path / "board", OPTIONS)
+    packed(lab, "hostile", tmp_path / "a.zip")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("x")
+    with pytest.raises(DataError, match="exists and is not a board"):
+        build_board(tmp_path, lab.dataset, tmp_path / "mine", OPTIONS)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.report.text import HEAD, TAIL, cut, script_json, visible
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain\n\ttext é 汉 🙂", "plain\n\ttext é 汉 🙂"),
+        ("\u202eabc\u202c", "⟦U+202E⟧abc⟦U+202C⟧"),
+        ("\u2066x\u2069\u200b\u200f", "⟦U+2066⟧x⟦U+2069⟧⟦U+200B⟧⟦U+200F⟧"),
+        ("a\x00b\x1b[31m\x7f", "a⟦U+0000⟧b⟦U+001B⟧[31m⟦U+007F⟧"),
+        ("line\r\nline\rline", "line\nline⟦U+000D⟧line"),
+        ("half \ud800 a pair", "half ⟦U+D800⟧ a pair"),
+        ("tag \U000e0041", "tag ⟦U+E0041⟧"),
+    ],
+)
+def test_what_cannot_be_seen_is_spelled_out(raw: str, shown: str) -> None:
+    assert visible(raw) == shown
+
+
+def test_long_text_keeps_both_ends_and_says_what_is_missing() -> None:
+    text = "a" * HEAD + "b" * 1_234_567 + "c" * TAIL
+    assert cut(text) == "a" * HEAD + "\n⟦1,234,567 characters left out⟧\n" + "c" * TAIL
+    assert cut("d" * (HEAD + TAIL)) == "d" * (HEAD + TAIL)
+
+
+@given(st.text() | st.recursive(st.floats(allow_nan=False, allow_infinity=False) | st.text(), st.lists))
+def test_script_json_is_json_and_means_nothing_to_html(value: object) -> None:
+    text = script_json(value)
+    assert json.loads(text) == value
+    assert text.isascii() and not set("<>&") & set(text)
+
+
+def test_script_json_refuses_nan() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script_json(float("nan"))
