@@ -49,6 +49,7 @@ def write_video(
     path: Path,
     *,
     seed: int = 0,
+    scene: int | None = None,
     frames: int = 20,
     rate: int = 10,
     size: tuple[int, int] = (64, 48),
@@ -59,9 +60,11 @@ def write_video(
     metadata: dict[str, str] | None = None,
     options: dict[str, str] | None = None,
 ) -> Path:
-    """A square that wanders over a textured ground; ``pts`` in milliseconds gives the frames uneven times."""
+    """A square that wanders (``seed``) over a textured ground (``scene``); ``pts`` in ms gives frames uneven times."""
     rng = np.random.default_rng(seed)
-    ground = rng.integers(60, 120, (size[1], size[0], 3)).astype(np.uint8)
+    room = np.random.default_rng(seed if scene is None else scene)
+    blocks = np.kron(room.integers(40, 180, (4, 4)), np.ones((size[1] // 4 + 1, size[0] // 4 + 1)))
+    ground = (blocks[: size[1], : size[0], None] + room.integers(0, 40, (size[1], size[0], 3))).astype(np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
     with av.open(str(path), "w") as out:
         out.metadata.update(metadata or {})
