@@ -127,7 +127,7 @@ def _stick(s: Stage, number: int, place: tuple[float, float]) -> None:
     s.me.look(0.7 if x > 300 else -1, 0.7)
     s.me.reach(None, hand, 0.5)
     s.put(**{f"a_pad{number}": 1, f"a_pad{number}x": hand[0], f"a_pad{number}y": hand[1], f"a_pad{number}z": -1})
-    s.wait(0.5)
+    s.wait(1.2)
     target = (place[0], 178 + 28 * place[1])
     s.me.look(-0.7, 1)
     s.me.start(0.8, lean=-16, bow=14)

@@ -38,7 +38,7 @@ def _clear_for_analysis(s: Stage) -> None:
             s.hold(1.6)
             if bad("brief_contact"):
                 _touch(s, 1.6)
-            s.hold(3.4)
+            s.hold(5.0)
         s.me.rest()
         if bad("omitted"):
             _step_back(s)
@@ -92,7 +92,7 @@ def _follow_advice(s: Stage) -> None:
             s.wait(1.2)
         if listens:
             s.say("aed", "Shock advised. Charging.", 2.0)
-            s.wait(0.8)
+            s.wait(1.6)
             s.put(a_mode=AED_MODES["ready"])
         s.wait(0.8)
         if bad("omitted"):
@@ -184,7 +184,7 @@ def _resume(s: Stage) -> None:
         if bad("aed_off_or_pads_removed"):
             _take_off(s)
         s.me.walk(302, 0.5)
-        strokes = 12 if s.pace.strokes >= 30 else 3
+        strokes = 15 if s.pace.strokes >= 30 else 3
         compress(s, s.me, strokes, technique_of(s, flawed=False), counted=True)
         s.me.rest()
 

@@ -1,0 +1,235 @@
+"""What the signals mean: the rules by which the pixel reader names errors, one function per step, clip in, names out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from pixel_signals import FPS, activity, chest_rises, color, strokes
+
+__all__ = ["RULES"]
+
+Clip = NDArray[np.uint8]
+LAST = slice(-8, None)
+"""The end of a clip, when hands have gone back."""
+
+
+def far(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Greatest difference of two colours over the channels."""
+    return float(np.abs(one - other).max())
+
+
+def spoken(clip: Clip) -> bool:
+    """Whether the trainee's bubble appears (above a head at x = 345)."""
+    return activity(clip, (300, 34, 390, 60)) > 0.05
+
+
+def moved(clip: Clip, box: tuple[int, int, int, int], share: float = 0.2) -> bool:
+    """Whether a good part of the box changes at any time."""
+    return activity(clip, box) > share
+
+
+def responsiveness(clip: Clip) -> set[str]:
+    return set() if moved(clip[-30:], (318, 172, 345, 214)) else {"omitted"}
+
+
+def pulse(clip: Clip) -> set[str]:
+    return set() if moved(clip, (338, 176, 380, 210)) else {"omitted"}
+
+
+def supine(clip: Clip) -> set[str]:
+    end = clip[LAST]
+    floor = color(end, (300, 258, 340, 268))
+    soft = {"soft_surface"} if far(color(end, (120, 242, 200, 250)), floor) > 14 else set()
+    if far(color(end, (402, 210, 414, 216)), color(end, (402, 228, 414, 236))) > 14:
+        legs = far(color(end, (146, 163, 158, 170)), color(end, (146, 150, 158, 156)))
+        return soft | {"omitted" if legs > 40 else "misaligned"}
+    return soft
+
+
+def expose(clip: Clip) -> set[str]:
+    end = clip[LAST]
+    bare = far(color(end, (300, 188, 322, 191)), color(end, (232, 181, 240, 184)))
+    return set() if bare > 30 else {"omitted"}
+
+
+def own_position(clip: Clip) -> set[str]:
+    """The head's place against the wall says where the trainee kneels."""
+    wall = np.median(clip[LAST][:, 84:92, 210:360], axis=(0, 1))
+    head = np.abs(wall - np.median(wall, axis=0)).max(1) > 25
+    return {"omitted"} if head.any() and np.flatnonzero(head).mean() + 210 < 268 else set()
+
+
+def hands(clip: Clip) -> set[str]:
+    seen = strokes(clip[: 17 * FPS])
+    if not len(seen["times"]):
+        return {"omitted"}
+    away = abs(seen["place"] - 288)
+    return {"wrong_zone"} if away > 22 else {"slight_offset"} if away > 8 else set()
+
+
+def depth(clip: Clip) -> set[str]:
+    seen = strokes(clip)
+    if not len(seen["times"]):
+        return {"omitted"}
+    middle = float(np.median(seen["depths"]))
+    return {"mostly_shallow"} if middle < 3.9 else {"mostly_too_deep"} if middle > 7.0 else set()
+
+
+def rate(clip: Clip) -> set[str]:
+    times = strokes(clip)["times"]
+    if len(times) < 6:
+        return {"omitted"}
+    per_minute = 60 / np.median(np.diff(times[1:-1]))
+    per_minute = 60 * (len(times) - 1) / (times[-1] - times[0]) if np.diff(times).max() < 1.2 else per_minute
+    if not 90 <= per_minute <= 130:
+        return {"far_out"}
+    return set() if 99 <= per_minute <= 121 else {"slightly_out"}
+
+
+def recoil(clip: Clip) -> set[str]:
+    seen = strokes(clip)
+    if not len(seen["times"]):
+        return {"omitted"}
+    if seen["lift"] > 2.5:
+        return {"hands_leave_chest"}
+    return {"constant_lean"} if float(np.median(seen["rests"])) > 1.2 else set()
+
+
+def count(clip: Clip) -> set[str]:
+    times = strokes(clip)["times"]
+    if len(times) < 10:
+        return {"omitted"}
+    names = {"pause_inside_set"} if np.diff(times).max() > 1.6 else set()
+    if not 27 <= len(times) <= 33:
+        return names | {"large_miscount"}
+    return names if len(times) == 30 else names | {"small_miscount"}
+
+
+def breaths(clip: Clip) -> set[str]:
+    heads = moved(clip, (338, 150, 400, 200), 0.35)
+    number = len(chest_rises(clip)[0])
+    if number == 0:
+        return {"neither_effective" if heads and len(clip) > 2.5 * FPS else "omitted"}
+    return {1: {"one_without_rise"}, 2: set()}.get(number, {"wrong_number"})
+
+
+def cycles(clip: Clip) -> set[str]:
+    return set() if len(strokes(clip)["times"]) >= 8 else {"omitted"}
+
+
+def reassess(clip: Clip) -> set[str]:
+    return set() if moved(clip, (338, 130, 400, 210), 0.3) else {"omitted"}
+
+
+def power(clip: Clip) -> set[str]:
+    hue = clip[LAST].astype(np.float64).mean(0)
+    yellow = (hue[..., 2] - hue[..., 0] > 80) & (hue[..., 1] - hue[..., 0] > 50) & (hue[..., 2] > hue[..., 1] + 15)
+    yellow[:, 440:] = False
+    yellow[:125] = yellow[172:] = False
+    xs = np.flatnonzero(yellow.sum(0) > 6)
+    return {"bad_placement"} if len(xs) and np.median(xs) < 240 else set()
+
+
+def pads(clip: Clip) -> set[str]:
+    end = np.median(clip[LAST], axis=0)
+    white = (end.min(2) > 0.9 * np.percentile(end.max(2), 99)) & (np.ptp(end, axis=2) < 26)
+    first = white[174:190, 306:330].mean() > 0.2
+    second = white[206:222, 286:308].mean() > 0.2
+    if not white[172:224, 250:335].mean() > 0.008:
+        return {"omitted"}
+    if first and second:
+        edge = np.median(
+            end[206:222, 284:310].reshape(-1, 3)[np.ptp(end[206:222, 284:310].reshape(-1, 3), axis=1) > 110], axis=0
+        )
+        return {"swapped"} if np.isfinite(edge).all() and edge[0] > edge[2] else set()
+    if first:
+        front = white[188:206, 252:276].mean() > 0.15
+        return {"one_misplaced"} if front else {"slight_offset"}
+    return {"both_misplaced"}
+
+
+def connector(clip: Clip) -> set[str]:
+    """The plug in its socket is white; without it there is a dark hole."""
+    return set() if color(clip[LAST], (384, 158, 389, 162)).mean() > 110 else {"omitted"}
+
+
+def clear_analysis(clip: Clip) -> set[str]:
+    before = clip[: round(2.4 * FPS)]
+    voice, sign = spoken(before), moved(before, (285, 92, 322, 122), 0.1)
+    if not voice and not sign:
+        return {"omitted"}
+    return set() if voice and sign else {"voice_only" if voice else "gesture_only"}
+
+
+def advice(clip: Clip) -> set[str]:
+    return {"omitted"} if moved(clip, (272, 172, 304, 200), 0.15) else set()
+
+
+def clear_shock(clip: Clip) -> set[str]:
+    voice, sign = spoken(clip), moved(clip, (285, 92, 322, 122), 0.1)
+    if not voice and not sign:
+        return {"omitted"}
+    return set() if voice and sign else {"voice_only" if voice else "visual_only"}
+
+
+def shock(clip: Clip) -> set[str]:
+    if not moved(clip, (402, 128, 424, 156), 0.25):
+        return {"omitted"}
+    return {"delayed"} if len(clip) > 10 * FPS else set()
+
+
+def resume(clip: Clip) -> set[str]:
+    times = strokes(clip)["times"]
+    if len(times) < 4:
+        return {"omitted"}
+    return {"delay_over_10s"} if times[0] > 10 else {"delay_5_10s"} if times[0] > 4.5 else set()
+
+
+def volume(clip: Clip) -> set[str]:
+    _, heights = chest_rises(clip)
+    if len(heights) and np.median(heights) > 10:
+        return {"over_inflation"}
+    squeezed = moved(clip, (380, 130, 420, 170), 0.12)
+    if not squeezed:
+        return {"omitted"}
+    return {0: {"mostly_without_rise"}, 1: {"mostly_without_rise"}, 2: {"some_without_rise"}}.get(len(heights), set())
+
+
+def ventilation_rate(clip: Clip) -> set[str]:
+    times, _ = chest_rises(clip)
+    if not len(times):
+        return {"omitted"}
+    return {"hyperventilation"} if len(times) >= 4 else set()
+
+
+RULES: Mapping[str, tuple[Callable[[Clip], set[str]], frozenset[str]]] = {
+    step: (rule, frozenset(names.split()))
+    for step, rule, names in (
+        ("cpr_02", responsiveness, "omitted"),
+        ("cpr_05", pulse, "omitted"),
+        ("cpr_06", supine, "soft_surface misaligned omitted"),
+        ("cpr_07", expose, "omitted"),
+        ("cpr_08", own_position, "omitted"),
+        ("cpr_09", hands, "wrong_zone slight_offset omitted"),
+        ("cpr_11", depth, "mostly_shallow mostly_too_deep omitted"),
+        ("cpr_12", rate, "far_out slightly_out"),
+        ("cpr_13", recoil, "hands_leave_chest constant_lean"),
+        ("cpr_14", count, "large_miscount small_miscount pause_inside_set omitted"),
+        ("cpr_17", breaths, "one_without_rise neither_effective omitted"),
+        ("cpr_18", cycles, "omitted"),
+        ("cpr_19", reassess, "omitted"),
+        ("aed_01", power, "bad_placement"),
+        ("aed_03", pads, "omitted one_misplaced both_misplaced swapped"),
+        ("aed_04", connector, "omitted"),
+        ("aed_05", clear_analysis, "voice_only gesture_only omitted"),
+        ("aed_06", advice, "omitted"),
+        ("aed_07", clear_shock, "voice_only visual_only omitted"),
+        ("aed_08", shock, "omitted delayed"),
+        ("aed_09", resume, "delay_5_10s delay_over_10s omitted"),
+        ("bmv_04", volume, "some_without_rise mostly_without_rise over_inflation omitted"),
+        ("bmv_05", ventilation_rate, "hyperventilation omitted"),
+    )
+}
+"""By step: the rule, and the errors that it claims to recover (the *named set*)."""
