@@ -31,6 +31,7 @@ def _add_build(commands: Any) -> None:
     build.add_argument("--labels", type=Path, required=True, help="score sheet: .csv, .xlsx or .jsonl")
     build.add_argument("--videos", type=Path, required=True, help="folder of the video files")
     build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
+    build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
     build.add_argument("--mapping", type=Path, help="YAML file that says what the sheet's columns and raters are")
     build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
     build.add_argument("--consensus", default="agree", metavar="RULE", help="agree (default), mean, or a rater's name")
@@ -64,6 +65,7 @@ def _build(arguments: argparse.Namespace) -> int:
         labels=arguments.labels,
         videos=arguments.videos,
         spans=arguments.spans,
+        adjudicated=arguments.adjudicated,
         mapping=arguments.mapping,
         encoding=arguments.encoding,
         options=options,

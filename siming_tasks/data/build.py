@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
+import itertools
 import logging
 import os
 import shutil
@@ -47,6 +49,7 @@ def build_dataset(
     labels: str | Path,
     videos: str | Path,
     spans: str | Path | None = None,
+    adjudicated: str | Path | None = None,
     mapping: str | Path | None = None,
     encoding: str | None = None,
     options: BuildOptions | None = None,
@@ -61,6 +64,7 @@ def build_dataset(
         labels: score sheet, long or wide (see :func:`siming_tasks.data.labels.read_labels`).
         videos: folder of the video files that the sheet names.
         spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
+        adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
         mapping: mapping file (see :class:`siming_tasks.data.labels.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         options: the rest.
@@ -69,14 +73,22 @@ def build_dataset(
 
     Raises:
         DataError: all findings about the inputs in ``.problems``; rows to adjudicate are also written to
-            ``<out>.adjudicate.csv``.
+            ``<out>.adjudicate.csv`` (no existing file is overwritten).
         RubricError: the rubric is wrong.
     """
     out = Path(out)
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name)
-    extra = (Path(spans) if spans else None, Path(mapping) if mapping else None, encoding)
-    plan, problems = make_plan(Inputs(Path(rubric), Path(labels), Path(videos), *extra), options)
+    inputs = Inputs(
+        rubric=Path(rubric),
+        labels=Path(labels),
+        videos=Path(videos),
+        spans=Path(spans) if spans else None,
+        adjudicated=Path(adjudicated) if adjudicated else None,
+        mapping=Path(mapping) if mapping else None,
+        encoding=encoding,
+    )
+    plan, problems = make_plan(inputs, options)
     _refuse(out, plan, problems)
     with _alone(out):
         if not _already(out, plan.key()):
@@ -88,10 +100,9 @@ def build_dataset(
 def _refuse(out: Path, plan: Plan, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if plan.decision.open:
-        sheet = _beside(out, "adjudicate")
-        _write_open(sheet, plan.decision.open)
+        sheet = _write_open(out, plan.decision.open)
         what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
-        fix = "Fill in the consensus, or choose a rule with --consensus."
+        fix = "Fill in its last column and give it as --adjudicated, or choose a rule with --consensus."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
         raise DataError.of(errors, shown=20)
@@ -111,7 +122,6 @@ def _build(out: Path, plan: Plan, jobs: int, progress: bool) -> list[Problem]:
     if out.exists():
         out.rmdir()
     os.replace(part, out)
-    _beside(out, "adjudicate").unlink(missing_ok=True)
     return cut
 
 
@@ -223,12 +233,21 @@ def _write_names(path: Path, plan: Plan) -> None:
     path.chmod(0o600)
 
 
-def _write_open(path: Path, rows: Sequence[LabelRow]) -> None:
-    """The rows to adjudicate, in the long form, with an empty consensus."""
+def _write_open(out: Path, rows: Sequence[LabelRow]) -> Path:
+    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in."""
     raters = sorted({rater for row in rows for rater in row.scores})
-    with atomic_write(path) as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["line", "video_id", "step_id", *raters, "consensus"])
-        for row in rows:
-            points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
-            writer.writerow([row.lines[0], row.video, row.step_id, *points, ""])
+    table = [["line", "video_id", "step_id", *raters, "consensus"]]
+    for row in rows:
+        points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
+        table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(table)
+    for number in itertools.count(1):
+        path = _beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
+        if not path.exists():
+            with atomic_write(path, "wb") as stream:
+                stream.write(text.getvalue().encode("utf-8-sig"))  # the mark makes Excel read it as UTF-8
+            return path
+        if path.read_bytes() == text.getvalue().encode("utf-8-sig"):
+            return path
+    raise AssertionError  # count() does not end

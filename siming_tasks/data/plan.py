@@ -13,6 +13,7 @@ from siming_tasks.data.transcode import stamp
 from siming_tasks.errors import Problem
 from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import Rubric, load_rubric
+from siming_tasks.schema import CONSENSUS
 
 __all__ = ["BuildOptions", "Inputs", "Plan", "make_plan"]
 
@@ -50,6 +51,7 @@ class Inputs:
     labels: Path
     videos: Path
     spans: Path | None = None
+    adjudicated: Path | None = None
     mapping: Path | None = None
     encoding: str | None = None
 
@@ -108,22 +110,25 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[Plan, list[Problem
 
 
 def _read(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], list[Problem]]:
-    """The label rows, with the spans of the second sheet filled in."""
+    """The label rows, with the spans and the adjudicated points of further sheets filled in."""
     words = read_mapping(inputs.mapping) if inputs.mapping else None
     rows, problems = read_labels(inputs.labels, rubric, words, inputs.encoding)
-    if inputs.spans is None:
-        return rows, problems
-    timed, found = read_labels(inputs.spans, rubric, words, inputs.encoding)
-    spans = {(row.video, row.step_id): row for row in timed}
     known = {(row.video, row.step_id): row for row in rows}
-    for place in spans.keys() - known.keys():
-        fix = "Correct the id or add the points."
-        what = "the score sheet has no such row."
-        found.append(spans[place].problem("span-unlabelled", what, fix, severity="warning"))
-    merged = [
-        replace(row, start=spans[at].start, end=spans[at].end) if at in spans else row for at, row in known.items()
-    ]
-    return merged, problems + found
+    for sheet in (inputs.spans, inputs.adjudicated):
+        if sheet is None:
+            continue
+        more, found = read_labels(sheet, rubric, words, inputs.encoding)
+        problems += [problem for problem in found if problem.code != "columns-ignored"]
+        for row in more:
+            at = (row.video, row.step_id)
+            if at not in known:
+                what, fix = "the score sheet has no such row.", "Correct the id or add the points."
+                problems.append(row.problem("row-unlabelled", what, fix, severity="warning"))
+            elif sheet == inputs.spans:
+                known[at] = replace(known[at], start=row.start, end=row.end)
+            elif CONSENSUS in row.scores:
+                known[at] = replace(known[at], scores={**known[at].scores, CONSENSUS: row.scores[CONSENSUS]})
+    return list(known.values()), problems
 
 
 def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:

@@ -119,15 +119,37 @@ def test_disagreement_is_listed_for_adjudication(given: dict[str, Path], tmp_pat
     assert "labels.csv:3: consensus: video 'Zhang San 2024-03-01', step 'cpr_02': the raters differ" in str(
         caught.value
     )
-    table = list(csv.DictReader((tmp_path / "exams.adjudicate.csv").read_text().splitlines()))
-    assert [(row["line"], row["step_id"], row["rater_a"], row["rater_b"]) for row in table] == [
-        ("3", "cpr_02", "1", "0")
+    sheet = tmp_path / "exams.adjudicate.csv"
+    text = sheet.read_text(encoding="utf-8-sig")
+    assert text.splitlines() == [
+        "line,video_id,step_id,rater_a,rater_b,consensus",
+        f"3,{NAMES[0]},cpr_02,1,0,",
     ]
     assert not (tmp_path / "exams").exists()
+    sheet.write_text(text.replace("1,0,", "1,0,1"), encoding="utf-8-sig")
+    built = build_dataset(tmp_path / "exams", **given, adjudicated=sheet)
+    assert built.dataset.videos[0].step("cpr_02").consensus == 1
+    assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "given": 1}
+
+
+def test_what_somebody_filled_in_is_not_overwritten(given: dict[str, Path], tmp_path: Path) -> None:
+    long_sheet(given["labels"], differ=True)
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate\.csv"):
+            build_dataset(tmp_path / "exams", **given)
+    sheet = tmp_path / "exams.adjudicate.csv"
+    filled = sheet.read_bytes().replace(b"1,0,", b"1,0,1")
+    sheet.write_bytes(filled)
+    with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate-2\.csv"):
+        build_dataset(tmp_path / "exams", **given)
+    assert sheet.read_bytes() == filled
+
+
+def test_a_rule_decides_instead(given: dict[str, Path], tmp_path: Path) -> None:
+    long_sheet(given["labels"], differ=True)
     built = build_dataset(tmp_path / "exams", **given, options=BuildOptions(consensus="mean"))
     assert built.dataset.videos[0].step("cpr_02").consensus == 0.5
     assert "consensus-fraction" in {problem.code for problem in built.warnings}
-    assert not (tmp_path / "exams.adjudicate.csv").exists()
     assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "mean of raters": 1}
 
 
