@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,12 @@ def test_import_is_light():
     assert subprocess.run([*run, code], capture_output=True, text=True, check=True).stdout == "[]\n"
     loaded = code.replace("siming_tasks.metrics", "scipy.special")
     assert subprocess.run([*run, loaded], capture_output=True, text=True, check=True).stdout == "['scipy']\n"
+
+
+def test_example_of_the_documentation_prints_what_it_says(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    exec(compile(code, "docs/metrics.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert f'print(found.metrics["qwk"])          # {printed[0]}' in code
+    assert printed[1].startswith("('Fewer than 50 videos")
