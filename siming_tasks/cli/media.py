@@ -152,7 +152,7 @@ def plan(arguments: argparse.Namespace) -> None:
         dataset = _open(settings)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-    print(f"{frames} frames per video, {_clip_words(settings)}. All numbers are upper bounds.")
+    print(f"{frames} frames per video, {_clip_words(settings)}. Tokens and cost are upper bounds.")
     found = work_out(
         exams,
         rubric,

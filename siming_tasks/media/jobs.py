@@ -159,13 +159,14 @@ def _run(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Ite
 def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
     try:
         store = job.store(cache)
-        wanted, errors = wanted_by(job.requests, store.timeline())
+        timeline = store.timeline()
+        wanted, errors = wanted_by(job.requests, timeline)
         if job.mode == "frames":
             count = store.fill(wanted)
             evict(cache, cache_gb, keep=store.digest)
         else:
-            views = [_clip(job, request, cache, cache_gb) for request in job.requests if request.span or job.proxy]
-            count = sum(len(found.indices) for found in views)
+            given = [request for request in job.requests if request.span or job.proxy or not timeline.standard]
+            count = sum(len(_clip(job, request, cache, cache_gb).indices) for request in given)
         return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
     except MediaError as error:
         return Outcome(job.path, 0, (str(error),))

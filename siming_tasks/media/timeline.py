@@ -43,6 +43,8 @@ class Timeline:
         keyframes: indices of frames where a decoder can start, ascending.
         rate: mean frame rate as the container states it (frames/s).
         reordered: whether frames are stored in another order than shown (the file has B-frames and honest timestamps).
+        standard: whether every reader sees the same: an .mp4 whose header counts these frames, with no rotation flag.
+            Readers that believe the header of a trimmed file take wrong frames, and some show a rotated one sideways.
     """
 
     pts: NDArray[np.int64]
@@ -50,6 +52,7 @@ class Timeline:
     keyframes: NDArray[np.int64]
     rate: Fraction
     reordered: bool
+    standard: bool
 
     @property
     def n_frames(self) -> int:
@@ -75,6 +78,7 @@ class Timeline:
             "keyframes": self.keyframes.tolist(),
             "rate": str(self.rate),
             "reordered": self.reordered,
+            "standard": self.standard,
         }
 
     @classmethod
@@ -86,6 +90,7 @@ class Timeline:
             np.asarray(data["keyframes"], np.int64),
             Fraction(data["rate"]),
             data["reordered"],
+            data["standard"],
         )
 
 
@@ -119,13 +124,13 @@ class _Packet(NamedTuple):
 
 
 def read_timeline(path: Path) -> Timeline:
-    """The timeline of a video, from its packets (no decoding: tens of milliseconds).
+    """The timeline of a video, from its packets and its first frame (tens of milliseconds).
 
     Raises:
         MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
     """
     with open_video(path) as (container, stream):
-        time_base, rate, stated = stream.time_base, stream.average_rate, stream.duration
+        time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
         packets = []
         for packet in container.demux(stream):
             if not packet.size:
@@ -149,7 +154,13 @@ def read_timeline(path: Path) -> Timeline:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     keyframes = np.flatnonzero([shown[place].key for place in order])
-    return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()))
+    standard = path.suffix == ".mp4" and counted == len(pts) and not _rotation(path)
+    return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
+
+
+def _rotation(path: Path) -> int:
+    with open_video(path) as (container, stream):
+        return next((frame.rotation for frame in container.decode(stream)), 0)
 
 
 def _decodable(packets: Sequence[_Packet]) -> list[_Packet]:

@@ -59,7 +59,8 @@ class View:
         mode: ``frames`` (use :meth:`images`) or ``video`` (use :attr:`path`).
         indices: frames of the source video that are shown; in video mode, all frames of the file.
         times: their times in the source video (s).
-        path: the file in video mode: the source itself, an .mp4 of exactly the span's frames, or a proxy.
+        path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
+            an .mp4 of exactly the span's frames; or a proxy.
         rate: mean rate of the shown frames (frames/s).
         store: where the frames are.
     """
@@ -147,7 +148,7 @@ def view(
         if store.missing(indices):
             others, _ = wanted_by(also, timeline, even=even)
             written = store.fill([*indices, *others])
-    elif span is None and not proxy:
+    elif span is None and not proxy and timeline.standard:
         file = path
     else:
         file, written = _file(store, timeline, indices, proxy)

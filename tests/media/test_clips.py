@@ -177,6 +177,28 @@ def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path:
         assert float(stream.average_rate or 0) == pytest.approx(found.rate, rel=1e-3)
 
 
+@pytest.mark.parametrize("shape", ["trimmed", "rotated_90", "mkv", "started_early"])
+def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: Path, shape: str) -> None:
+    """lmms-eval's reader believes the header of a trimmed file (60 frames, 25 shown) and ignores the rotation flag."""
+    path = videos.get(shape)
+    timeline = read_timeline(path)
+    assert not timeline.standard
+    found = view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path)
+    assert found.path not in (None, path)
+    upright = [rgb(frame) for _, frame in decode(path, timeline, range(timeline.n_frames))]
+    shown = by_lmms_eval(found.path, timeline.n_frames)
+    assert len(shown) == timeline.n_frames
+    assert min(videos.psnr(a, b) for a, b in zip(shown, upright, strict=True)) > FLOOR
+    if shape == "trimmed":
+        assert len(by_lmms_eval(path, 10)) < 10, "the stock path: fewer frames than asked, and no error"
+
+
+@pytest.mark.parametrize("shape", ["plain", "b_pyramid", "open_gop", "vfr", "hevc", "ten_bit"])
+def test_a_sound_file_is_given_as_it_is(videos: Any, tmp_path: Path, shape: str) -> None:
+    path = videos.get(shape)
+    assert view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path).path == path
+
+
 def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     frames = view(path, span=(0.5, 1.5), budget=Budget(4), cache=tmp_path).info()

@@ -108,7 +108,7 @@ def test_matched_clips_have_the_rate_of_the_full_video() -> None:
 def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
-    assert "64 frames per video, 16 per clip. All numbers are upper bounds." in out
+    assert "64 frames per video, 16 per clip. Tokens and cost are upper bounds." in out
     line = next(line for line in out.splitlines() if line.startswith("full_score"))
     assert line.split()[:7] == ["full_score", "200", "12,800", "64", "0.38", "15,308,800", line.split()[6]]
     assert 12_800 * 46 * 26 == 15_308_800
