@@ -55,7 +55,7 @@ def lmms_eval(folder: Path, *arguments: str, data: Path | None, launcher: tuple[
         **env,
     }
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=800
     )
     return Run(done.returncode, done.stdout, folder / "out")
 
