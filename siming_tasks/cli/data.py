@@ -15,6 +15,12 @@ from siming_tasks.errors import Problem
 
 __all__ = ["add"]
 
+COMPARABLE = 0.95
+"""Share of answered steps below which a row is not comparable with others."""
+
+FEW_VIDEOS = 50
+"""Below this the bootstrap's intervals are too narrow."""
+
 
 def add(commands: Any) -> None:
     """Add this module's subcommands."""
@@ -195,6 +201,10 @@ def _score(arguments: argparse.Namespace) -> int:
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
             print(_line(name, metric, estimate))
+    if any(result["metrics"]["coverage"]["value"] < COMPARABLE for result in scores.settings.values()):
+        print(f"Coverage below {COMPARABLE:.2f}: not comparable with other rows.")
+    if len(dataset.videos) < FEW_VIDEOS:
+        print(f"Fewer than {FEW_VIDEOS} videos: the intervals are not to be trusted.")
     return 0
 
 

@@ -177,7 +177,9 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     table = capsys.readouterr().out.splitlines()
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
     assert table[1].split() == ["setting", "metric", "value", "stderr", "95", "%", "interval", "videos", "coverage"]
-    assert len(table) == 2 + 4 + 5 + 4 + 5
+    assert table[-2] == "Coverage below 0.95: not comparable with other rows."
+    assert table[-1] == "Fewer than 50 videos: the intervals are not to be trusted."
+    assert len(table) == 2 + 4 + 5 + 4 + 5 + 2
     assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"
