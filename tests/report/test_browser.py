@@ -35,7 +35,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.set_script_timeout(60)
+    driver.set_script_timeout(110)
     yield driver
     driver.quit()
 
@@ -203,17 +203,17 @@ def test_usable_at_phone_width(browser, lab) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser, lab, scheme: str) -> None:
-    from axe_selenium_python import Axe
+    """Charts are left out: they are images with a label (tested above), and each has thousands of drawing elements."""
+    from axe_core_python.selenium import Axe
 
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    only = {"resultTypes": ["violations"]}
     try:
         for path in paths(lab):
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
-            axe = Axe(browser)
-            axe.inject()
-            found = axe.run()["violations"]
+            found = Axe().run(browser, {"exclude": [["svg.chart"]]}, only)["violations"]
             assert [
                 (rule["id"], rule["nodes"][0]["html"][:200], rule["nodes"][0]["any"][:1]) for rule in found
             ] == [], path
