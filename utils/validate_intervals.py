@@ -62,7 +62,7 @@ def severe(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def coverage(n: int, sets: int, resamples: int, rng: np.random.Generator) -> Iterable[list[str]]:
-    """Rows: judge, videos, metric, truth, coverage of the bootstrap and of the jackknife, median width."""
+    """Rows: judge, videos, and by metric the truth, the coverage of bootstrap and jackknife, and the median width."""
     big = draw(DESIGN, 40_000, 1, rng, judges=1)
     for name, skill in JUDGES.items():
         truth = observed(tally_of(big.reference[0], big.judged(skill)[0]).compute, 40_000)
@@ -77,10 +77,14 @@ def coverage(n: int, sets: int, resamples: int, rng: np.random.Generator) -> Ite
                 _, low_j, high_j = jackknife_interval(np.nan_to_num(values[metric]), left[metric])
                 hit = low <= truth[metric] <= high, low_j <= truth[metric] <= high_j
                 hits[metric].append((*hit, high - low))
-        for metric in METRICS:
-            boot, jack, width = np.array(hits[metric], float).T
-            yield [name, str(n), NAMES[metric], f"{truth[metric]:.3f}", f"{boot.mean():.1%}", f"{jack.mean():.1%}",
-                   f"{np.median(width):.3f}"]  # fmt: skip
+        boot, jack, width = np.moveaxis(np.array([hits[metric] for metric in METRICS], float), -1, 0)
+        for what, values in (
+            ("true value", [f"{truth[metric]:.3f}" for metric in METRICS]),
+            ("bootstrap covers", [f"{share:.1%}" for share in boot.mean(axis=1)]),
+            ("jackknife covers", [f"{share:.1%}" for share in jack.mean(axis=1)]),
+            ("median width", [f"{value:.3f}" for value in np.median(width, axis=1)]),
+        ):
+            yield [name, str(n), what, *values]
 
 
 def swap_p(a: Tally, b: Tally, flips: int, rng: np.random.Generator) -> dict[str, float]:
@@ -160,7 +164,7 @@ def main() -> None:
     error = np.sqrt(0.95 * 0.05 / sets)
     print(f"Simulation, synthetic judges: {sets} data sets a row, {resamples} resamples or flips each; the simulation "
           f"error of a share near 95 % or 5 % is {error:.1%} (one standard error).\n")  # fmt: skip
-    head = ["judge", "videos", "metric", "truth", "bootstrap covers", "jackknife covers", "median width"]
+    head = ["judge", "videos", "", *(NAMES[metric] for metric in METRICS)]
     print("\n".join(table(head, [row for n in (200, 50) for row in coverage(n, sets, resamples, rng)])) + "\n")
     head = ["share of p <= .05", "videos", *(NAMES[m] for m in TESTED), *(f"swap test, {NAMES[m]}" for m in COUNTED)]
     print("\n".join(table(head, [row for n in (200, 50) for row in tests(n, sets, resamples, rng)])) + "\n")
