@@ -95,16 +95,17 @@ class Dataset:
         return all(step.consensus is None for video in self.videos for step in video.applicable)
 
 
-def open_dataset(root: str | Path) -> Dataset:
+def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
     """The dataset in a folder, with everything checked that can be checked without decoding.
 
     Args:
         root: a folder with ``dataset.yaml``, ``rubric.yaml``, ``videos.jsonl`` and the media files they name.
+        media: look at the media files; False to score predictions where the videos are not at hand.
 
     Raises:
         DataError: lists every error found (``.problems``), each with file, line, field and the way out.
     """
-    dataset, problems = scan(Path(root))
+    dataset, problems = scan(Path(root), media)
     if errors := [problem for problem in problems if problem.severity == "error"]:
         raise DataError.of(errors)
     if dataset is None:
@@ -112,7 +113,7 @@ def open_dataset(root: str | Path) -> Dataset:
     return dataset
 
 
-def scan(root: Path) -> tuple[Dataset | None, list[Problem]]:
+def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]:
     """Whatever can be read of a dataset folder, and every problem met; None if there is no rubric or no video."""
     if not root.is_dir():
         fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
@@ -125,20 +126,26 @@ def scan(root: Path) -> tuple[Dataset | None, list[Problem]]:
         fix = "`siming build` writes one; siming_tasks/rubrics/default.yaml is an example."
         problems += error.problems or [Problem("rubric-unreadable", str(error), fix, "rubric.yaml")]
         return None, problems
-    videos, lines, rows = _read_videos(root, rubric, problems)
+    videos, lines, rows = _read_videos(root, rubric, problems, media)
     if not videos or any(problem.severity == "error" for problem in problems):
         digest = info.digest or ""
     else:
-        media = {
-            video.media: info.media_sha256.get(video.media) or fingerprint(media_file(root, video.media))
-            for video in videos
-        }
-        digest = info.digest or content_digest(rubric, rows, media)
+        digest = info.digest or content_digest(rubric, rows, _media_digests(root, info, videos))
     meta = info.model_dump(exclude={"name", "version", "synthetic", "digest"})
     if root.resolve().parent.name == "snapshots":
         meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
     dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines)
     return (dataset if videos else None), problems
+
+
+def _media_digests(root: Path, info: DatasetInfo, videos: list[Video]) -> dict[str, str]:
+    """What stands for each media file: what ``dataset.yaml`` states, else a fingerprint, else (no file) nothing."""
+    digests = {}
+    for video in videos:
+        digests[video.media] = info.media_sha256.get(video.media, "")
+        if not digests[video.media] and (path := media_file(root, video.media)).is_file():
+            digests[video.media] = fingerprint(path)
+    return digests
 
 
 def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
@@ -153,7 +160,7 @@ def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
 
 
 def _read_videos(
-    root: Path, rubric: Rubric, problems: list[Problem]
+    root: Path, rubric: Rubric, problems: list[Problem], media: bool
 ) -> tuple[list[Video], dict[str, int], list[dict[str, Any]]]:
     order = {step.id: index for index, step in enumerate(rubric.steps)}
     videos: list[Video] = []
@@ -165,7 +172,8 @@ def _read_videos(
         except ValidationError as error:
             problems += problems_of(error, "videos.jsonl", line, row)
             continue
-        found = [*_step_problems(checked, rubric, line), *media_problem(root, checked.video_id, checked.media, line)]
+        found = list(_step_problems(checked, rubric, line))
+        found += media_problem(root, checked.video_id, checked.media, line, opened=media)
         if checked.video_id in lines:
             what = f"video {checked.video_id!r} stands on line {lines[checked.video_id]} already."
             found.append(Problem("video-twice", what, "Give every video its own id.", "videos.jsonl", line, "video_id"))

@@ -27,8 +27,8 @@ def media_file(root: Path, relative: str) -> Path:
         raise
 
 
-def media_problem(root: Path, video_id: str, media: str, line: int) -> list[Problem]:
-    """What is wrong with a video's file as far as opening it tells; empty if it has a video stream."""
+def media_problem(root: Path, video_id: str, media: str, line: int, opened: bool = True) -> list[Problem]:
+    """What is wrong with a video's file as far as opening it tells; if not ``opened``, with its path alone."""
 
     def problem(code: str, what: str, fix: str) -> list[Problem]:
         return [Problem(code, f"video {video_id!r}: {what}", fix, "videos.jsonl", line, "media")]
@@ -37,6 +37,8 @@ def media_problem(root: Path, video_id: str, media: str, line: int) -> list[Prob
         path = media_file(root, media)
     except ValueError as error:
         return problem("media-outside", f"{error}.", "Put the file into the dataset folder and name it from there.")
+    if not opened:
+        return []
     if not path.is_file():
         return problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
     if path.suffix != ".mp4":

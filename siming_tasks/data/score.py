@@ -68,7 +68,7 @@ def score_predictions(
         DataError: unusable predictions, withheld labels without ``labels``, or an unknown rater.
     """
     settings = settings or Settings()
-    dataset = open_dataset(root)
+    dataset = open_dataset(root, media=False)
     if labels is not None:
         dataset = with_labels(dataset, labels)
     if settings.rater not in dataset.raters:
@@ -94,7 +94,7 @@ def validate_predictions(root: str | Path, predictions: str | Path) -> tuple[Pre
     Returns:
         The predictions with all findings, and a summary in plain JSON types.
     """
-    dataset = open_dataset(root)
+    dataset = open_dataset(root, media=False)
     found = load_predictions(predictions, dataset)
     counts = {}
     for name, records in found.records.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -151,6 +152,16 @@ def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".public*"))
 
 
+def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
+    """The keeper of the labels, or a colleague with the logs, need not have the media."""
+    with_media = score_predictions(folder, predictions, settings=QUICK)
+    shutil.rmtree(folder / "media")
+    without = score_predictions(folder, predictions, settings=QUICK)
+    assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
+    with pytest.raises(DataError, match="media not found"):
+        open_dataset(folder)
+
+
 def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
@@ -183,7 +194,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"
-    lines(tmp_path / "bad.jsonl", [{"setting": "x"}])
+    lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
     assert main(["score", str(folder), str(tmp_path / "bad.jsonl"), "--validate-only", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["problems"][0]["code"] == "setting-unknown"
     assert main(["score", str(folder), str(tmp_path / "bad.jsonl")]) == 1

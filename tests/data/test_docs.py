@@ -1,0 +1,35 @@
+"""The page for users: its commands parse, its prediction lines are read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.cli.main import parser
+from siming_tasks.data import load_predictions, open_dataset
+
+PAGE = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
+COMMANDS = sorted(set(re.findall(r"^(?:\$ )?(siming (?:build|check|score|withhold) .*)$", PAGE, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_exist(command: str) -> None:
+    assert callable(parser().parse_args(shlex.split(command)[1:]).run)
+
+
+def test_there_are_commands_for_every_task() -> None:
+    assert {command.split()[1] for command in COMMANDS} == {"build", "check", "score", "withhold"}
+
+
+def test_the_prediction_lines_are_read(folder: Path, tmp_path: Path) -> None:
+    lines = re.findall(r'^\{"setting".*$', PAGE, re.MULTILINE)
+    assert len(lines) == 4
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n".join(lines).replace('"cpr_02": 3', '"cpr_02": 1'))
+    found = load_predictions(path, open_dataset(folder))
+    assert set(found.records) == {json.loads(line)["setting"] for line in lines}
+    assert all(record["answers"] for records in found.records.values() for record in records)
