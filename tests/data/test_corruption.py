@@ -92,11 +92,11 @@ def cut(share: float) -> Spoil:
 
 
 def flip(root: Path) -> None:
-    """Damage pictures in the middle of the first video, not its index."""
-    path = write_video(root / "media/v001.mp4", seed=9)
+    """Damage pictures in the last third of the first video, not its index."""
+    path = write_video(root / "media/v001.mp4", seed=9, frames=60, rate=30, options={"bf": "0"})
     data = bytearray(path.read_bytes())
-    start = data.index(b"mdat")
-    for at in range(start + (data.index(b"moov") - start) // 2, data.index(b"moov") - 40, 7):
+    start, end = data.index(b"mdat"), data.index(b"moov")
+    for at in range(start + (end - start) * 2 // 3, end - 40, 7):
         data[at] ^= 0x5A
     path.write_bytes(data)
 
