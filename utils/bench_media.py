@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -132,7 +131,9 @@ def main() -> None:
     arguments = options.parse_args()
     if arguments.memory:
         fill(arguments.memory[0], arguments.memory[1], requests(arguments.memory[0]))
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        # getrusage would count the parent's peak from before the exec.
+        peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        print(int(peak.split()[1]) / 1024)
         return
     with tempfile.TemporaryDirectory() as folder:
         path, cache = arguments.keep or Path(folder) / "video.mp4", Path(folder) / "cache"
