@@ -290,7 +290,7 @@ def test_different_answers(judges, synthetic):
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     """Tiny panels of missing, constant and withheld answers through everything that compares."""

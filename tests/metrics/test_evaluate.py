@@ -306,7 +306,7 @@ def has_nan(value) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_no_nan_in_any_json(data):
     """Whatever is missing, constant or tiny."""
