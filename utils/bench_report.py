@@ -139,9 +139,8 @@ def main() -> None:
     print(f"report, wall         {wall:8.1f} s  ({wall / reading:.1f} x reading)")
     print(f"report, CPU          {cpu:8.1f} s  ({cpu / arguments.jobs:.1f} s for each of {arguments.jobs} processes)")
     print(f"largest process      {used.ru_maxrss / 1024:8.0f} MB")
-    print(
-        f"report on disk       {sum(p.stat().st_size for p in pages if p.is_file()) / 1e6:8.0f} MB in {len(pages)} files"
-    )
+    size = sum(path.stat().st_size for path in pages if path.is_file())
+    print(f"report on disk       {size / 1e6:8.0f} MB in {len(pages)} files")
     if not arguments.keep:
         shutil.rmtree(root)
 

@@ -56,8 +56,9 @@ class Mark:
 
     @classmethod
     def of(cls, label: str, estimate: Mapping[str, Any], **more: Any) -> Mark:
-        """The mark of an estimate in its JSON form."""
-        return cls(label, estimate["value"], estimate["low"], estimate["high"], **more)
+        """The mark of an estimate in its JSON form; an undefined one has no place on an axis."""
+        value = None if estimate["undefined"] else estimate["value"]
+        return cls(label, value, estimate["low"], estimate["high"], **more)
 
     @property
     def tip(self) -> str:
@@ -95,8 +96,7 @@ def intervals(name: str, marks: Sequence[Mark], *, axis: str, alt: str, beside: 
         ax.scatter([x for x, _, _ in other], [y for _, y, _ in other], s=24, marker="D", gid="beside", zorder=2,
                    facecolors="none", edgecolors=COLOURS["human"], linewidths=1.1)  # fmt: skip
         tips["beside"] = [f"{label}, {beside}: {x:.3f}" for x, _, label in other]
-    ax.axvline(0, color=COLOURS["muted"], lw=0.9, zorder=0)
-    ax.set_xlabel(axis)
+    _from_zero(ax, axis)
     return _svg(figure, name, alt, tips)
 
 
@@ -114,8 +114,7 @@ def dumbbell(name: str, labels: Sequence[str], first: Sequence[float | None], se
             ax.scatter([x for x, _ in known], [y for _, y in known], s=26, marker=SHAPES[role], color=COLOURS[role],
                        gid=role, zorder=3, linewidths=0)  # fmt: skip
             tips[role] = [f"{labels[y]}, {title}: {x:.3f}" for x, y in known]
-    ax.axvline(0, color=COLOURS["muted"], lw=0.9, zorder=0)
-    ax.set_xlabel(axis)
+    _from_zero(ax, axis)
     return _svg(figure, name, alt, tips)
 
 
@@ -173,6 +172,14 @@ def _frame(rows: int, labels: Sequence[str]) -> tuple[Figure, Axes]:
                 color=COLOURS["ink"])  # fmt: skip
     ax.grid(True, axis="x", color=COLOURS["rule"], lw=0.6)
     return figure, ax
+
+
+def _from_zero(ax: Axes, label: str) -> None:
+    """A line at zero, and never less than the stretch from -0.1 to 0.5, so that noise does not fill the chart."""
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, -0.1), max(high, 0.5))
+    ax.axvline(0, color=COLOURS["muted"], lw=0.9, zorder=0)
+    ax.set_xlabel(label)
 
 
 def _plain(ax: Axes) -> None:

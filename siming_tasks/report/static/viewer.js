@@ -247,7 +247,8 @@ if (player) {
     const time = player.currentTime;
     if (stopAt !== null && time >= stopAt) { player.pause(); stopAt = null; }
     if (duration()) for (const key of ["x1", "x2"]) head.setAttribute(key, (time / duration()) * 1000);
-    const row = [...main.querySelectorAll(".sheet:not([hidden]) tr[data-start]")].find((r) => time >= parseFloat(r.dataset.start) && time < parseFloat(r.dataset.end));
+    const here = [...main.querySelectorAll(".sheet:not([hidden]) tr[data-start]")].filter((r) => time >= parseFloat(r.dataset.start) && time < parseFloat(r.dataset.end));
+    const row = here.find((r) => r.classList.contains("on")) || here[0];
     const text = row ? row.cells[0].textContent.trim() : "";
     if (now.dataset.text !== text) { now.dataset.text = text; now.textContent = text; }
   };
