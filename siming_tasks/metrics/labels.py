@@ -17,12 +17,12 @@ LEVELS = ("failed", "clearly deficient", "minor deduction", "fully correct")
 
 
 def ordinal_labels(
-    points: ArrayLike, max_score: ArrayLike, mapping: LabelMapping = "absolute", *, cut: float = 0.5
+    points: ArrayLike, max_score: ArrayLike, mapping: LabelMapping = "absolute", *, cut: float = 2 / 3
 ) -> NDArray[np.int8]:
     """Label 3 (fully correct), 2 (minor deduction), 1 (clearly deficient) or 0 (failed) for each number of points.
 
     Equation 3 of the paper is not legible, so both readings of its text are here; a step with no points is failed in
-    either. With d = max_score - points lost:
+    either. With d = max_score - points:
 
     * ``absolute``: points <= 0 -> 0; d = 0 -> 3; d <= 1 -> 2; else 1.
     * ``proportional``: points <= 0 -> 0; d = 0 -> 3; points / max_score >= ``cut`` -> 2; else 1.
@@ -31,7 +31,7 @@ def ordinal_labels(
         points: raw points, any shape; NaN is "no label".
         max_score: points of the step, broadcast against ``points``.
         mapping: which reading.
-        cut: the share of points that still is a minor deduction; only for ``proportional``.
+        cut: the share of points that still is a minor deduction; only for ``proportional`` (2/3 is our choice).
 
     Returns:
         ``int8`` of the broadcast shape; -1 where points are NaN.

@@ -9,10 +9,11 @@ from siming_tasks.metrics import ordinal_labels
 @pytest.mark.parametrize(
     ("max_score", "points", "absolute", "proportional"),
     [
-        (1, [0, 0.5, 1], [0, 2, 3], [0, 2, 3]),  # a one-point step: zero points is failed although only one is lost
-        (2, [0, 1, 2], [0, 2, 3], [0, 2, 3]),
+        (1, [0, 0.5, 1], [0, 2, 3], [0, 1, 3]),  # a one-point step: zero points is failed although only one is lost
+        (2, [0, 1, 2], [0, 2, 3], [0, 1, 3]),
         (3, [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]),
-        (5, [0, 1, 2, 3, 4, 5], [0, 1, 1, 1, 2, 3], [0, 1, 1, 2, 2, 3]),
+        (5, [0, 1, 2, 3, 4, 5], [0, 1, 1, 1, 2, 3], [0, 1, 1, 1, 2, 3]),
+        (6, [0, 1, 2, 3, 4, 5, 6], [0, 1, 1, 1, 1, 2, 3], [0, 1, 1, 1, 2, 2, 3]),
     ],
 )
 def test_by_hand(max_score, points, absolute, proportional):
