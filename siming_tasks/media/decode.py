@@ -51,7 +51,7 @@ def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> I
     needed = {int(pts) for pts in timeline.pts[list(wanted)]}
     # Leaving frames out is safe only where storage order differs from display order; elsewhere times may be guesses.
     frames = _frames(path, int(timeline.pts[start]), needed if timeline.reordered else None, seek=start > 0)
-    latest = -1
+    latest = int(timeline.pts[start]) - 1
     for frame in frames:
         due = int(timeline.pts[wanted[0]])
         if frame.pts is None or frame.pts <= latest or frame.pts > due:

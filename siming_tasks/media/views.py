@@ -61,7 +61,7 @@ class View:
         times: their times in the source video (s).
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
             an .mp4 of exactly the span's frames; or a proxy.
-        rate: mean rate of the shown frames (frames/s).
+        rate: shown frames per second of the part that was asked for.
         store: where the frames are.
     """
 
@@ -155,9 +155,10 @@ def view(
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
-    times = timeline.times[indices]
-    rate = (len(indices) - 1) / (times[-1] - times[0]) if times[-1] > times[0] else float(timeline.rate)
-    return View(mode, tuple(indices), tuple(times.tolist()), file, float(rate), store)
+    times = timeline.times
+    seconds = float(times[last] - times[first]) + float(1 / timeline.rate)
+    shown = tuple(float(times[index]) for index in indices)
+    return View(mode, tuple(indices), shown, file, len(indices) / seconds, store)
 
 
 def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:
