@@ -55,7 +55,7 @@ def plans() -> list[Plan]:
         chosen: dict[str, tuple[str, ...]] = {}
         for error in list(left):
             step = error.partition(".")[0]
-            alone = error in ENTAILS or error == "cpr_11.omitted"  # they leave other steps nothing to show
+            alone = error in ENTAILS  # leaves other steps nothing to show
             if step not in chosen and not (alone and chosen):
                 chosen[step] = (error,)
                 left.remove(error)

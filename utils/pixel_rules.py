@@ -1,4 +1,4 @@
-"""What the signals mean: the rules by which the pixel reader names errors, one function per step, clip in, names out."""
+"""What the signals mean: rules by which the pixel reader names errors, one per step, clip in, names out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from pixel_signals import FPS, activity, chest_rises, color, strokes
+from pixel_signals import FPS, activity, chest_rises, color, head_course, strokes
 
 __all__ = ["RULES"]
 
@@ -22,7 +22,13 @@ def far(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 def spoken(clip: Clip) -> bool:
     """Whether the trainee's bubble appears (above a head at x = 345)."""
-    return activity(clip, (300, 34, 390, 60)) > 0.05
+    return activity(clip, (310, 40, 385, 58)) > 0.08
+
+
+def looked_round(clip: Clip) -> bool:
+    """Whether the trainee (kneeling at x = 345) turns the head to the patient's feet."""
+    x = head_course(clip, (326, 60, 366, 112), axis=0)
+    return bool((x < 341.5).any())
 
 
 def moved(clip: Clip, box: tuple[int, int, int, int], share: float = 0.2) -> bool:
@@ -50,7 +56,7 @@ def supine(clip: Clip) -> set[str]:
 
 def expose(clip: Clip) -> set[str]:
     end = clip[LAST]
-    bare = far(color(end, (300, 188, 322, 191)), color(end, (232, 181, 240, 184)))
+    bare = far(color(end, (300, 187, 316, 190)), color(end, (243, 199, 251, 203)))
     return set() if bare > 30 else {"omitted"}
 
 
@@ -66,7 +72,7 @@ def hands(clip: Clip) -> set[str]:
     if not len(seen["times"]):
         return {"omitted"}
     away = abs(seen["place"] - 288)
-    return {"wrong_zone"} if away > 22 else {"slight_offset"} if away > 8 else set()
+    return {"wrong_zone"} if away > 16 else {"slight_offset"} if away > 8 else set()
 
 
 def depth(clip: Clip) -> set[str]:
@@ -133,21 +139,27 @@ def power(clip: Clip) -> set[str]:
 
 
 def pads(clip: Clip) -> set[str]:
-    end = np.median(clip[LAST], axis=0)
-    white = (end.min(2) > 0.9 * np.percentile(end.max(2), 99)) & (np.ptp(end, axis=2) < 26)
-    first = white[174:190, 306:330].mean() > 0.2
-    second = white[206:222, 286:308].mean() > 0.2
-    if not white[172:224, 250:335].mean() > 0.008:
+    """One pad has a blue rim, the other an orange one, as on the device."""
+    blue, orange = (rim(clip[-2:], color) for color in ((200, 130, 40), (40, 130, 240)))
+    if blue is None and orange is None:
         return {"omitted"}
-    if first and second:
-        edge = np.median(
-            end[206:222, 284:310].reshape(-1, 3)[np.ptp(end[206:222, 284:310].reshape(-1, 3), axis=1) > 110], axis=0
-        )
-        return {"swapped"} if np.isfinite(edge).all() and edge[0] > edge[2] else set()
-    if first:
-        front = white[188:206, 252:276].mean() > 0.15
-        return {"one_misplaced"} if front else {"slight_offset"}
-    return {"both_misplaced"}
+    if blue is None or orange is None:
+        return set()  # one is hidden: no verdict
+    if orange[0] > 304 and orange[1] < 195:
+        return {"swapped"}
+    if blue[1] > 190:
+        return {"both_misplaced"}
+    return {"one_misplaced"} if orange[0] < 271 and orange[1] < 210 else set()
+
+
+def rim(frames: Clip, wanted: tuple[int, int, int]) -> tuple[float, float] | None:
+    """Centre of what has a colour on and around the chest."""
+    part = frames[:, 168:226, 240:346].astype(np.int16)
+    found = (np.abs(part - np.array(wanted)) < 40).all(3).any(0)
+    if found.sum() < 8:
+        return None
+    ys, xs = np.nonzero(found)
+    return 240 + float(np.median(xs)), 168 + float(np.median(ys))
 
 
 def connector(clip: Clip) -> set[str]:
@@ -157,7 +169,7 @@ def connector(clip: Clip) -> set[str]:
 
 def clear_analysis(clip: Clip) -> set[str]:
     before = clip[: round(2.4 * FPS)]
-    voice, sign = spoken(before), moved(before, (285, 92, 322, 122), 0.1)
+    voice, sign = spoken(before), looked_round(before)
     if not voice and not sign:
         return {"omitted"}
     return set() if voice and sign else {"voice_only" if voice else "gesture_only"}
@@ -168,7 +180,7 @@ def advice(clip: Clip) -> set[str]:
 
 
 def clear_shock(clip: Clip) -> set[str]:
-    voice, sign = spoken(clip), moved(clip, (285, 92, 322, 122), 0.1)
+    voice, sign = spoken(clip), looked_round(clip)
     if not voice and not sign:
         return {"omitted"}
     return set() if voice and sign else {"voice_only" if voice else "visual_only"}
@@ -212,8 +224,8 @@ RULES: Mapping[str, tuple[Callable[[Clip], set[str]], frozenset[str]]] = {
         ("cpr_06", supine, "soft_surface misaligned omitted"),
         ("cpr_07", expose, "omitted"),
         ("cpr_08", own_position, "omitted"),
-        ("cpr_09", hands, "wrong_zone slight_offset omitted"),
-        ("cpr_11", depth, "mostly_shallow mostly_too_deep omitted"),
+        ("cpr_09", hands, "wrong_zone omitted"),
+        ("cpr_11", depth, "mostly_shallow mostly_too_deep"),
         ("cpr_12", rate, "far_out slightly_out"),
         ("cpr_13", recoil, "hands_leave_chest constant_lean"),
         ("cpr_14", count, "large_miscount small_miscount pause_inside_set omitted"),

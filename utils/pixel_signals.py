@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 FPS = 10
+MASK = (225, 205, 165)
 CM = 2.2
 CLOCK, RIM = (318.0, 30.0), 17.65
 EDGE = 109.0
@@ -109,50 +110,65 @@ def vertical_shift(frames: NDArray[np.uint8], box: tuple[int, int, int, int], re
     return np.array(shifts)
 
 
-def stroke_place(frames: NDArray[np.uint8]) -> tuple[float, float]:
-    """Where on the chest something moves up and down (x), and how much (share of full motion energy)."""
-    gray = frames[:, 184:214, 205:345].astype(np.float64).mean(3)
-    energy = gray.std(0)
+def stroke_place(frames: NDArray[np.uint8]) -> float:
+    """Where along the body (x) the chest moves most while it is compressed."""
+    energy = frames[:, 191:212, 205:345].astype(np.float64).mean(3).std(0)
     energy = np.where(energy > 8, energy, 0).sum(0)
-    if energy.sum() < 200:
-        return 0.0, 0.0
-    smooth = np.convolve(energy, np.ones(25) / 25, "same")
-    return 205 + float(smooth.argmax()), float(energy.sum())
+    return 205 + float(np.convolve(energy, np.ones(17) / 17, "same").argmax())
 
 
 def strokes(frames: NDArray[np.uint8]) -> dict[str, NDArray[np.float64] | float]:
-    """Compressions: times (s), depths (cm), depth left between strokes (cm), place (x)."""
-    x, energy = stroke_place(frames)
-    none = {"times": np.array([]), "depths": np.array([]), "rests": np.array([]), "place": x, "lift": 0.0}
-    if energy == 0:
+    """Compressions: times (s), depths (cm), depth left between strokes (cm), place (x), lift of the hands (cm).
+
+    The head goes up and down with straight arms, before a still wall: it is followed, not the hands.
+    """
+    none = {"times": np.array([]), "depths": np.array([]), "rests": np.array([]), "place": 0.0, "lift": 0.0}
+    down = head_course(frames) / (1.22 * CM)
+    if np.isfinite(down).sum() <= 10:
         return none
-    first = _hands_arrive(frames, x)
-    box = (int(x) - 12, 168, int(x) + 13, 200)
-    down = vertical_shift(frames[first:], box, 26) / CM
-    down -= np.percentile(down, 4) if np.percentile(down, 4) > 0 else 0.0
-    top = np.percentile(down, 95)
-    if top < 0.8:
-        return none
-    peaks, _ = find_peaks(np.r_[0, down, 0], prominence=max(0.5, 0.3 * top))
+    down = np.where(np.isfinite(down), down, np.nanmin(down))
+    peaks, found = find_peaks(np.r_[down[0], down, down[-1]], prominence=1.2, plateau_size=(None, 5))
     peaks -= 1
-    rests = np.array([down[a:b].min() for a, b in pairwise(peaks)])
+    strong = found["prominences"] > 0.4 * np.median(found["prominences"]) if len(peaks) else []
+    peaks = peaks[strong]
+    while len(peaks) > 3 and peaks[1] - peaks[0] > 1.5 * np.median(np.diff(peaks)):
+        peaks = peaks[1:]  # bending down to find the place is not a stroke
+    if len(peaks) < 2:
+        return none
+    gap = int(np.median(np.diff(peaks)))
+    if len(peaks) > 2 and down[peaks[0]] - down[max(peaks[0] - gap, 0) : peaks[0]].min(initial=np.inf) < 1:
+        peaks = peaks[1:]  # nor is a rest in that posture
+    rests = np.array([down[one:other].min() for one, other in pairwise(peaks)])
+    before = down[max(peaks[0] - gap, 0) : peaks[0] + 1].min()
+    depths = down[peaks] - np.r_[before, rests]
     return {
-        "times": (peaks + first) / FPS, "depths": down[peaks], "rests": rests, "place": x, "lift": float(-down.min()),
-    }  # fmt: skip
+        "times": peaks / FPS,
+        "depths": depths,
+        "rests": rests - before,
+        "place": stroke_place(frames[peaks[0] : peaks[-1]]),
+        "lift": before - float(np.median(rests)),
+    }
 
 
-def _hands_arrive(frames: NDArray[np.uint8], x: float) -> int:
-    """The first frame after which the place under the hands looks like it does while they press."""
-    part = frames[:, 176:196, int(x) - 8 : int(x) + 9].astype(np.float64).mean((1, 2))
-    usual = np.median(part, axis=0)
-    near = np.abs(part - usual).max(1) < 22
-    run = np.convolve(near, np.ones(6), "valid") >= 4
-    return int(run.argmax()) if run.any() else 0
+def head_course(
+    frames: NDArray[np.uint8], box: tuple[int, int, int, int] = (205, 40, 385, 165), axis: int = 1
+) -> NDArray[np.float64]:
+    """Position (pixels; axis 0: x, 1: y) of the face mask in a box in each frame; NaN where it is not seen.
+
+    All masks in these drawings have one colour; what has that colour nearly all the time is furniture.
+    """
+    x0, y0, x1, y1 = box
+    mask = (np.abs(frames[:, y0:y1, x0:x1].astype(np.int16) - np.array(MASK)) < 17).all(3)
+    if axis:
+        mask &= mask.mean(0) < 0.85
+    size = mask.sum((1, 2))
+    places = np.arange(y0, y1)[None, :, None] if axis else np.arange(x0, x1)[None, None, :]
+    return np.where(size >= 35, (mask * places).sum((1, 2)) / np.maximum(size, 1), np.nan)
 
 
 def chest_rises(frames: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times (s) and heights (pixels) of the chest's rises: the motion of the near edge of the trunk."""
-    up = -vertical_shift(frames, (286, 199, 310, 219), 17)
+    up = -vertical_shift(frames, (268, 199, 288, 219), 17)
     up -= np.percentile(up, 20)
     peaks, _ = find_peaks(np.r_[0, up, 0], prominence=1.5, plateau_size=1)
     keep = up[peaks - 1] > 1.5

@@ -69,7 +69,6 @@ ENTAILS: Mapping[str, tuple[str, ...]] = {
     "cpr_12.omitted": ("cpr_14.omitted",),
     "cpr_14.omitted": ("cpr_18.omitted",),
     "cpr_16.omitted": ("cpr_17.neither_effective",),
-    "cpr_18.omitted": (),
     "aed_01.omitted": ("aed_05.omitted", "aed_06.omitted", "aed_08.omitted"),
     "aed_03.omitted": ("aed_04.omitted",),
     "aed_04.omitted": ("aed_05.omitted", "aed_06.omitted", "aed_08.omitted"),
@@ -102,7 +101,10 @@ class Plan:
 
 
 def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> Plan:
-    """A plan from chosen errors: conflicts resolved in favour of the first named, entailed errors added.
+    """A plan from chosen errors and what they entail.
+
+    The first named wins: an error that cannot happen together with those already made, itself or by what it entails,
+    is not made.
 
     Args:
         rubric: whose steps and errors are meant.
@@ -112,26 +114,20 @@ def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: fl
     Raises:
         KeyError: an id is unknown.
     """
-    wanted = [rubric.by_id[step].error(name).id for step, names in chosen.items() for name in names]
     made: list[str] = []
     entailed: set[str] = set()
-    for first in wanted:
-        queue = [first]
-        while queue:
-            error = queue.pop(0)
-            step = error.rpartition(".")[0]
-            if step not in rubric.by_id or error in made:
-                continue
-            if error != first:  # what follows physically overrides what was merely chosen
-                made = [other for other in made if not _conflict(error, other)]
-                entailed.add(error)
-            elif any(_conflict(error, other) for other in made):
-                break
-            made.append(error)
-            queue += ENTAILS.get(error, ())
-    made, entailed = _consistent(made, entailed)
-    errors = {s.id: tuple(e.id for e in s.errors if e.id in made) for s in rubric.steps}
-    return Plan(errors, frozenset(entailed & set(made)), ability)
+    for step, names in chosen.items():
+        for name in names:
+            first = rubric.by_id[step].error(name).id
+            new = [error for error in _with_consequences(first, rubric) if error not in made]
+            if not any(_conflict(one, other) for one in new for other in made):
+                made += new
+                entailed |= set(new) - {first}
+    if "aed_08.shock_in_contact" in made and "aed_07.omitted" not in made and "aed_07.contact_overlooked" not in made:
+        made.append("aed_07.contact_overlooked")  # somebody who cleared cannot but have overlooked the contact
+        entailed.add("aed_07.contact_overlooked")
+    errors = {step.id: tuple(error.id for error in step.errors if error.id in made) for step in rubric.steps}
+    return Plan(errors, frozenset(entailed), ability)
 
 
 def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> Plan:
@@ -163,12 +159,12 @@ def _conflict(one: str, other: str) -> bool:
     return one != other and any(one in group and other in group for group in CONFLICTS)
 
 
-def _consistent(made: list[str], entailed: set[str]) -> tuple[list[str], set[str]]:
-    """Drops what cannot be: contact at a shock that nobody gives, or that nobody could have overlooked."""
-    if "aed_08.omitted" in made:
-        made = [error for error in made if error not in ("aed_07.contact_overlooked", "aed_08.shock_in_contact")]
-    contact = "aed_08.shock_in_contact" in made
-    if contact and "aed_07.contact_overlooked" not in made and "aed_07.omitted" not in made:
-        made = [*made, "aed_07.contact_overlooked"]
-        entailed = {*entailed, "aed_07.contact_overlooked"}
-    return made, entailed
+def _with_consequences(error: str, rubric: Rubric) -> list[str]:
+    """The error and all that follows from it, as far as the rubric knows them."""
+    found, queue = [error], [error]
+    while queue:
+        for consequence in ENTAILS.get(queue.pop(0), ()):
+            if consequence not in found and consequence.rpartition(".")[0] in rubric.by_id:
+                found.append(consequence)
+                queue.append(consequence)
+    return found

@@ -164,6 +164,10 @@ class Stage:
         self.sayings.append(Saying(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
 
+    def whole(self, time: float) -> float:
+        """The end of the frame in which ``time`` lies."""
+        return round(float(np.ceil(time * self.fps - 1e-6) / self.fps), 6)
+
     def coin(self, name: str, share: float = 0.5) -> bool:
         """A variant that does not depend on what was decided before (so that twins agree)."""
         return zlib.crc32(f"{self.seed}/{name}".encode()) / 2**32 < share
@@ -190,7 +194,7 @@ class Stage:
         names = set(made) | ({error.rpartition(".")[2] for error in made} if len(step_ids) == 1 else set())
         yield names.__contains__
         least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
-        self.now = float(begin + np.ceil(max(self.now - begin, least) * self.fps - 1e-6) / self.fps)
+        self.now = self.whole(max(self.now, begin + least))
         for step in step_ids:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
             self._lengths[step] = self.now - begin
@@ -202,7 +206,7 @@ class Stage:
         """The whole performance."""
         times = {name: np.array([t for t, _ in keys]) for name, keys in self._keys.items()}
         values = {name: np.array([v for _, v in keys]) for name, keys in self._keys.items()}
-        duration = round(float(np.ceil(self.now * self.fps - 1e-6) / self.fps), 6)
+        duration = self.whole(self.now)
         events = tuple(sorted(self.events, key=lambda event: float(event["t"])))
         return Performance(duration, self.spans, self._lengths, tuple(self.sayings), events, times, values)
 

@@ -186,7 +186,7 @@ def _cycles(s: Stage, how: Technique) -> float:
                 s.wait(4)
             elif not bad("order_reversed"):
                 _two_breaths(s, 1 if bad("ratio_wrong_repeatedly") else 2)
-    return min(found, s.now)
+    return min(s.whole(found), s.now)
 
 
 def _two_breaths(s: Stage, number: int) -> None:

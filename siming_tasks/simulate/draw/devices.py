@@ -76,7 +76,7 @@ def _pad(pen: Pen, state: State, number: int, cable_end: Point) -> None:
     ]
     pen.line([(float(point[0]), float(point[1])) for point in curve], (70, 70, 70), 1.6)
     half = (9.5, 5.5) if z <= 1 else (10, 6)
-    pen.box(at, (half[0] + 1, half[1] + 1), _PAD_EDGES[number - 1], -8)
+    pen.box(at, (half[0] + 2.2, half[1] + 2.2), _PAD_EDGES[number - 1], -8)
     pen.box(at, half, (248, 248, 248), -8)
     if state["a_curl"] > 0.5 and z >= 0:
         for side in (-1, 1):
