@@ -23,8 +23,8 @@ from siming_tasks.simulate.draw.look import draw_look
 from siming_tasks.simulate.draw.scene import Scene
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.exam import Exam
+from siming_tasks.simulate.performance import CHANNELS, Performance
 from siming_tasks.simulate.render import FPS, frames
-from siming_tasks.simulate.stage import CHANNELS, Performance
 
 
 def processor_seconds(work: Callable[[], object]) -> float:

@@ -14,7 +14,7 @@ import yaml
 from siming_tasks.files import atomic_write, sha256_file, sha256_json
 from siming_tasks.rubrics import load_rubric
 from siming_tasks.simulate.exam import Exam
-from siming_tasks.simulate.stage import Performance
+from siming_tasks.simulate.performance import Performance
 
 __all__ = ["GENERATOR_VERSION", "Request", "describe", "event_log", "video_row"]
 

@@ -10,7 +10,7 @@ from siming_tasks.simulate.draw.look import draw_look
 from siming_tasks.simulate.draw.pen import Image
 from siming_tasks.simulate.draw.people import sway_step
 from siming_tasks.simulate.draw.scene import Scene
-from siming_tasks.simulate.stage import CHANNELS, Performance
+from siming_tasks.simulate.performance import CHANNELS, Performance
 
 __all__ = ["FPS", "frames"]
 

@@ -5,87 +5,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.simulate.figure import Figure
+from siming_tasks.simulate.performance import CHANNELS, Pace, Performance, Saying
 from siming_tasks.simulate.plan import Plan
 
-__all__ = ["CHANNELS", "Figure", "Pace", "Performance", "Saying", "Stage"]
-
-_FIGURE = {
-    "seen": 0, "x": 60, "crouch": 0, "lean": 0, "bow": 0, "gx": 0, "gy": 0, "bare": 0, "puff": 0, "grip": 0,
-    "lx": 36, "ly": 134, "rx": 84, "ry": 134, "lshape": 0, "rshape": 0,
-}  # fmt: skip
-CHANNELS: Mapping[str, float] = {
-    **{f"{who}_{name}": value for who in ("me", "aide", "by") for name, value in _FIGURE.items()},
-    # the patient: clothing, posture, chest (depth in cm at hx, hz; rise in normal breaths), head
-    "p_cloth": 0, "p_flap": 0, "p_wet": 0, "p_soft": 0, "p_twist": 0.7, "p_pillow": 1, "p_shake": 0,
-    "p_depth": 0, "p_hx": 288, "p_hz": 0.5, "p_rise": 0, "p_belly": 0,
-    "p_tilt": 0, "p_mouth": 0.1, "p_debris": 0, "p_shield": 0, "p_leak": 0,
-    # the AED: mode, connector, pads (place: x and z on the chest, or z < 0: x, y in the hand)
-    "a_seen": 0, "a_x": 398, "a_y": 150, "a_mode": 0, "a_plug": 0, "a_curl": 0,
-    "a_pad1": 0, "a_pad1x": 0, "a_pad1y": 0, "a_pad1z": -1, "a_pad2": 0, "a_pad2x": 0, "a_pad2y": 0, "a_pad2z": -1,
-    # bag and mask, oxygen
-    "b_seen": 0, "b_x": 400, "b_y": 150, "b_sq": 0, "b_tube": 0, "b_res": 0, "b_flow": 0, "b_size": 1, "b_fault": 0,
-    "b_leak": 0, "o_seen": 0, "o_x": 262, "o_y": 186,
-}  # fmt: skip
-"""Every channel of the scene and its value at the start."""
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How long things take.
-
-    Attributes:
-        time: factor on moving and waiting.
-        clock: factor on what the rubric counts in seconds (checks, breaths, pauses); 1 in a faithful exam.
-        strokes: compressions drawn for a set of 30.
-    """
-
-    time: float = 1.0
-    clock: float = 1.0
-    strokes: int = 30
-
-
-@dataclass(frozen=True)
-class Saying:
-    """Words said by ``who`` from ``start`` to ``end`` seconds."""
-
-    start: float
-    end: float
-    who: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Performance:
-    """A played exam.
-
-    Attributes:
-        duration: seconds, a whole number of frames.
-        spans: start and end of each step in seconds.
-        sayings: all words.
-        lengths: natural length of each step in seconds, before a span is drawn out to show a later consequence.
-        events: the log: ``{"t", "who", "what", "step_id", "errors"}``.
-        times: keyframe times by channel; ``values`` the values there.
-    """
-
-    duration: float
-    spans: Mapping[str, tuple[float, float]]
-    lengths: Mapping[str, float]
-    sayings: tuple[Saying, ...]
-    events: tuple[Mapping[str, Any], ...]
-    times: Mapping[str, NDArray[np.float64]] = field(repr=False)
-    values: Mapping[str, NDArray[np.float64]] = field(repr=False)
-
-    def sample(self, fps: int) -> NDArray[np.float64]:
-        """All channels at every frame, shape (frames, channels), in the order of :data:`CHANNELS`."""
-        # The middle of the frame interval: an instant change on a frame boundary is then never ambiguous.
-        at = (np.arange(round(self.duration * fps)) + 0.5) / fps
-        return np.column_stack([np.interp(at, self.times[name], self.values[name]) for name in CHANNELS])
+__all__ = ["Stage"]
 
 
 class Stage:
@@ -216,67 +146,3 @@ class Stage:
         while keys and keys[-1][0] > self.now:
             keys.pop()
         keys.append((self.now, here))
-
-
-class Figure:
-    """One person on the stage; channel names without the person's prefix."""
-
-    def __init__(self, stage: Stage, who: str) -> None:
-        self._stage, self.who = stage, who
-
-    def put(self, **values: float) -> None:
-        """Set channels at once."""
-        self._stage.put(**self._named(values))
-
-    def start(self, seconds: float, **values: float) -> None:
-        """Begin to move."""
-        self._stage.start(seconds, **self._named(values))
-
-    def move(self, seconds: float, **values: float) -> None:
-        """Move and go on from there."""
-        self._stage.move(seconds, **self._named(values))
-
-    def look(self, gx: float, gy: float = 0.4, seconds: float = 0.25) -> None:
-        """Turn the head (-1 left to 1 right, -1 up to 1 down) while other things go on."""
-        self.start(seconds, gx=gx, gy=gy)
-
-    def reach(
-        self, left: tuple[float, float] | None, right: tuple[float, float] | None, seconds: float = 0.4,
-        shape: tuple[float, float] = (0, 0),
-    ) -> None:  # fmt: skip
-        """Move the hands (the viewer's left and right; None leaves one where it is) and go on from there."""
-        values: dict[str, float] = {}
-        for hand, target, form in (("l", left, shape[0]), ("r", right, shape[1])):
-            if target is not None:
-                values |= {f"{hand}x": target[0], f"{hand}y": target[1]}
-                self.put(**{f"{hand}shape": form})
-        self.move(seconds, **values)
-
-    def say(self, text: str, seconds: float = 1.6, exact: bool = False) -> None:
-        """Say something; time does not pass."""
-        self._stage.say(self.who, text, seconds, exact)
-
-    def value(self, name: str) -> float:
-        """A channel's value now."""
-        return self._stage.value(f"{self.who}_{name}")
-
-    def walk(self, x: float, seconds: float) -> None:
-        """Go to ``x`` with the hands hanging or on the thighs."""
-        y = 166.0 if self.value("crouch") > 0.5 else 134.0
-        self.put(lshape=0, rshape=0)
-        self.move(seconds, x=x, lx=x - 22, rx=x + 22, ly=y, ry=y, lean=0, bow=0)
-
-    def kneel(self, seconds: float = 0.7) -> None:
-        """Go down on the knees, hands on the thighs."""
-        x = self.value("x")
-        self.move(seconds, crouch=1, lx=x - 16, rx=x + 16, ly=166, ry=166, lean=0, bow=0)
-
-    def rest(self, seconds: float = 0.4) -> None:
-        """Back to kneeling (or standing) upright, hands to oneself, looking ahead."""
-        x, down = self.value("x"), self.value("crouch") > 0.5
-        self.put(lshape=0, rshape=0, grip=0)
-        wide, y = (16, 166) if down else (22, 134)
-        self.move(seconds, lx=x - wide, rx=x + wide, ly=y, ry=y, lean=0, bow=0, gx=0, gy=0.3)
-
-    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {f"{self.who}_{name}": value for name, value in values.items()}

@@ -7,8 +7,8 @@ import pytest
 
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
+from siming_tasks.simulate.performance import CHANNELS
 from siming_tasks.simulate.plan import completed
-from siming_tasks.simulate.stage import CHANNELS
 
 RUBRIC = default_rubric()
 ERRORS = [error.id for step in RUBRIC.steps for error in step.errors]

@@ -23,7 +23,7 @@ def compressions_and_breaths(s: Stage) -> None:
     _breaths(s)
     found_again = _cycles(s, how)
     # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
-    s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], found_again))
+    s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], s.whole(found_again)))
     _reassess(s)
 
 
@@ -186,7 +186,7 @@ def _cycles(s: Stage, how: Technique) -> float:
                 s.wait(4)
             elif not bad("order_reversed"):
                 _two_breaths(s, 1 if bad("ratio_wrong_repeatedly") else 2)
-    return min(s.whole(found), s.now)
+    return min(found, s.now)
 
 
 def _two_breaths(s: Stage, number: int) -> None:

@@ -9,8 +9,9 @@ from siming_tasks.simulate.acts.bmv import ventilate
 from siming_tasks.simulate.acts.cpr import before_compressions
 from siming_tasks.simulate.acts.cycles import compressions_and_breaths
 from siming_tasks.simulate.acts.shock import analyse_and_shock
+from siming_tasks.simulate.performance import Pace, Performance
 from siming_tasks.simulate.plan import Plan
-from siming_tasks.simulate.stage import Pace, Performance, Stage
+from siming_tasks.simulate.stage import Stage
 
 __all__ = ["FULL", "SHORT", "perform"]
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.simulate.draw.patient import CM
-from siming_tasks.simulate.stage import Figure, Stage
+from siming_tasks.simulate.figure import Figure
+from siming_tasks.simulate.stage import Stage
 
 __all__ = ["Technique", "compress", "technique_of"]
 
