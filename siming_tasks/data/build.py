@@ -131,6 +131,7 @@ def _rows(plan: Plan, durations: Mapping[str, float]) -> tuple[list[dict[str, An
     if problems:
         raise DataError.of(problems, shown=20)
     order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
+    canary = _canary(plan)
     videos: list[dict[str, Any]] = []
     for name, video_id in plan.ids.items():
         mine = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
@@ -141,7 +142,7 @@ def _rows(plan: Plan, durations: Mapping[str, float]) -> tuple[list[dict[str, An
         video: dict[str, Any] = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
         video |= {key: about[key] for key in VIDEO_FIELDS if key in about}
         video["steps"] = [_step(row, plan.decision, duration, problems) for row in mine]
-        videos.append({**video, "canary": _canary(plan)})
+        videos.append({**video, "canary": canary})
     return videos, problems
 
 
