@@ -18,9 +18,9 @@ from siming_tasks.files import atomic_write
 from siming_tasks.metrics.lint import lint
 from siming_tasks.metrics.lint_model import Document, Row, Table
 from siming_tasks.metrics.lint_numbers import parse
+from siming_tasks.report.detail import DETAIL_RESAMPLES, HEADLINE
 from siming_tasks.report.pages import TITLES, Site
 from siming_tasks.report.standings import METRIC_NAMES
-from siming_tasks.report.study import DETAIL_RESAMPLES, HEADLINE
 from siming_tasks.report.submission import Received, predictions_of, read_submission
 from siming_tasks.report.text import visible
 from siming_tasks.schema import SETTINGS

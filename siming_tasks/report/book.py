@@ -11,12 +11,13 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from siming_tasks.data import Dataset
+from siming_tasks.report.detail import DETAIL_RESAMPLES
 from siming_tasks.report.model_page import model_page
 from siming_tasks.report.overview import leaderboard
 from siming_tasks.report.pages import Site
 from siming_tasks.report.pairs import pair_pages
 from siming_tasks.report.step_pages import rubric_note, step_pages
-from siming_tasks.report.study import DETAIL_RESAMPLES, Study
+from siming_tasks.report.study import Study
 from siming_tasks.report.video_pages import video_pages
 from siming_tasks.schema import Video
 

@@ -1,45 +1,23 @@
-"""Charts as small SVG that is part of the page: drawn by Matplotlib, coloured by the style sheet.
-
-Every colour becomes a CSS variable (light, dark and print from one file), every inline style an attribute (the pages
-forbid inline styles), text stays text, and points say their value on hover. The table behind a chart is the page's.
-"""
+"""The four kinds of charts, drawn by Matplotlib. The table behind each is the page's."""
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.etree import ElementTree
 
 import matplotlib
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from siming_tasks.report.svg import COLOURS, RC, to_svg
 from siming_tasks.report.text import visible
 
 __all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
 
-# Placeholder colours that become variables of the style sheet.
-COLOURS = {
-    "model": "#0072b2",
-    "human": "#009e73",
-    "blind": "#8a8a8a",
-    "reference": "#cc79a7",
-    "clip": "#e69f00",
-    "warn": "#d55e00",
-    "ink": "#101010",
-    "muted": "#606060",
-    "rule": "#dcdcdc",
-}
 SHAPES = {"model": "o", "human": "D", "blind": "s", "reference": "^", "clip": "s"}
 WIDTH, ROW = 7.4, 0.27
-_SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-_RC: Any = {"svg.fonttype": "none", "font.size": 9, "axes.linewidth": 0.8, "path.simplify": False}
 
 
 @dataclass(frozen=True)
@@ -97,7 +75,7 @@ def intervals(name: str, marks: Sequence[Mark], *, axis: str, alt: str, beside: 
                    facecolors="none", edgecolors=COLOURS["human"], linewidths=1.1)  # fmt: skip
         tips["beside"] = [f"{label}, {beside}: {x:.3f}" for x, _, label in other]
     _from_zero(ax, axis)
-    return _svg(figure, name, alt, tips)
+    return to_svg(figure, name, alt, tips)
 
 
 def dumbbell(name: str, labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
@@ -115,7 +93,7 @@ def dumbbell(name: str, labels: Sequence[str], first: Sequence[float | None], se
                        gid=role, zorder=3, linewidths=0)  # fmt: skip
             tips[role] = [f"{labels[y]}, {title}: {x:.3f}" for x, y in known]
     _from_zero(ax, axis)
-    return _svg(figure, name, alt, tips)
+    return to_svg(figure, name, alt, tips)
 
 
 def parts(name: str, rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: str) -> Markup:
@@ -133,13 +111,13 @@ def parts(name: str, rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: s
             edge[up] += value
     ax.axvline(0, color=COLOURS["muted"], lw=0.9)
     ax.set_xlabel(axis)
-    return _svg(figure, name, alt, tips)
+    return to_svg(figure, name, alt, tips)
 
 
 def scatter(name: str, points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str],
             alt: str) -> Markup:  # fmt: skip
     """Predicted against reference totals; the diagonal is agreement."""
-    with matplotlib.rc_context(_RC):
+    with matplotlib.rc_context(RC):
         figure = Figure(figsize=(4.6, 4.3))
         ax = figure.add_axes((0.14, 0.13, 0.82, 0.83))
     _plain(ax)
@@ -153,7 +131,7 @@ def scatter(name: str, points: Sequence[tuple[str, float, float]], *, top: float
     ax.set_xlabel(axes[0])
     ax.set_ylabel(axes[1])
     ax.grid(True, color=COLOURS["rule"], lw=0.6)
-    return _svg(figure, name, alt, {"video": [f"{label}: reference {x:g}, model {y:g}" for label, x, y in points]})
+    return to_svg(figure, name, alt, {"video": [f"{label}: reference {x:g}, model {y:g}" for label, x, y in points]})
 
 
 def _frame(rows: int, labels: Sequence[str]) -> tuple[Figure, Axes]:
@@ -161,7 +139,7 @@ def _frame(rows: int, labels: Sequence[str]) -> tuple[Figure, Axes]:
     shown = [_short(label) for label in labels]
     left = min(2.7, 0.35 + 0.073 * max(map(len, shown), default=0))
     height = rows * ROW + 0.75
-    with matplotlib.rc_context(_RC):
+    with matplotlib.rc_context(RC):
         figure = Figure(figsize=(WIDTH, height))
         ax = figure.add_axes((left / WIDTH, 0.55 / height, 1 - (left + 0.15) / WIDTH, 1 - 0.65 / height))
     _plain(ax)
@@ -195,75 +173,3 @@ def _plain(ax: Axes) -> None:
 def _short(label: str, most: int = 32) -> str:
     label = visible(label)
     return label if len(label) <= most else label[: most - 1] + "…"
-
-
-def _svg(figure: Figure, name: str, alt: str, tips: Mapping[str, Sequence[str]]) -> Markup:
-    stream = io.StringIO()
-    with matplotlib.rc_context({**_RC, "svg.hashsalt": name}), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # glyphs that the measuring font lacks; the browser has its own fonts
-        canvas: Any = FigureCanvasSVG(figure)
-        canvas.print_svg(stream, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    tree = ElementTree.fromstring(stream.getvalue())
-    for element in tree.iter():
-        _themed(element)
-    for key, said in tips.items():
-        group = next((item for item in tree.iter() if item.get("id") == key), None)
-        if group is not None:
-            targets = list(group.iter(f"{{{_SVG}}}use")) or list(group.iter(f"{{{_SVG}}}path"))
-            for target, text in zip(targets, said, strict=False):
-                ElementTree.SubElement(target, f"{{{_SVG}}}title").text = visible(text)
-    _unique_ids(tree, name)
-    for parent in list(tree.iter()):
-        for child in [item for item in parent if item.tag.endswith(("}metadata", "}style"))]:
-            parent.remove(child)
-    tree.attrib |= {"role": "img", "aria-label": visible(alt), "class": "chart"}
-    tree.attrib.pop("width", None)
-    tree.attrib.pop("height", None)
-    ElementTree.register_namespace("", _SVG)
-    return Markup(re.sub(r"\s*\n\s*", "", ElementTree.tostring(tree, encoding="unicode")))
-
-
-_VARIABLES: dict[str, str] = {value: f"var(--c-{key})" for key, value in COLOURS.items()}
-
-
-def _themed(element: Any) -> None:
-    """Style declarations become attributes; our placeholder colours become variables; the page's fonts are used."""
-    style = element.attrib.pop("style", "")
-    for declaration in filter(None, (part.strip() for part in style.split(";"))):
-        key, _, value = declaration.partition(":")
-        if key == "font":
-            size = re.search(r"([\d.]+)px", value)
-            element.set("font-size", size.group(1) if size else "9")
-        elif not key.startswith("font-f") and key != "stroke-miterlimit":
-            element.set(key.strip(), value.strip().removesuffix("px"))
-    for key in ("fill", "stroke"):
-        if element.get(key) in _VARIABLES:
-            element.set(key, _VARIABLES[element.get(key)])
-        elif element.get(key) == "#ffffff":
-            element.set(key, "none")
-    if f"{{{_LINK}}}href" in element.attrib:
-        element.set("href", element.attrib.pop(f"{{{_LINK}}}href"))
-
-
-def _unique_ids(tree: Any, name: str) -> None:
-    """Several charts share a page: ids get the chart's name in front, unused ones go."""
-    used = {value for element in tree.iter() for value in _references(element)}
-    for element in tree.iter():
-        known = element.get("id")
-        if known and known in used:
-            element.set("id", f"{name}-{known}")
-        elif known:
-            del element.attrib["id"]
-        for key, value in list(element.attrib.items()):
-            if key == "href" and value.startswith("#"):
-                element.set(key, f"#{name}-{value[1:]}")
-            elif value.startswith("url(#"):
-                element.set(key, f"url(#{name}-{value[5:]}")
-
-
-def _references(element: Any) -> list[str]:
-    return [
-        value[1:] if key == "href" else value[5:-1]
-        for key, value in element.attrib.items()
-        if (key == "href" and value.startswith("#")) or value.startswith("url(#")
-    ]

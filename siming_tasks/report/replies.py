@@ -68,4 +68,4 @@ def _call(slug: str, record: Mapping[str, Any], reply: str | None) -> str:
         "length": None if reply is None else len(reply),
         "reply": None if reply is None else visible(cut(reply)),
     }
-    return f"SIMING.put({script_json(slug)},{script_json(record['id'])},{script_json(entry)});\n"
+    return f"SIMING.put({script_json([slug, record['id'], entry])[1:-1]});\n"

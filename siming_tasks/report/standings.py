@@ -10,7 +10,8 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import Comparison, Panel, Run, compare, evaluate
 from siming_tasks.metrics.baselines import always_correct, always_failed, step_prior
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.report.study import HEADLINE, Study, human_panel, questions, raters_of
+from siming_tasks.report.detail import HEADLINE, human_panel, questions, raters_of
+from siming_tasks.report.study import Study
 from siming_tasks.schema import SETTINGS
 from siming_tasks.settings import Settings
 

@@ -12,8 +12,9 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.report.detail import questions, raters_of
 from siming_tasks.report.pages import TITLES, Site, number, points
-from siming_tasks.report.study import Study, questions, raters_of
+from siming_tasks.report.study import Study
 from siming_tasks.schema import CONSENSUS, SETTINGS, StepLabel, Video
 
 __all__ = ["video_pages"]
