@@ -20,14 +20,13 @@ __all__ = ["atomic_path", "atomic_write", "inside", "read_yaml", "sha256_file", 
 MAX_YAML_BYTES = 4_000_000
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses aliases (a few lines of them expand to gigabytes) and duplicate keys."""
+MAX_YAML_DEPTH = 50
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", event.start_mark)
-        return super().compose_node(parent, index)
+_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where PyYAML was built with it
+
+
+class _Loader(_Base):  # type: ignore[misc,valid-type]
+    """A safe loader that refuses duplicate keys."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[Any] = set()
@@ -38,6 +37,20 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, str | int):
                 seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _load(text: str) -> Any:
+    """Safe YAML without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Base):
+        mark: Any = event.start_mark
+        depth += isinstance(event, yaml.events.CollectionStartEvent)
+        depth -= isinstance(event, yaml.events.CollectionEndEvent)
+        if isinstance(event, yaml.events.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", mark)
+        if depth > MAX_YAML_DEPTH:
+            raise yaml.composer.ComposerError(None, None, "nested too deeply to be one of our files", mark)
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from SafeLoader
 
 
 def read_yaml(path: Path) -> Any:
@@ -52,13 +65,11 @@ def read_yaml(path: Path) -> Any:
             raise DataError(
                 f"{path}: {size:,} bytes; a YAML file here has at most {MAX_YAML_BYTES:,}. Is it the right file?"
             )
-        return yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_Loader)  # noqa: S506 - derived from SafeLoader
+        return _load(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file.") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
-    except RecursionError:
-        raise DataError(f"{path}: nested too deeply to be one of our files.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)

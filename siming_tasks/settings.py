@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,13 +67,7 @@ class Settings:
             SettingsError: a variable has an unusable value; names the variable, the value and what is accepted.
         """
         env = os.environ if env is None else env
-        values: dict[str, Any] = {}
-        for item in fields(cls):
-            name = f"SIMING_{item.name.upper()}"
-            text = env.get(name, "").strip()
-            if text:
-                values[item.name] = _parse(name, text, item.default, _CHOICES.get(item.name))
-        return cls(**values)
+        return _from(tuple(env.get(name, "").strip() for name in _NAMES))
 
     @property
     def cache_dir(self) -> Path:
@@ -82,6 +77,20 @@ class Settings:
         from platformdirs import user_cache_path
 
         return user_cache_path("siming-tasks", appauthor=False)
+
+
+_NAMES = tuple(f"SIMING_{item.name.upper()}" for item in fields(Settings))
+
+
+@lru_cache(maxsize=8)
+def _from(texts: tuple[str, ...]) -> Settings:
+    """Settings from the variables' texts; hooks ask for them once per document."""
+    values = {
+        item.name: _parse(name, text, item.default, _CHOICES.get(item.name))
+        for item, name, text in zip(fields(Settings), _NAMES, texts, strict=True)
+        if text
+    }
+    return Settings(**values)
 
 
 def _parse(name: str, text: str, default: Any, choices: tuple[str, ...] | None) -> Any:

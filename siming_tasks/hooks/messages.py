@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -25,24 +26,33 @@ Doc = Mapping[str, Any]
 Options = Mapping[str, Any] | None
 
 
-def doc_steps(doc: Doc) -> tuple[RubricStep, ...]:
-    """The rubric steps that a document asks about, in rubric order."""
-    dataset = dataset_at(doc["root"])
-    names = (
-        {doc["step_id"]}
-        if doc["step_id"]
-        else set(asked_steps(SETTINGS[doc["setting"]], dataset.video(doc["video_id"])))
-    )
+@lru_cache(maxsize=4096)
+def _asked(root: str, setting: str, video_id: str, step_id: str) -> tuple[RubricStep, ...]:
+    dataset = dataset_at(root)
+    names = {step_id} if step_id else set(asked_steps(SETTINGS[setting], dataset.video(video_id)))
     return tuple(step for step in dataset.rubric.steps if step.id in names)
 
 
+@lru_cache(maxsize=1024)
+def _written(setting: str, root: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """Prompt and its hash; the same for every video that is asked about the same steps."""
+    steps = dataset_at(root).rubric.by_id
+    text = build_prompt(SETTINGS[setting], [steps[name] for name in names])
+    return text, sha256_json(text)[:12]
+
+
+def doc_steps(doc: Doc) -> tuple[RubricStep, ...]:
+    """The rubric steps that a document asks about, in rubric order."""
+    return _asked(doc["root"], doc["setting"], doc["video_id"], doc["step_id"])
+
+
 def _prompt(doc: Doc) -> str:
-    return build_prompt(SETTINGS[doc["setting"]], doc_steps(doc))
+    return _written(doc["setting"], doc["root"], tuple(step.id for step in doc_steps(doc)))[0]
 
 
 def prompt_hash(doc: Doc) -> str:
     """Twelve hex digits of the document's prompt."""
-    return sha256_json(_prompt(doc))[:12]
+    return _written(doc["setting"], doc["root"], tuple(step.id for step in doc_steps(doc)))[1]
 
 
 def _mode(options: Options, settings: Settings) -> Mode:
