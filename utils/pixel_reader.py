@@ -56,7 +56,7 @@ def plans() -> list[Plan]:
         chosen: dict[str, tuple[str, ...]] = {}
         for error in list(left):
             step = error.partition(".")[0]
-            alone = error in ENTAILS  # leaves other steps nothing to show
+            alone = error in ENTAILS or error == "aed_01.bad_placement"  # leaves later steps nothing to show
             if step not in chosen and not (alone and chosen):
                 chosen[step] = (error,)
                 left.remove(error)
@@ -107,13 +107,15 @@ def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
     if any(error.rpartition(".")[0] not in RULES for error in twins.changed):
         return None
     slots = twins.slots(short=False)
+    steps = {error.rpartition(".")[0] for error in twins.changed} | {twins.step_id}
     truth, whole, clip = [], [], []
     for exam in twins.exams:
         played = perform(exam.plan, fps=FPS, seed=exam.look, slots=slots)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "exam.mp4"
-            encode(path, frames(played, exam.look), fps=FPS)
-            read = read_video(path, played.spans)
+        begin, end = (choose(played.spans[step][side] for step in steps) for side, choose in ((0, min), (1, max)))
+        with tempfile.TemporaryDirectory() as folder:  # from the changed act to the step, not the whole exam
+            path = Path(folder) / "part.mp4"
+            encode(path, frames(played, exam.look, round(begin * FPS), round(end * FPS)), fps=FPS)
+            read = read_video(path, {s: (played.spans[s][0] - begin, played.spans[s][1] - begin) for s in steps})
         errors = {step: tuple(sorted(names)) for step, names in read.items()}
         truth.append(exam.truth[twins.step_id].points)
         whole.append(judge(rubric, errors)[twins.step_id].points)

@@ -49,7 +49,7 @@ def supine(clip: Clip) -> set[str]:
     floor = color(end, (300, 258, 340, 268))
     soft = {"soft_surface"} if far(color(end, (120, 242, 200, 250)), floor) > 14 else set()
     if far(color(end, (402, 210, 414, 216)), color(end, (402, 228, 414, 236))) > 14:
-        legs = far(color(end, (146, 163, 158, 170)), color(end, (146, 150, 158, 156)))
+        legs = far(color(end, (146, 157, 158, 161)), color(end, (146, 146, 158, 150)))
         return soft | {"omitted" if legs > 40 else "misaligned"}
     return soft
 
@@ -69,7 +69,7 @@ def own_position(clip: Clip) -> set[str]:
 
 def hands(clip: Clip) -> set[str]:
     seen = strokes(clip[: 17 * FPS])
-    if not len(seen["times"]):
+    if len(seen["times"]) < 8:
         return {"omitted"}
     away = abs(seen["place"] - 288)
     return {"wrong_zone"} if away > 16 else {"slight_offset"} if away > 8 else set()
@@ -87,8 +87,8 @@ def rate(clip: Clip) -> set[str]:
     times = strokes(clip)["times"]
     if len(times) < 6:
         return {"omitted"}
-    per_minute = 60 / np.median(np.diff(times[1:-1]))
-    per_minute = 60 * (len(times) - 1) / (times[-1] - times[0]) if np.diff(times).max() < 1.2 else per_minute
+    between = np.diff(times)
+    per_minute = 60 / between[between < 1.6 * np.median(between)].mean()  # pauses are another step's matter
     if not 90 <= per_minute <= 130:
         return {"far_out"}
     return set() if 99 <= per_minute <= 121 else {"slightly_out"}
@@ -201,7 +201,7 @@ def resume(clip: Clip) -> set[str]:
 
 def volume(clip: Clip) -> set[str]:
     _, heights = chest_rises(clip)
-    if len(heights) and np.median(heights) > 10:
+    if len(heights) and np.median(heights) > 7.5:
         return {"over_inflation"}
     squeezed = moved(clip, (380, 130, 420, 170), 0.12)
     if not squeezed:

@@ -127,7 +127,7 @@ def strokes(frames: NDArray[np.uint8]) -> dict[str, NDArray[np.float64] | float]
     if np.isfinite(down).sum() <= 10:
         return none
     down = np.where(np.isfinite(down), down, np.nanmin(down))
-    peaks, found = find_peaks(np.r_[down[0], down, down[-1]], prominence=1.2, plateau_size=(None, 5))
+    peaks, found = find_peaks(np.r_[down[0], down, down[-1]], prominence=0.7, plateau_size=(None, 5))
     peaks -= 1
     strong = found["prominences"] > 0.4 * np.median(found["prominences"]) if len(peaks) else []
     peaks = peaks[strong]

@@ -122,7 +122,14 @@ def _closure(rubric: Rubric, target: str) -> set[str]:
 
 
 def _without(plan: Plan, steps: set[str], rubric: Rubric) -> Plan:
-    return completed(rubric, {s: e for s, e in plan.errors.items() if s not in steps}, plan.ability)
+    """The plan without errors in these steps, nor errors elsewhere that entail some there."""
+    kept: dict[str, tuple[str, ...]] = {}
+    for step, errors in plan.errors.items():
+        for error in errors:
+            alone = completed(rubric, {step: (error,)})
+            if not any(alone.errors[other] for other in steps):
+                kept[step] = (*kept.get(step, ()), error)
+    return completed(rubric, kept, plan.ability)
 
 
 def _joined(plan: Plan, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
