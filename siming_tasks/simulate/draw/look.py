@@ -57,6 +57,10 @@ class Look:
     grain: float
     seed: int
 
+    def clothes(self, who: str) -> Clothes:
+        """The clothes of ``me``, ``aide`` or ``by``."""
+        return {"me": self.trainee, "aide": self.aide, "by": self.bystander}[who]
+
 
 _SKINS: tuple[Color, ...] = ((170, 195, 235), (140, 170, 215), (110, 145, 195), (80, 110, 160), (150, 180, 225))
 _TOPS: tuple[Color, ...] = ((245, 245, 242), (205, 180, 120), (150, 175, 110), (190, 160, 190), (120, 150, 205))

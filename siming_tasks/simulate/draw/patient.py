@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import cos, exp, pi, sin
 
 from siming_tasks.simulate.draw.look import Look
-from siming_tasks.simulate.draw.pen import Color, Pen, Point
+from siming_tasks.simulate.draw.pen import Pen, Point, shade
 
 __all__ = ["CM", "chest_surface", "draw_patient", "face_point"]
 
@@ -45,7 +45,7 @@ def draw_patient(pen: Pen, state: State, look: Look) -> None:
         for x in range(60, 430, 40):
             pen.line([(x, 176), (x - 4, 234)], (212, 200, 190), 1)
     else:
-        pen.oval((230, 222), (200, 12), _darker(look.floor, 0.82))
+        pen.oval((230, 222), (200, 12), shade(look.floor, 0.82))
     _legs(pen, state, look)
     _torso(pen, state, look)
     _arm(pen, state, look)
@@ -57,7 +57,7 @@ def _legs(pen: Pen, state: State, look: Look) -> None:
     for y, knee_up, foot in ((186, 26, (86, 186)), (204, 14, (76, 206))):
         knee = (152.0, y - knee_up * twist)
         ankle = (foot[0] + 24 * twist, foot[1] + 8 * twist)
-        pen.line([(_HIPS + 4, y + 2), knee, ankle], _darker(look.trousers, 0.8), 21)
+        pen.line([(_HIPS + 4, y + 2), knee, ankle], shade(look.trousers, 0.8), 21)
         pen.line([(_HIPS + 4, y + 1), knee, ankle], look.trousers, 18)
         pen.oval((ankle[0] - 9, ankle[1] - 6), (7, 11), (50, 50, 60), -12)
 
@@ -69,7 +69,7 @@ def _torso(pen: Pen, state: State, look: Look) -> None:
     shirt, skin = look.shirt, look.skin
     side = skin if bare > 0.9 else shirt
     shake = state["p_shake"]
-    pen.fill([*near, (_SHOULDERS + shake, _UNDER - 3), (_HIPS + shake, _UNDER)], _darker(side, 0.85))
+    pen.fill([*near, (_SHOULDERS + shake, _UNDER - 3), (_HIPS + shake, _UNDER)], shade(side, 0.85))
     far = [chest_surface(state, x, 0.0) for x in xs]
     pen.fill([*far, *near[::-1]], shirt)
     if bare > 0.05:
@@ -81,17 +81,17 @@ def _torso(pen: Pen, state: State, look: Look) -> None:
         outline += [chest_surface(state, x, high) for x in chest[::-1]]
         pen.fill(outline, skin)
         _skin_marks(pen, state, look, low, high)
-        pen.line([chest_surface(state, x, low) for x in chest], _darker(shirt, 0.7), 2)
+        pen.line([chest_surface(state, x, low) for x in chest], shade(shirt, 0.7), 2)
         if bare <= 0.9:
-            pen.line([chest_surface(state, x, high) for x in chest], _darker(shirt, 0.7), 2)
+            pen.line([chest_surface(state, x, high) for x in chest], shade(shirt, 0.7), 2)
     else:
-        pen.line([chest_surface(state, x, 0.5) for x in xs], _darker(shirt, 0.75), 1.5)
+        pen.line([chest_surface(state, x, 0.5) for x in xs], shade(shirt, 0.75), 1.5)
         for x in xs[2:10:2]:
-            pen.disc(chest_surface(state, x, 0.54), 1.5, _darker(shirt, 0.55))
+            pen.disc(chest_surface(state, x, 0.54), 1.5, shade(shirt, 0.55))
     depth = state["p_depth"]
     if depth > 0.3:
         spot = chest_surface(state, state["p_hx"], state["p_hz"])
-        pen.oval(spot, (13 + 1.3 * depth, 3 + 0.5 * depth), _darker(skin if bare > 0.3 else shirt, 0.78))
+        pen.oval(spot, (13 + 1.3 * depth, 3 + 0.5 * depth), shade(skin if bare > 0.3 else shirt, 0.78))
     pen.fill(
         [(_HIPS - 8 + shake, 178), (_HIPS + 14 + shake, 178), (_HIPS + 14 + shake, 221), (_HIPS - 8 + shake, 222)],
         look.trousers,
@@ -99,10 +99,10 @@ def _torso(pen: Pen, state: State, look: Look) -> None:
 
 
 def _skin_marks(pen: Pen, state: State, look: Look, low: float, high: float) -> None:
-    mark = _darker(look.skin, 0.75)
+    mark = shade(look.skin, 0.75)
     for z in (0.2, 0.8):
         if low < z < high:
-            pen.disc(chest_surface(state, 308, z), 2, _darker(look.skin, 0.6))
+            pen.disc(chest_surface(state, 308, z), 2, shade(look.skin, 0.6))
     pen.line([chest_surface(state, x, 0.5) for x in (278, 290, 305, 322)], mark, 1)
     for side in (-1, 1):
         rib = [chest_surface(state, x, 0.5 + side * z) for x, z in ((280, 0.05), (272, 0.2), (266, 0.34))]
@@ -116,9 +116,9 @@ def _skin_marks(pen: Pen, state: State, look: Look, low: float, high: float) -> 
 
 def _arm(pen: Pen, state: State, look: Look) -> None:
     shake, shirt = state["p_shake"], look.shirt
-    pen.line([(328 + shake, 214), (306, 232)], _darker(shirt, 0.8), 15)
+    pen.line([(328 + shake, 214), (306, 232)], shade(shirt, 0.8), 15)
     pen.line([(328 + shake, 213), (306, 231)], shirt, 12)
-    pen.line([(304, 232), (272, 246)], _darker(look.skin), 10)
+    pen.line([(304, 232), (272, 246)], shade(look.skin), 10)
     pen.line([(304, 231), (272, 245)], look.skin, 8)
     pen.disc((267, 247), 6, look.skin)
 
@@ -134,7 +134,7 @@ def _head(state: State) -> tuple[Point, float]:
 
 def _face(pen: Pen, state: State, look: Look) -> None:
     center, up = _head(state)
-    skin, edge = look.skin, _darker(look.skin)
+    skin, edge = look.skin, shade(look.skin)
     if state["p_pillow"] > 0.5:
         pen.oval((386, 213), (30, 9), (215, 200, 185))
         pen.oval((386, 211), (28, 7), (235, 222, 210))
@@ -161,8 +161,3 @@ def _face(pen: Pen, state: State, look: Look) -> None:
         pen.fill(
             [face_point(state, a, r) for a, r in ((2, 20), (-20, 26), (-46, 22), (-40, 10), (-8, 12))], (235, 225, 205)
         )
-
-
-def _darker(color: Color, factor: float = 0.72) -> Color:
-    blue, green, red = (int(part * factor) for part in color)
-    return blue, green, red

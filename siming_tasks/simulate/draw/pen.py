@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Color", "Image", "Pen", "Point"]
+__all__ = ["Color", "Image", "Pen", "Point", "shade"]
 
 Color = tuple[int, int, int]
 Point = tuple[float, float]
@@ -17,6 +17,12 @@ Image = NDArray[np.uint8]
 
 _SHIFT = 4
 _UNIT = 1 << _SHIFT
+
+
+def shade(color: Color, factor: float = 0.72) -> Color:
+    """The colour made darker (or, above 1, lighter)."""
+    blue, green, red = (min(255, int(part * factor)) for part in color)
+    return blue, green, red
 
 
 class Pen:

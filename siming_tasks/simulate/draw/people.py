@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import hypot, pi, sin, sqrt
 
 from siming_tasks.simulate.draw.look import Clothes, Look
-from siming_tasks.simulate.draw.pen import Color, Pen, Point
+from siming_tasks.simulate.draw.pen import Pen, Point, shade
 
-__all__ = ["draw_body", "draw_front", "draw_hands", "head_of", "sway_step"]
+__all__ = ["draw_body", "draw_front", "head_of", "sway_step"]
 
 _ARM = 41.0
 _FAR_FLOOR = 168.0
@@ -19,7 +19,7 @@ def draw_body(pen: Pen, state: State, who: str, look: Look, time: float) -> None
     """Legs and trunk of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
-    clothes: Clothes = getattr(look, {"me": "trainee", "aide": "aide", "by": "bystander"}[who])
+    clothes = look.clothes(who)
     hip, chest = _hip(state, who), _chest(state, who, look, time)
     crouch = state[f"{who}_crouch"]
     floor = _FAR_FLOOR + 4
@@ -41,37 +41,24 @@ def draw_body(pen: Pen, state: State, who: str, look: Look, time: float) -> None
         ],
         clothes.top,
     )
-    pen.line([(chest[0], chest[1] - 4), (hip[0], hip[1] + 2)], _darker(clothes.top), 1)
+    pen.line([(chest[0], chest[1] - 4), (hip[0], hip[1] + 2)], shade(clothes.top), 1)
 
 
 def draw_front(pen: Pen, state: State, who: str, look: Look, time: float) -> None:
     """Arms and head of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
-    clothes: Clothes = getattr(look, {"me": "trainee", "aide": "aide", "by": "bystander"}[who])
+    clothes = look.clothes(who)
     chest = _chest(state, who, look, time)
     for side, hand in ((-1, "l"), (1, "r")):
         shoulder = (chest[0] + side * 18, chest[1] + 1)
         target = (state[f"{who}_{hand}x"], state[f"{who}_{hand}y"])
         elbow, reach = _elbow(shoulder, target, side)
-        pen.line([shoulder, elbow, reach], _darker(clothes.top, 0.80), 12)
+        pen.line([shoulder, elbow, reach], shade(clothes.top, 0.80), 12)
         pen.line([shoulder, elbow, reach], clothes.top, 10)
         wrist = _toward(reach, elbow, 9)
         pen.line([wrist, reach], clothes.skin, 7)
     _head(pen, state, who, clothes, head_of(state, who, look, time))
-
-
-def draw_hands(pen: Pen, state: State, who: str, look: Look) -> None:
-    """The hands of one person."""
-    if state[f"{who}_seen"] < 0.5:
-        return
-    clothes: Clothes = getattr(look, {"me": "trainee", "aide": "aide", "by": "bystander"}[who])
-    if state[f"{who}_grip"] >= 0.5:
-        _compressing_hands(pen, state, who, clothes.skin)
-    else:
-        for hand in "lr":
-            shape = round(state[f"{who}_{hand}shape"])
-            _hand(pen, (state[f"{who}_{hand}x"], state[f"{who}_{hand}y"]), shape, clothes.skin)
 
 
 def head_of(state: State, who: str, look: Look, time: float) -> Point:
@@ -125,13 +112,13 @@ def _head(pen: Pen, state: State, who: str, clothes: Clothes, at: Point) -> None
     x, y = at
     gx, gy = state[f"{who}_gx"], state[f"{who}_gy"]
     pen.line([(x, y + 8), (x - 0.3 * state[f"{who}_lean"], y + 20)], clothes.skin, 9)
-    pen.disc((x, y), 15, _darker(clothes.skin))
+    pen.disc((x, y), 15, shade(clothes.skin))
     pen.disc((x, y), 14.2, clothes.skin)
     # Cap and mask are drawn on a turned ball: what faces the viewer moves with the gaze.
     fx, fy = x + 7 * gx, y + 5 * gy
     pen.oval((x + 2.5 * gx, y - 3 + 2.5 * gy), (15, 14.5), clothes.cap, 0, (180, 360))
     pen.line(
-        [(x - 14 + 2.5 * gx, y - 3.5 + 2.5 * gy), (x + 14 + 2.5 * gx, y - 3.5 + 2.5 * gy)], _darker(clothes.cap), 1.5
+        [(x - 14 + 2.5 * gx, y - 3.5 + 2.5 * gy), (x + 14 + 2.5 * gx, y - 3.5 + 2.5 * gy)], shade(clothes.cap), 1.5
     )
     if state[f"{who}_bare"] < 0.5:
         half = 10 - 3.5 * abs(gx)
@@ -139,88 +126,10 @@ def _head(pen: Pen, state: State, who: str, clothes: Clothes, at: Point) -> None
             [(fx - half, fy + 3), (fx + half, fy + 3), (fx + half * 0.7, fy + 12), (fx - half * 0.7, fy + 12)],
             clothes.mask,
         )
-        pen.line([(fx - half, fy + 5.5), (fx + half, fy + 5.5)], _darker(clothes.mask), 1)
+        pen.line([(fx - half, fy + 5.5), (fx + half, fy + 5.5)], shade(clothes.mask), 1)
     else:
         pen.oval((fx, fy + 7), (3.4, 1.6 + state[f"{who}_puff"]), (80, 80, 150))
     for side in (-1, 1):
         eye = (fx + side * (5 - 1.5 * abs(gx)), fy - 0.3)
         if abs(eye[0] - x) < 12.5:
             pen.disc(eye, 1.9, (40, 35, 30))
-
-
-def _hand(pen: Pen, at: Point, shape: int, skin: Color) -> None:
-    x, y = at
-    edge = _darker(skin)
-    if shape == 1:  # two fingers reaching down
-        pen.line([(x - 2, y - 8), (x - 2.5, y)], edge, 4)
-        pen.line([(x + 2, y - 8), (x + 1.5, y)], skin, 4)
-        pen.disc((x, y - 10), 5, skin)
-    elif shape in (2, 3):  # pointing to the left or to the right
-        way = -1 if shape == 2 else 1
-        pen.line([(x, y), (x + way * 14, y - 3)], skin, 3.5)
-        pen.disc((x, y), 5.5, skin)
-    elif shape == 4:  # flat, fingers spread
-        for way in (-5, -2, 2, 5):
-            pen.line([(x, y - 2), (x + way, y + 7)], skin, 2.6)
-        pen.disc((x, y - 2), 5.5, skin)
-    elif shape == 5:  # stop: open palm held up
-        for way in (-5, -2, 2, 5):
-            pen.line([(x, y), (x + way, y - 10)], skin, 2.8)
-        pen.disc((x, y), 6, skin)
-    elif shape in (6, 7, 8):
-        _mask_grip(pen, at, shape, skin)
-    else:
-        pen.disc((x, y), 6, edge)
-        pen.disc((x, y), 5.2, skin)
-
-
-def _mask_grip(pen: Pen, at: Point, shape: int, skin: Color) -> None:
-    """A hand at the mask: 6 E-C grip, 7 three fingers under the chin, 8 palm on top."""
-    x, y = at
-    edge = _darker(skin)
-    if shape == 8:
-        pen.oval((x, y - 6), (14, 8), edge)
-        pen.oval((x, y - 7), (13, 6.8), skin)
-        return
-    spread = ((-20, 26), (-14, 27), (-8, 27)) if shape == 6 else ((-30, 30), (-27, 35), (-24, 40))
-    for dx, dy in spread:  # three fingers along the jaw, or deep in the soft parts
-        pen.line([(x + 12, y + 4), (x + dx * 0.4, y + dy * 0.75), (x + dx, y + dy)], edge, 4)
-        pen.line([(x + 12, y + 4), (x + dx * 0.4, y + dy * 0.75), (x + dx, y + dy)], skin, 3)
-    for dx, dy in ((-13, -3), (8, -8)):  # the C of thumb and index finger
-        pen.line([(x + 14, y + 2), (x + dx, y + dy)], edge, 5)
-        pen.line([(x + 14, y + 2), (x + dx, y + dy)], skin, 4)
-    pen.disc((x + 15, y + 3), 7, skin)
-
-
-def _compressing_hands(pen: Pen, state: State, who: str, skin: Color) -> None:
-    """Hands on the chest: 1 stacked, 2 side by side, 3 stacked with fingers on the ribs, 4 one hand."""
-    grip = round(state[f"{who}_grip"])
-    x = (state[f"{who}_lx"] + state[f"{who}_rx"]) / 2 if grip != 4 else state[f"{who}_lx"]
-    y = max(state[f"{who}_ly"], state[f"{who}_ry"]) if grip != 4 else state[f"{who}_ly"]
-    edge = _darker(skin)
-    if grip == 4:
-        _hand(pen, (state[f"{who}_rx"], state[f"{who}_ry"]), 0, skin)
-        pen.oval((x, y), (9, 5), edge)
-        pen.oval((x, y - 0.8), (8, 4.2), skin)
-        return
-    if grip == 2:
-        for side in (-1, 1):
-            pen.oval((x + side * 9, y), (9, 5), edge)
-            pen.oval((x + side * 9, y - 0.8), (8, 4.2), skin)
-        return
-    if grip == 3:
-        for way in (-15, -8, 0, 8, 15):
-            pen.line([(x + way * 0.5, y), (x + way, y + 9 - abs(way) * 0.15)], edge, 3.4)
-            pen.line([(x + way * 0.5, y), (x + way, y + 8.5 - abs(way) * 0.15)], skin, 2.4)
-    pen.oval((x, y), (11, 5.5), edge)
-    pen.oval((x, y - 0.8), (10, 4.7), skin)
-    pen.oval((x, y - 6), (10.5, 5), edge)
-    pen.oval((x, y - 6.8), (9.5, 4.2), skin)
-    if grip == 1:
-        for way in (-6, -2, 2, 6):  # interlocked, lifted fingers
-            pen.line([(x + way, y - 8), (x + way, y - 2)], edge, 1)
-
-
-def _darker(color: Color, factor: float = 0.72) -> Color:
-    blue, green, red = (int(part * factor) for part in color)
-    return blue, green, red

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.simulate.draw.look import HEIGHT, WIDTH, Look
-from siming_tasks.simulate.draw.pen import Color, Image, Pen
+from siming_tasks.simulate.draw.pen import Image, Pen, shade
 
 __all__ = ["CLOCK", "draw_room"]
 
@@ -21,10 +21,10 @@ def draw_room(look: Look) -> Image:
     image[:] = look.wall
     pen = Pen(image, look.camera)
     pen.fill([(-80, _EDGE), (560, _EDGE), (560, 380), (-80, 380)], look.floor)
-    pen.line([(-80, _EDGE), (560, _EDGE)], _shade(look.wall, 0.75), 3)
+    pen.line([(-80, _EDGE), (560, _EDGE)], shade(look.wall, 0.75), 3)
     rng = np.random.default_rng([look.seed, 8])
     for x in range(-60, 560, 60):
-        pen.line([(x, _EDGE), (240 + (x - 240) * 1.7, 330)], _shade(look.floor, 0.95), 1)
+        pen.line([(x, _EDGE), (240 + (x - 240) * 1.7, 330)], shade(look.floor, 0.95), 1)
     for place, piece in zip((95.0, 215.0, 425.0), look.furniture, strict=False):
         _piece(pen, piece, place + float(rng.uniform(-10, 10)), look)
     pen.disc(CLOCK, 17, (70, 70, 70))
@@ -59,7 +59,7 @@ def _piece(pen: Pen, piece: str, x: float, look: Look) -> None:
             pen.line([(x, 96), (x + lean, 66 + abs(lean))], (80, 140, 70), 4)
     elif piece == "curtain":
         for fold in range(6):
-            pen.box((x - 25 + fold * 10, 60), (4.5, 52), _shade((200, 205, 170), 0.92 + 0.03 * (fold % 3)))
+            pen.box((x - 25 + fold * 10, 60), (4.5, 52), shade((200, 205, 170), 0.92 + 0.03 * (fold % 3)))
 
 
 def _lit(image: Image, look: Look, rng: np.random.Generator) -> Image:
@@ -68,8 +68,3 @@ def _lit(image: Image, look: Look, rng: np.random.Generator) -> Image:
     ramp = look.light * (1 + side * np.linspace(-1, 1, WIDTH))[None, :, None]
     grain = rng.normal(0, look.grain, (HEIGHT, WIDTH, 1))
     return np.clip(image * ramp + grain, 0, 255).astype(np.uint8)
-
-
-def _shade(color: Color, factor: float) -> Color:
-    blue, green, red = (min(255, int(part * factor)) for part in color)
-    return blue, green, red

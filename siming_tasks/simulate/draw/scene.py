@@ -8,10 +8,11 @@ import numpy as np
 
 from siming_tasks.simulate.draw.bubbles import draw_bubble
 from siming_tasks.simulate.draw.devices import draw_aed, draw_bag, draw_oxygen_mask
+from siming_tasks.simulate.draw.hands import draw_hands
 from siming_tasks.simulate.draw.look import Look
 from siming_tasks.simulate.draw.patient import draw_patient
 from siming_tasks.simulate.draw.pen import Image, Pen
-from siming_tasks.simulate.draw.people import draw_body, draw_front, draw_hands, head_of, sway_step
+from siming_tasks.simulate.draw.people import draw_body, draw_front, head_of, sway_step
 from siming_tasks.simulate.draw.room import CLOCK, draw_room
 
 __all__ = ["Scene"]
