@@ -72,7 +72,7 @@ def hands(clip: Clip) -> set[str]:
     if len(seen["times"]) < 8:
         return {"omitted"}
     away = abs(seen["place"] - 288)
-    return {"wrong_zone"} if away > 16 else {"slight_offset"} if away > 8 else set()
+    return {"wrong_zone"} if away > 12 else {"slight_offset"} if away > 8 else set()
 
 
 def depth(clip: Clip) -> set[str]:
@@ -100,7 +100,7 @@ def recoil(clip: Clip) -> set[str]:
         return {"omitted"}
     if seen["lift"] > 2.5:
         return {"hands_leave_chest"}
-    return {"constant_lean"} if float(np.median(seen["rests"])) > 1.2 else set()
+    return {"constant_lean"} if float(np.median(seen["rests"])) > 0.9 else set()
 
 
 def count(clip: Clip) -> set[str]:
@@ -115,7 +115,7 @@ def count(clip: Clip) -> set[str]:
 
 def breaths(clip: Clip) -> set[str]:
     heads = moved(clip, (338, 150, 400, 200), 0.35)
-    number = len(chest_rises(clip)[0])
+    number = len(chest_rises(clip, (268, 199, 288, 219))[0])  # where no arm comes
     if number == 0:
         return {"neither_effective" if heads and len(clip) > 2.5 * FPS else "omitted"}
     return {1: {"one_without_rise"}, 2: set()}.get(number, {"wrong_number"})
@@ -201,7 +201,7 @@ def resume(clip: Clip) -> set[str]:
 
 def volume(clip: Clip) -> set[str]:
     _, heights = chest_rises(clip)
-    if len(heights) and np.median(heights) > 7.5:
+    if len(heights) and np.median(heights) > 10.5:
         return {"over_inflation"}
     squeezed = moved(clip, (380, 130, 420, 170), 0.12)
     if not squeezed:

@@ -166,10 +166,12 @@ def head_course(
     return np.where(size >= 35, (mask * places).sum((1, 2)) / np.maximum(size, 1), np.nan)
 
 
-def chest_rises(frames: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Times (s) and heights (pixels) of the chest's rises: the motion of the near edge of the trunk."""
-    up = -vertical_shift(frames, (268, 199, 288, 219), 17)
+def chest_rises(
+    frames: NDArray[np.uint8], box: tuple[int, int, int, int] = (290, 199, 312, 219)
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times (s) and heights (pixels) of the chest's rises: the motion of a piece of the near edge of the trunk."""
+    up = -vertical_shift(frames, box, 17)
     up -= np.percentile(up, 20)
-    peaks, _ = find_peaks(np.r_[0, up, 0], prominence=1.5, plateau_size=1)
-    keep = up[peaks - 1] > 1.5
+    peaks, _ = find_peaks(np.r_[0, up, 0], prominence=2.2, plateau_size=1)
+    keep = up[peaks - 1] > 2.2
     return (peaks[keep] - 1) / FPS, up[peaks[keep] - 1]
