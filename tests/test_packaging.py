@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,13 +19,19 @@ from siming_tasks import plugin
 
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")}
+CACHES = shutil.ignore_patterns("*cache*")
 NAMES = TASKS | {"siming", "siming_full", "siming_clip"}
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    out, source = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("source") / "siming-tasks"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("siming_tasks", "yaml_tasks", "utils", "tests"):
+        shutil.copytree(ROOT / name, source / name, ignore=CACHES)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = out.glob("*.whl")
@@ -38,7 +45,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         assert "siming = siming_tasks.plugin:manifests" in archive.read(points).decode()
     ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
     ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
-    assert names == {name for name in ours if "__pycache__" not in name}
+    assert names == {name for name in ours if "cache" not in name}
 
 
 def test_every_task_file_is_a_siming_task_or_group() -> None:
