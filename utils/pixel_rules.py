@@ -72,7 +72,7 @@ def hands(clip: Clip) -> set[str]:
     if len(seen["times"]) < 8:
         return {"omitted"}
     away = abs(seen["place"] - 288)
-    return {"wrong_zone"} if away > 12 else {"slight_offset"} if away > 8 else set()
+    return {"wrong_zone"} if away > 17 else {"slight_offset"} if away > 8 else set()
 
 
 def depth(clip: Clip) -> set[str]:

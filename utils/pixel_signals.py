@@ -110,11 +110,13 @@ def vertical_shift(frames: NDArray[np.uint8], box: tuple[int, int, int, int], re
     return np.array(shifts)
 
 
-def stroke_place(frames: NDArray[np.uint8]) -> float:
-    """Where along the body (x) the chest moves most while it is compressed."""
-    energy = frames[:, 191:212, 205:345].astype(np.float64).mean(3).std(0)
-    energy = np.where(energy > 8, energy, 0).sum(0)
-    return 205 + float(np.convolve(energy, np.ones(17) / 17, "same").argmax())
+def stroke_place(frames: NDArray[np.uint8], peaks: NDArray[np.int64]) -> float:
+    """Where along the body (x) the chest looks different when pressed and when released."""
+    rests = [(one + other) // 2 for one, other in pairwise(peaks)]
+    pressed, released = (np.median(frames[at, 191:212, 205:345], axis=0) for at in (peaks, rests))
+    change = np.convolve(np.abs(pressed - released).mean(2).sum(0), np.ones(9) / 9, "same")
+    change[change < change.max() / 2] = 0
+    return 205 + float((change * np.arange(140)).sum() / change.sum())
 
 
 def strokes(frames: NDArray[np.uint8]) -> dict[str, NDArray[np.float64] | float]:
@@ -145,7 +147,7 @@ def strokes(frames: NDArray[np.uint8]) -> dict[str, NDArray[np.float64] | float]
         "times": peaks / FPS,
         "depths": depths,
         "rests": rests - before,
-        "place": stroke_place(frames[peaks[0] : peaks[-1]]),
+        "place": stroke_place(frames, peaks),
         "lift": before - float(np.median(rests)),
     }
 
