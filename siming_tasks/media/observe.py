@@ -31,6 +31,6 @@ def observable_steps(rubric: Rubric, fps: float, has_audio: bool = False) -> set
     Example:
         >>> from siming_tasks.rubrics import default_rubric
         >>> len(observable_steps(default_rubric(), fps=64 / 168.9)), len(observable_steps(default_rubric(), fps=8))
-        (0, 20)
+        (6, 20)
     """
     return {step.id for step in rubric.steps if unobservable_reason(step, fps, has_audio=has_audio) is None}
