@@ -1,7 +1,7 @@
 """Write a tiny random-weight Qwen2.5-VL to a folder: a real model path for tests, nothing downloaded.
 
     python utils/make_tiny_vlm.py OUT
-    lmms-eval --model qwen2_5_vl --model_args pretrained=OUT,device=cpu,device_map=cpu,max_num_frames=8 --tasks siming ...
+    lmms-eval --model qwen2_5_vl --model_args pretrained=OUT,device=cpu,device_map=cpu,max_num_frames=8 --tasks siming
 
 Two layers, hidden size 64, a byte-level BPE tokenizer trained on the rubric's own words. Its replies are noise.
 """
@@ -27,7 +27,15 @@ from siming_tasks.prompts import build_prompt
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.schema import SETTINGS
 
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+SPECIAL = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+]
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
@@ -45,7 +53,9 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=1000, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=1000, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator([build_prompt(SETTINGS["full_score"], default_rubric().steps)], trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.add_special_tokens({"additional_special_tokens": SPECIAL})

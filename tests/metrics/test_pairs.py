@@ -70,9 +70,7 @@ def test_no_answers_and_no_pairs():
     assert nothing.right.value is None
     assert nothing.right.coverage == 0
     assert nothing.bound is None
-    empty = pair_metric(
-        np.empty((0, 3)), np.empty((0, 3)), np.empty(0, int), np.empty(0), np.empty((0, 3), bool), []
-    )
+    empty = pair_metric(np.empty((0, 3)), np.empty((0, 3)), np.empty(0, int), np.empty(0), np.empty((0, 3), bool), [])
     assert empty.right.value is None
 
 
