@@ -81,7 +81,7 @@ def try_plan(job: tuple[Plan, int]) -> list[tuple[str, set[str], set[str]]]:
 def errors_table(looks: int, pool: Executor, quick: bool = False) -> dict[str, Any]:
     """Recovered and false alarms per step over all plans and looks; ``quick``: only the plan with the most errors."""
     chosen = [max(plans(), key=lambda plan: sum(map(len, plan.errors.values())))] if quick else plans()
-    jobs = [(plan, 3000 + look) for look in range(looks) for plan in chosen]
+    jobs = [(plan, 4000 + look) for look in range(looks) for plan in chosen]
     hit, total, alarm, clean = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     missed: Counter[str] = Counter()
     for outcome in pool.map(try_plan, jobs):

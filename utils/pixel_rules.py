@@ -61,10 +61,9 @@ def expose(clip: Clip) -> set[str]:
 
 
 def own_position(clip: Clip) -> set[str]:
-    """The head's place against the wall says where the trainee kneels."""
-    wall = np.median(clip[LAST][:, 84:92, 210:360], axis=(0, 1))
-    head = np.abs(wall - np.median(wall, axis=0)).max(1) > 25
-    return {"omitted"} if head.any() and np.flatnonzero(head).mean() + 210 < 268 else set()
+    """The face mask says where the trainee kneels."""
+    x = head_course(clip[LAST], (228, 84, 330, 112), axis=0)
+    return {"omitted"} if np.isfinite(x).any() and np.nanmedian(x) < 268 else set()
 
 
 def hands(clip: Clip) -> set[str]:
