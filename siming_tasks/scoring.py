@@ -200,16 +200,19 @@ def evaluate_records(
     setting: str,
     *,
     complete: bool = False,
+    evaluation: Evaluation | None = None,
 ) -> dict[str, Any]:
     """Everything that is known about one setting of one run, as plain JSON without NaN.
 
     The aggregators of lmms-eval and ``siming score`` both call this, hence the same records give the same numbers.
+    ``evaluation``: the metrics of these very records and settings, if they were computed already.
     """
     mine, conflicts = join(record for record in records if record["setting"] == setting)
-    panel = panel_of(mine, dataset, setting, settings.rater, complete=complete)
+    if evaluation is None:
+        evaluation = evaluate_panel(panel_of(mine, dataset, setting, settings.rater, complete=complete), settings)
     expected = expected_requests(SETTINGS[setting], dataset)
     statuses = Counter(record["status"] for record in mine)
-    numbers = evaluate_panel(panel, settings).to_json()
+    numbers = evaluation.to_json()
     missing = Counter(reason for record in mine for reason in record["missing"].values())
     return {
         "setting": setting,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from siming_tasks.hooks.docs import CONFIG, docs_for
+from siming_tasks.hooks.docs import CONFIG, docs_for, run_settings
 from siming_tasks.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from siming_tasks.hooks.results import aggregator, evaluation, process_results
 from siming_tasks.schema import SETTINGS
@@ -20,6 +20,8 @@ __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "
 def __getattr__(name: str) -> Any:
     """``docs_<setting>``, ``alias_<setting>``, ``<metric>``, ``<metric>_stderr`` and the values of ``CONFIG``."""
     kind, _, rest = name.partition("_")
+    if name in CONFIG or rest in SETTINGS:
+        run_settings.cache_clear()  # a task is being loaded
     if kind == "docs" and rest in SETTINGS:
         return docs_for(SETTINGS[rest])
     if kind == "alias" and rest in SETTINGS:

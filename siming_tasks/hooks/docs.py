@@ -15,13 +15,19 @@ from siming_tasks.schema import Setting
 from siming_tasks.scoring import expected_requests, record_id
 from siming_tasks.settings import Settings
 
-__all__ = ["CONFIG", "current_dataset", "dataset_at", "docs_for"]
+__all__ = ["CONFIG", "current_dataset", "dataset_at", "docs_for", "run_settings"]
 
 
 @lru_cache(maxsize=4)
 def dataset_at(root: str) -> Dataset:
     """The data set in a folder, opened and checked once per process."""
     return open_dataset(Path(root))
+
+
+@lru_cache(maxsize=1)
+def run_settings() -> Settings:
+    """The settings of the run: as they are when a task is loaded, which forgets the ones before."""
+    return Settings.from_env()
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +37,7 @@ def _resolve(settings: Settings) -> str:
 
 def current_dataset() -> Dataset:
     """The data set of this run: ``SIMING_DATA``, or the synthetic demo, made on first use."""
-    return dataset_at(_resolve(Settings.from_env()))
+    return dataset_at(_resolve(run_settings()))
 
 
 def docs_for(setting: Setting) -> Callable[[Any], Any]:
@@ -67,7 +73,7 @@ def _alias() -> str:
 
 def _options() -> str:
     """The settings that change what is asked or shown; part of the task's fingerprint, hence of every cache key."""
-    chosen = asdict(Settings.from_env())
+    chosen = asdict(run_settings())
     return json.dumps({key: chosen[key] for key in ("media", "frames", "clip_frames", "clip_density")})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from siming_tasks.errors import SettingsError
 from siming_tasks.files import sha256_json
-from siming_tasks.hooks.docs import dataset_at
+from siming_tasks.hooks.docs import dataset_at, run_settings
 from siming_tasks.media import Budget, Mode, Request, View, matched_budget, view
 from siming_tasks.prompts import build_prompt, frame_caption, frames_note
 from siming_tasks.rubrics import RubricStep
@@ -104,7 +104,7 @@ def _request(video: Video, step_id: str, settings: Settings) -> Request:
 
 
 def _view(doc: Doc, options: Options) -> View:
-    settings = Settings.from_env()
+    settings = run_settings()
     dataset = dataset_at(doc["root"])
     video = dataset.video(doc["video_id"])
     request = _request(video, doc["step_id"], settings)
@@ -140,7 +140,7 @@ def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[A
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
-    if _mode(lmms_eval_specific_kwargs, Settings.from_env()) == "frames":
+    if _mode(lmms_eval_specific_kwargs, run_settings()) == "frames":
         return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
     if doc["id"] not in _shown.entries:  # all that is known of a request whose reply comes from a cache
         _shown.put(doc["id"], {"mode": "video"})

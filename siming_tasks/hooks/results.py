@@ -6,15 +6,14 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import write_predictions
-from siming_tasks.hooks.docs import current_dataset, dataset_at
+from siming_tasks.hooks.docs import current_dataset, dataset_at, run_settings
 from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
 from siming_tasks.parsing import parse_reply
@@ -27,6 +26,9 @@ __all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]
 logger = logging.getLogger(__name__)
 
 METRICS = {"score": ("plcc", "srcc", "qwk", "coverage"), "error": ("mcc", "precision", "recall", "f1", "coverage")}
+
+Item = dict[str, Any]
+"""What an aggregator gets of a record: its id and its answers."""
 
 RECORD = "siming_stderr"
 """Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
@@ -45,7 +47,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         dataset=dataset_at(doc["root"]).digest,
         media=shown(doc),
     )
-    item = {"id": record["id"], "answers": record["answers"]}
+    item = _item(record)
     values: dict[str, Any] = {}
     for metric in METRICS[setting.answer]:
         values[metric] = item
@@ -54,16 +56,36 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     return {**values, RECORD: record}
 
 
-def _records(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _item(record: Mapping[str, Any]) -> Item:
+    return {"id": record["id"], "answers": record["answers"]}
+
+
+def _records(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Items as records again: their id says which request they answer."""
     names = ("setting", "video_id", "step_id")
     return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
 
 
-@lru_cache(maxsize=8)
-def _evaluated(canonical: str, settings: Settings) -> Evaluation:
-    records = _records(json.loads(canonical))
-    return evaluate_panel(panel_of(records, current_dataset(), records[0]["setting"], settings.rater), settings)
+@dataclass
+class _Last:
+    """The last evaluation: lmms-eval hands equal items to one aggregator after the other."""
+
+    items: list[Item] = field(default_factory=list)
+    settings: Settings | None = None
+    evaluation: Evaluation | None = None
+
+
+_last = _Last()
+
+
+def _evaluated(items: list[Item]) -> Evaluation:
+    settings = run_settings()
+    if _last.evaluation is None or _last.settings != settings or _last.items != items:
+        records = _records(items)
+        panel = panel_of(records, current_dataset(), records[0]["setting"], settings.rater)
+        _last.evaluation = evaluate_panel(panel, settings)
+        _last.items, _last.settings = items, settings
+    return _last.evaluation
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
@@ -72,10 +94,8 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
     if not any(metric in names for names in METRICS.values()):
         return None
 
-    def aggregate(items: Sequence[Mapping[str, Any]]) -> float | None:
-        mine, _ = join(items)
-        canonical = json.dumps([{"id": item["id"], "answers": item["answers"]} for item in mine], sort_keys=True)
-        estimate = _evaluated(canonical, Settings.from_env()).metrics[metric]
+    def aggregate(items: Sequence[Item]) -> float | None:
+        estimate = _evaluated(list(items)).metrics[metric]
         return estimate.stderr if is_error else estimate.value
 
     aggregate.__name__ = aggregate.__qualname__ = name
@@ -86,7 +106,8 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
     dataset = current_dataset()
     setting = items[0]["setting"]
-    result = evaluate_records(list(items), dataset, Settings.from_env(), setting)
+    known = _evaluated(list(map(_item, items)))
+    result = evaluate_records(list(items), dataset, run_settings(), setting, evaluation=known)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = write_predictions(join(items)[0], folder / f"siming_predictions_{setting}.jsonl")

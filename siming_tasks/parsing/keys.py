@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from siming_tasks.parsing.values import DENIED, STATED, fold
 
 __all__ = [
@@ -10,11 +12,16 @@ __all__ = [
     "FOREIGN",
     "ID_KEYS",
     "MAXIMUM_KEYS",
+    "MAX_KEY",
     "POLARITY",
     "SKILL_KEYS",
     "WRAPPERS",
     "key_name",
 ]
+
+
+MAX_KEY = 400
+"""A longer key is no name."""
 
 
 def _set(text: str) -> frozenset[str]:
@@ -68,5 +75,10 @@ ASIDE = MAXIMUM_KEYS | _set(
 
 
 def key_name(key: str | None) -> str:
-    """A key as it stands in these tables; "" for none."""
-    return "" if key is None else fold(key).replace(" ", "_").replace("-", "_")
+    """A key as it stands in these tables; "" for none, and for one that is too long to be a name."""
+    return "" if key is None or len(key) > MAX_KEY else _folded(key)
+
+
+@lru_cache(maxsize=4096)
+def _folded(key: str) -> str:
+    return fold(key).replace(" ", "_").replace("-", "_")

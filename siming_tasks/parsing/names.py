@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
 
+from siming_tasks.parsing.keys import MAX_KEY
 from siming_tasks.parsing.values import fold
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["StepNames", "number_in", "words"]
-
-MAX_KEY = 400
-"""A longer key is no name."""
 
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _STEP = frozenset({"step", "item", "no", "number", "id", "步骤", "第", "步", "项"})
@@ -22,9 +22,39 @@ _Words = tuple[str, ...]
 
 def words(text: str) -> _Words:
     """Words and numbers of a key, folded: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
-    if len(text) > MAX_KEY:
-        return ()
+    return () if len(text) > MAX_KEY else _words(text)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> _Words:
     return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(fold(text)))
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    """What the asked steps are called, whatever the reply. A step stands as its place in the list; None: several."""
+
+    names: Mapping[_Words, int | None]
+    groups: Mapping[_Words, Sequence[int]]
+    by_id: Mapping[str, int | None]
+
+
+@lru_cache(maxsize=512)
+def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary:
+    """The vocabulary of steps given as id, name and Chinese name."""
+    names: dict[_Words, int | None] = {}
+    groups: dict[_Words, list[int]] = {}
+    by_id: dict[str, int | None] = {}
+    for place, (step_id, *titles) in enumerate(written):
+        own = words(step_id)
+        labels = [own, (str(place + 1),)]
+        if own and own[-1].isdigit():
+            labels.append(own[-1:])
+            groups.setdefault(own[:-1], []).append(place)
+            by_id[own[-1]] = None if own[-1] in by_id else place
+        for name in {own, *((*own, word) for word in _ANSWER), *_labelled(labels, titles)}:
+            names[name] = place if names.get(name, place) == place else None
+    return _Vocabulary(names, groups, by_id)
 
 
 class StepNames:
@@ -43,26 +73,14 @@ class StepNames:
     def __init__(self, steps: Sequence[RubricStep], numbers: Set[str] = frozenset()) -> None:
         self.steps = tuple(steps)
         self._numbered = "0" not in numbers
-        self._names: dict[_Words, RubricStep | None] = {}
-        self._groups: dict[_Words, list[RubricStep]] = {}
-        by_id: dict[str, RubricStep | None] = {}
-        for place, step in enumerate(self.steps, start=1):
-            own = words(step.id)
-            labels = [own, (str(place),)]
-            if own and own[-1].isdigit():
-                labels.append(own[-1:])
-                self._groups.setdefault(own[:-1], []).append(step)
-                by_id[own[-1]] = None if own[-1] in by_id else step
-            names = {own, *((*own, word) for word in _ANSWER), *_labelled(labels, (step.name, step.name_zh))}
-            for name in names:
-                self._names[name] = step if self._names.get(name, step) is step else None
-        by_place = {str(place): step for place, step in enumerate(self.steps, start=1)}
-        shared_are_places = by_place.keys() == numbers
-        self._by_number = dict(by_id)
-        for number, step in by_place.items():
-            if number not in by_id or (by_id[number] is None and shared_are_places):
-                self._by_number[number] = step
-            elif by_id[number] is not step:
+        self._called = _vocabulary(tuple((step.id, step.name, step.name_zh) for step in self.steps))
+        places = {str(place + 1): place for place in range(len(self.steps))}
+        shared_are_places = places.keys() == numbers
+        self._by_number = dict(self._called.by_id)
+        for number, place in places.items():
+            if number not in self._called.by_id or (self._called.by_id[number] is None and shared_are_places):
+                self._by_number[number] = place
+            elif self._called.by_id[number] != place:
                 self._by_number[number] = None
 
     def find(self, key: str, skill: str | None = None, *, by_number: bool = True) -> RubricStep | None:
@@ -75,19 +93,20 @@ class StepNames:
         """
         said = words(key)
         for name in dict.fromkeys((said, tuple(word for word in said if word not in _STEP))):
-            if step := self._names.get(name):
-                return step
+            if (place := self._called.names.get(name)) is not None:
+                return self.steps[place]
             if len(name) != 1 or not name[0].isdigit() or not self._numbered:
                 continue
-            if skill is not None and (step := self._names.get(words(skill) + name)):
-                return step
-            if by_number and (step := self._by_number.get(name[0])):
-                return step
+            if skill is not None and (place := self._called.names.get(words(skill) + name)) is not None:
+                return self.steps[place]
+            if by_number and (place := self._by_number.get(name[0])) is not None:
+                return self.steps[place]
         return None
 
     def group(self, key: str) -> list[RubricStep] | None:
         """The asked steps whose ids begin with ``key``: those of one skill."""
-        return self._groups.get(words(key))
+        places = self._called.groups.get(words(key))
+        return None if places is None else [self.steps[place] for place in places]
 
     def might_be_id(self, text: str) -> bool:
         """Whether ``text`` looks like an id or a number rather than a description."""

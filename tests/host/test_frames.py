@@ -14,6 +14,7 @@ from PIL import Image
 from siming_tasks.data import open_dataset
 from siming_tasks.errors import SettingsError
 from siming_tasks.hooks import doc_to_messages, doc_to_text, doc_to_visual
+from siming_tasks.hooks.docs import run_settings
 from siming_tasks.media import Budget, view
 from siming_tasks.settings import Settings
 
@@ -27,6 +28,7 @@ def doc(request: Any, short_demo: Path, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     monkeypatch.delenv("SIMING_MEDIA", raising=False)
+    run_settings.cache_clear()
     video = open_dataset(short_demo).videos[0]
     step = "" if request.param == "full" else next(s.step_id for s in video.applicable if s.span)
     parts = [f"{request.param}_score", video.video_id, *([step] if step else [])]
@@ -116,5 +118,6 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     wrong = sum(not np.array_equal(a, b) for a, b in zip(sent, truth, strict=True))
     assert wrong > 0
     monkeypatch.setenv("SIMING_MEDIA", "video")
+    run_settings.cache_clear()
     with pytest.raises(SettingsError, match="replaces frames of a video by older ones"):
         doc_to_messages(doc, {"media": "frames", "video": "refused"})
