@@ -35,6 +35,7 @@ class Settings:
         media: ``frames`` (our images), ``video`` (a file path) or ``auto`` (by backend).
         frames: frames per full video in frames mode.
         clip_frames: frames per step clip in frames mode.
+        frame_size: longest side in pixels of the images of frames mode; smaller videos are not enlarged.
         clip_density: ``native`` or ``matched`` (a clip sampled at the full-video rate; a control, not the benchmark).
         mapping: points to four labels for kappa, ``absolute`` or ``proportional``.
         positive: the positive class of precision, recall and F1, ``error`` or ``correct``.
@@ -50,6 +51,7 @@ class Settings:
     media: str = "auto"
     frames: int = 64
     clip_frames: int = 16
+    frame_size: int = 896
     clip_density: str = "native"
     mapping: Literal["absolute", "proportional"] = "absolute"
     positive: Literal["error", "correct"] = "error"

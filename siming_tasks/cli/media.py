@@ -42,6 +42,7 @@ def _dataset_options(command: Any) -> None:
     command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA or the demo)")
     command.add_argument("--frames", type=int, metavar="N", help="frames per full video (default 64)")
     command.add_argument("--clip-frames", type=int, metavar="M", help="frames per step clip (default 16)")
+    command.add_argument("--frame-size", type=int, metavar="P", help="longest side of an image in pixels (default 896)")
     command.add_argument("--matched", action="store_true", help="sample clips at the full-video rate (a control)")
 
 
@@ -52,7 +53,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     from siming_tasks.errors import SettingsError
     from siming_tasks.settings import Settings
 
-    given = {name: getattr(arguments, name, None) for name in ("data", "frames", "clip_frames", "cache", "cache_gb")}
+    names = ("data", "frames", "clip_frames", "frame_size", "cache", "cache_gb")
+    given = {name: getattr(arguments, name, None) for name in names}
     chosen = {name: value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not isinstance(value, str) and value <= 0:
@@ -120,6 +122,7 @@ def _jobs(settings: Settings, arguments: argparse.Namespace) -> list[Job]:
             ),
             dataset.media_digest(video),
             arguments.mode,
+            settings.frame_size,
             proxy=arguments.proxy,
         )
         for video in dataset.videos
@@ -152,12 +155,14 @@ def plan(arguments: argparse.Namespace) -> None:
         dataset = _open(settings)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-    print(f"{frames} frames per video, {_clip_words(settings)}. Tokens and cost are upper bounds.")
+    print(f"{frames} frames per video, {_clip_words(settings)}, longest side {settings.frame_size} pixels.", end=" ")
+    print("Tokens and cost are upper bounds.")
     found = work_out(
         exams,
         rubric,
         frames=frames,
         clip_frames=settings.clip_frames,
+        frame_size=settings.frame_size,
         matched=settings.clip_density == "matched",
         formulas=formulas,
         prompt_bytes=_prompt_bytes(rubric),

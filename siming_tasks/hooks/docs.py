@@ -74,7 +74,7 @@ def _alias() -> str:
 def _options() -> str:
     """The settings that change what is asked or shown; part of the task's fingerprint, hence of every cache key."""
     chosen = asdict(run_settings())
-    return json.dumps({key: chosen[key] for key in ("media", "frames", "clip_frames", "clip_density")})
+    return json.dumps({key: chosen[key] for key in ("media", "frames", "clip_frames", "frame_size", "clip_density")})
 
 
 CONFIG: dict[str, Callable[[], Any]] = {

@@ -119,6 +119,7 @@ def _view(doc: Doc, options: Options) -> View:
         budget=request.budget,
         mode=mode,
         cache=settings.cache_dir,
+        size=settings.frame_size,
         cache_gb=settings.cache_gb,
         also=[_request(video, name, settings) for name in ("", *clips)] if frames else (),
     )

@@ -99,6 +99,7 @@ def plan(
     *,
     frames: int,
     clip_frames: int,
+    frame_size: int | None = SIZE,
     matched: bool = False,
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
@@ -112,13 +113,14 @@ def plan(
         rubric: says which evidence each step needs.
         frames: images per full video.
         clip_frames: images per clip.
+        frame_size: longest side of an image in pixels.
         matched: sample clips at the full-video rate instead.
         formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.
         prices: per million tokens of input and of output.
     """
-    shown = [_Shown.of(exam, frames, clip_frames, matched) for exam in exams]
+    shown = [_Shown.of(exam, frames, clip_frames, frame_size, matched) for exam in exams]
     settings, cost = [], dict.fromkeys(formulas, 0.0) if prices else {}
     for name, setting in SETTINGS.items():
         requests = [request for one in shown for request in (one.full if setting.scope == "full" else one.clips)]
@@ -160,8 +162,8 @@ class _Shown:
     size: tuple[int, int]
 
     @classmethod
-    def of(cls, exam: Exam, frames: int, clip_frames: int, matched: bool) -> _Shown:
-        size = fitted(exam.width, exam.height, SIZE)
+    def of(cls, exam: Exam, frames: int, clip_frames: int, frame_size: int | None, matched: bool) -> _Shown:
+        size = fitted(exam.width, exam.height, frame_size)
         times = np.arange(max(1, round(exam.duration * exam.fps))) / exam.fps
 
         def request(steps: tuple[str, ...], span: tuple[float, float] | None, budget: Budget) -> _Request:

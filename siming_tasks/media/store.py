@@ -5,7 +5,7 @@
     <cache>/media/<LAYOUT>/<digest>/
         timeline.json               every frame's time
         bytes                       what the folder holds, for the disk limit; its date is the last use
-        1280q90/000123.jpg          frame 123, longer side at most 1280 pixels, JPEG quality 90
+        896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
         clips/000100-000230.mp4     frames 100..230
         proxies/000000-004224-a1b2c3d4e5f6.mp4   some frames of 0..4224; the digits stand for which
     <cache>/media/locks/<digest>.lock
@@ -36,6 +36,7 @@ from siming_tasks.files import atomic_write, sha256_file
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.timeline import Timeline, read_timeline
+from siming_tasks.settings import Settings
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -44,7 +45,7 @@ __all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "evict"]
 
 LAYOUT = "v1"
 
-SIZE = 1280
+SIZE = Settings.frame_size
 """Longest side of stored frames in pixels, unless told otherwise."""
 
 QUALITY = 90

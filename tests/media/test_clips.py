@@ -215,7 +215,7 @@ def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
         "start": 0.52,
         "end": 1.48,
         "fps": 4.0,
-        "size": 1280,
+        "size": 896,
         "quality": 90,
         "sampler": "uniform-floor/1",
         "reader": "siming",

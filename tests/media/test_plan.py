@@ -109,10 +109,10 @@ def test_matched_clips_have_the_rate_of_the_full_video() -> None:
 def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
-    assert "64 frames per video, 16 per clip. Tokens and cost are upper bounds." in out
+    assert "64 frames per video, 16 per clip, longest side 896 pixels. Tokens and cost are upper bounds." in out
     line = next(line for line in out.splitlines() if line.startswith("full_score"))
-    assert line.split()[:7] == ["full_score", "200", "12,800", "64", "0.38", "15,308,800", line.split()[6]]
-    assert 12_800 * 46 * 26 == 15_308_800
+    assert line.split()[:7] == ["full_score", "200", "12,800", "64", "0.38", "7,372,800", line.split()[6]]
+    assert 12_800 * (896 // 28) * (504 // 28) == 7_372_800
     assert "27 of 33 steps lack the evidence that the rubric asks for" in out
 
 
@@ -136,3 +136,12 @@ def test_a_dataset_on_the_command_line(short_demo: Path, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert ": 4 videos, " in out
     assert next(line for line in out.splitlines() if line.startswith("clip_error")).split()[1] == "132"
+
+
+def test_smaller_images_cost_fewer_tokens() -> None:
+    """1280 x 720 is three by two of GPT-4o's tiles, 896 x 504 two by one."""
+    costs = {}
+    for size in (1280, 896):
+        found = plan(alike(default_rubric(), 1, 60.0), default_rubric(), frames=10, clip_frames=2, frame_size=size)
+        costs[size] = found.settings[0].image_tokens["openai_tiles"][0]
+    assert costs == {1280: 10 * (85 + 6 * 170), 896: 10 * (85 + 2 * 170)}

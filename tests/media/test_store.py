@@ -82,12 +82,12 @@ def test_other_content_under_the_same_name_is_another_video(videos: Any, tmp_pat
 
 def test_size_and_quality_are_part_of_the_key(videos: Any, tmp_path: Path) -> None:
     sizes = {
-        options.get("size", 1280): view(videos.get("plain"), span=None, budget=Budget(1), cache=tmp_path, **options)
+        options.get("size", 896): view(videos.get("plain"), span=None, budget=Budget(1), cache=tmp_path, **options)
         .images()[0]
         .size
         for options in ({}, {"size": 40}, {"size": None})
     }
-    assert sizes == {1280: (80, 48), 40: (40, 24), None: (80, 48)}
+    assert sizes == {896: (80, 48), 40: (40, 24), None: (80, 48)}
     good, poor = (store_of(videos, tmp_path, quality=quality) for quality in (95, 10))
     for store in (good, poor):
         store.fill([3])
