@@ -1,4 +1,4 @@
-"""The four kinds of charts, drawn by Matplotlib. The table behind each is the page's."""
+"""The four kinds of charts. The table behind each is the page's."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from siming_tasks.report.svg import COLOURS, RC, to_svg
+from siming_tasks.report.svg import Axis, across, document, line, marker, text
 from siming_tasks.report.text import visible
 
 __all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
 
-SHAPES = {"model": "o", "human": "D", "blind": "s", "reference": "^", "clip": "s"}
-WIDTH, ROW = 7.4, 0.27
+WIDTH, ROW, TOP, BOTTOM = 740.0, 20.0, 6.0, 40.0
 
 
 @dataclass(frozen=True)
@@ -47,127 +43,99 @@ class Mark:
         return f"{self.label}: {self.value:.3f}{reach}"
 
 
-def intervals(name: str, marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "") -> Markup:
+def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "") -> Markup:
     """A dot and its interval for each mark, first on top; zero is drawn as a line.
 
     Args:
-        name: unique on the page.
         marks: at least one.
         axis: what is on the axis.
         alt: the chart in a sentence, for people who cannot see it.
         beside: what the second mark of each line is.
     """
-    figure, ax = _frame(len(marks), [mark.label for mark in marks])
-    tips: dict[str, list[str]] = {}
-    for role, thin in dict.fromkeys((mark.role, mark.thin) for mark in marks):
-        rows = [(y, mark) for y, mark in enumerate(marks) if (mark.role, mark.thin) == (role, thin)]
-        reach = [(y, mark.low, mark.high) for y, mark in rows if mark.low is not None and mark.high is not None]
-        pale, key = 0.4 if thin else 1.0, f"{role}-{int(thin)}"
-        ax.hlines([y for y, _, _ in reach], [low for _, low, _ in reach], [high for _, _, high in reach],
-                  color=COLOURS[role], lw=1.6, alpha=pale)  # fmt: skip
-        points = [(y, mark.value, mark.tip) for y, mark in rows if mark.value is not None]
-        ax.scatter([x for _, x, _ in points], [y for y, _, _ in points], s=26, marker=SHAPES[role], gid=key,
-                   color=COLOURS[role], alpha=pale, zorder=3, linewidths=0)  # fmt: skip
-        tips[key] = [tip for _, _, tip in points]
-    other = [(mark.beside, y, mark.label) for y, mark in enumerate(marks) if mark.beside is not None]
-    if other:
-        ax.scatter([x for x, _, _ in other], [y for _, y, _ in other], s=24, marker="D", gid="beside", zorder=2,
-                   facecolors="none", edgecolors=COLOURS["human"], linewidths=1.1)  # fmt: skip
-        tips["beside"] = [f"{label}, {beside}: {x:.3f}" for x, _, label in other]
-    _from_zero(ax, axis)
-    return to_svg(figure, name, alt, tips)
+    numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside) if x is not None]
+    frame = _Rows([mark.label for mark in marks], _from_zero(numbers))
+    drawn = []
+    for y, mark in zip(frame.ys, marks, strict=True):
+        if mark.beside is not None:
+            tip = f"{mark.label}, {beside}: {mark.beside:.3f}"
+            drawn.append(marker("human hollow", frame.axis.at(mark.beside), y, tip, shape="human"))
+        if mark.value is not None:
+            behind: Markup | str = ""
+            if mark.low is not None and mark.high is not None:
+                behind = line("reach", frame.axis.at(mark.low), y, frame.axis.at(mark.high), y)
+            kind = mark.role + (" thin" if mark.thin else "")
+            drawn.append(marker(kind, frame.axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind))
+    return frame.chart(drawn, axis, alt)
 
 
-def dumbbell(name: str, labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
+def dumbbell(labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
              names: tuple[str, str], axis: str, alt: str) -> Markup:  # fmt: skip
     """Two values for each label, joined: full video (circle) and clip (square)."""
-    figure, ax = _frame(len(labels), labels)
-    tips: dict[str, list[str]] = {}
-    for y, (a, b) in enumerate(zip(first, second, strict=True)):
+    frame = _Rows(labels, _from_zero([x for x in (*first, *second) if x is not None]))
+    drawn = []
+    for y, label, a, b in zip(frame.ys, labels, first, second, strict=True):
         if a is not None and b is not None:
-            ax.plot([a, b], [y, y], color=COLOURS["muted"], lw=1, alpha=0.6, zorder=1)
-    for role, title, values in (("model", names[0], first), ("clip", names[1], second)):
-        known = [(x, y) for y, x in enumerate(values) if x is not None]
-        if known:
-            ax.scatter([x for x, _ in known], [y for _, y in known], s=26, marker=SHAPES[role], color=COLOURS[role],
-                       gid=role, zorder=3, linewidths=0)  # fmt: skip
-            tips[role] = [f"{labels[y]}, {title}: {x:.3f}" for x, y in known]
-    _from_zero(ax, axis)
-    return to_svg(figure, name, alt, tips)
+            drawn.append(line("joint", frame.axis.at(a), y, frame.axis.at(b), y))
+        for role, title, x in (("model", names[0], a), ("clip", names[1], b)):
+            if x is not None:
+                drawn.append(marker(role, frame.axis.at(x), y, f"{label}, {title}: {x:.3f}"))
+    return frame.chart(drawn, axis, alt)
 
 
-def parts(name: str, rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: str) -> Markup:
-    """Signed parts of a whole for each row, side by side from zero outwards."""
-    figure, ax = _frame(len(rows), [label for label, _ in rows])
-    colours = {"prior": COLOURS["blind"], "video": COLOURS["clip"], "local": COLOURS["model"]}
-    tips: dict[str, list[str]] = {}
-    for y, (label, values) in enumerate(rows):
+def parts(rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: str) -> Markup:
+    """Signed parts of a whole for each row, side by side from zero outwards; named where there is room."""
+    ends = [sum(x for x in values.values() if sign * x > 0) for _, values in rows for sign in (1, -1)]
+    frame = _Rows([label for label, _ in rows], Axis.around([0.0, 0.1, *ends], 0, 1))
+    drawn = []
+    for y, (label, values) in zip(frame.ys, rows, strict=True):
         edge = {True: 0.0, False: 0.0}
         for part, value in values.items():
-            up = value >= 0
-            key = f"{part}-{y}"
-            ax.barh(y, value, left=edge[up], height=0.62, color=colours[part], lw=0)[0].set_gid(key)
-            tips[key] = [f"{label}, {part}: {value:.3f}"]
-            edge[up] += value
-    ax.axvline(0, color=COLOURS["muted"], lw=0.9)
-    ax.set_xlabel(axis)
-    return to_svg(figure, name, alt, tips)
+            start, end = (frame.axis.at(x) for x in (edge[value >= 0], edge[value >= 0] + value))
+            edge[value >= 0] += value
+            form = '<rect class="part {}" x="{:g}" y="{:g}" width="{:g}" height="13"><title>{}</title></rect>'
+            tip = visible(f"{label}, {part}: {value:.3f}")
+            drawn.append(Markup(form).format(part, min(start, end), y - 6.5, round(abs(end - start), 1), tip))
+            if abs(end - start) > 8 * len(part):
+                drawn.append(text("inside", (start + end) / 2, y + 4, part))
+    return frame.chart(drawn, axis, alt)
 
 
-def scatter(name: str, points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str],
-            alt: str) -> Markup:  # fmt: skip
+def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str], alt: str) -> Markup:
     """Predicted against reference totals; the diagonal is agreement."""
-    with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(4.6, 4.3))
-        ax = figure.add_axes((0.14, 0.13, 0.82, 0.83))
-    _plain(ax)
-    ax.plot([0, top], [0, top], color=COLOURS["muted"], lw=0.9, zorder=1)
-    ax.scatter([x for _, x, _ in points], [y for _, _, y in points], s=20, color=COLOURS["model"], alpha=0.55,
-               gid="video", linewidths=0, zorder=2)  # fmt: skip
-    low = min([min(x, y) for _, x, y in points], default=0.0)
-    start = max(0.0, low - 0.06 * top)
-    ax.set_xlim(start, top * 1.02)
-    ax.set_ylim(start, top * 1.02)
-    ax.set_xlabel(axes[0])
-    ax.set_ylabel(axes[1])
-    ax.grid(True, color=COLOURS["rule"], lw=0.6)
-    return to_svg(figure, name, alt, {"video": [f"{label}: reference {x:g}, model {y:g}" for label, x, y in points]})
+    low = max(0.0, min([min(x, y) for _, x, y in points], default=0.0) - 0.06 * top)
+    across_axis, up = Axis(low, top * 1.02, 56, 452), Axis(low, top * 1.02, 402, TOP)
+    drawn = across(across_axis, TOP, 402, axes[0])
+    for value, name in up.ticks():
+        drawn += [line("rule", 56, up.at(value), 452, up.at(value)), text("label", 50, up.at(value) + 4, name)]
+    drawn.append(line("zero", across_axis.at(low), up.at(low), across_axis.at(top), up.at(top)))
+    drawn.append(Markup('<g transform="rotate(-90 14 204)">') + text("axis", 14, 208, axes[1]) + Markup("</g>"))
+    drawn += [
+        marker("model faint", across_axis.at(x), up.at(y), f"{label}: reference {x:g}, judge {y:g}", shape="model")
+        for label, x, y in points
+    ]
+    return document(drawn, 460, 402 + BOTTOM, alt)
 
 
-def _frame(rows: int, labels: Sequence[str]) -> tuple[Figure, Axes]:
-    """A figure whose height follows the rows and whose left margin follows the labels."""
-    shown = [_short(label) for label in labels]
-    left = min(2.7, 0.35 + 0.073 * max(map(len, shown), default=0))
-    height = rows * ROW + 0.75
-    with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(WIDTH, height))
-        ax = figure.add_axes((left / WIDTH, 0.55 / height, 1 - (left + 0.15) / WIDTH, 1 - 0.65 / height))
-    _plain(ax)
-    ax.set_ylim(rows - 0.4, -0.6)
-    ax.yaxis.set_visible(False)  # ticks cost more than all the rest of a chart; a label is only a text
-    for y, label in enumerate(shown):
-        ax.text(-0.012, y, label, transform=ax.get_yaxis_transform(), ha="right", va="center", parse_math=False,
-                color=COLOURS["ink"])  # fmt: skip
-    ax.grid(True, axis="x", color=COLOURS["rule"], lw=0.6)
-    return figure, ax
+class _Rows:
+    """A line for each label, with a horizontal axis below; the left margin follows the labels."""
+
+    def __init__(self, labels: Sequence[str], scale: Axis) -> None:
+        self.labels = [_short(label) for label in labels]
+        left = min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
+        self.axis = Axis(scale.low, scale.high, left, WIDTH - 14)
+        self.ys = [TOP + ROW * (k + 0.5) for k in range(len(labels))]
+
+    def chart(self, drawn: Sequence[Markup], axis: str, alt: str) -> Markup:
+        bottom = TOP + ROW * len(self.labels)
+        names = [
+            text("label", self.axis.start - 10, y + 4, label) for y, label in zip(self.ys, self.labels, strict=True)
+        ]
+        return document([*across(self.axis, TOP, bottom, axis), *names, *drawn], WIDTH, bottom + BOTTOM, alt)
 
 
-def _from_zero(ax: Axes, label: str) -> None:
-    """A line at zero, and never less than the stretch from -0.1 to 0.5, so that noise does not fill the chart."""
-    low, high = ax.get_xlim()
-    ax.set_xlim(min(low, -0.1), max(high, 0.5))
-    ax.axvline(0, color=COLOURS["muted"], lw=0.9, zorder=0)
-    ax.set_xlabel(label)
-
-
-def _plain(ax: Axes) -> None:
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
-    ax.spines["bottom"].set_color(COLOURS["rule"])
-    ax.tick_params(length=0, colors=COLOURS["ink"])
-    ax.xaxis.label.set_color(COLOURS["muted"])
-    ax.yaxis.label.set_color(COLOURS["muted"])
-    ax.set_axisbelow(True)
+def _from_zero(numbers: Sequence[float]) -> Axis:
+    """Never less than the stretch from -0.1 to 0.5, so that noise does not fill the chart."""
+    return Axis.around([-0.1, 0.5, *numbers], 0, 1)
 
 
 def _short(label: str, most: int = 32) -> str:

@@ -59,7 +59,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "metric_name": METRIC_NAMES[metric],
         "metrics": board["metrics"],
         "rows": rows,
-        "chart": intervals(f"board-{name}", marks, axis=METRIC_NAMES[metric], alt=alt),
+        "chart": intervals(marks, axis=METRIC_NAMES[metric], alt=alt),
         "not_compared": board["not_compared"],
         "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
         "detectable": comparison["detectable"].get(metric) if comparison else None,

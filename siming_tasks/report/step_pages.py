@@ -115,7 +115,7 @@ def _part(
         **known,
         "rated": max(row["kappa"]["n_items"] for row in rows),
         "rows": rows,
-        "chart": intervals(f"step-{name}", marks, axis="kappa", alt=alt),
+        "chart": intervals(marks, axis="kappa", alt=alt),
         "misses": _misses(name, step.id, report),
         "videos": differing.get(step.id, ()),
     }
