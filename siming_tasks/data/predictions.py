@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,17 @@ class _Join:
         return [Problem("prediction-twice", what, fix, str(path), line)]
 
 
-def read_records(path: str | Path, dataset: Dataset) -> dict[str, list[Record]]:
+Seen = Callable[[Record, Mapping[str, Any]], object]
+
+
+def read_records(path: str | Path, dataset: Dataset, seen: Seen | None = None) -> dict[str, list[Record]]:
     """The records of a prediction file, a sample log, or a folder of several (partial ones are joined).
+
+    Args:
+        path: what to read.
+        dataset: what was asked about.
+        seen: is given each record with the whole line that it came from, once per request, as it is read; for what
+            is too large to be kept, such as raw replies.
 
     Returns:
         By setting name, one record per request that has a line, in dataset order. Entries that name an unknown video
@@ -70,13 +79,13 @@ def read_records(path: str | Path, dataset: Dataset) -> dict[str, list[Record]]:
     Raises:
         DataError: nothing to read, a line that is not JSON, or two different answers to one request (both named).
     """
-    predictions = load_predictions(path, dataset)
+    predictions = load_predictions(path, dataset, seen)
     if errors := [problem for problem in predictions.problems if problem.severity == "error"]:
         raise DataError.of(errors)
     return dict(predictions.records)
 
 
-def load_predictions(path: str | Path, dataset: Dataset) -> Predictions:
+def load_predictions(path: str | Path, dataset: Dataset, seen: Seen | None = None) -> Predictions:
     """Like :func:`read_records`, but with every problem in the result instead of an exception."""
     files, problems = _files(Path(path))
     reader = RowReader(dataset, problems)
@@ -86,6 +95,8 @@ def load_predictions(path: str | Path, dataset: Dataset) -> Predictions:
             if isinstance(row, Problem):
                 problems.append(row)
             elif record := reader.read(row, file, line):
+                if seen and record["id"] not in join.found:
+                    seen(record, row)
                 problems += join.add(record, file, line)
     if not join.found and not problems:
         fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."

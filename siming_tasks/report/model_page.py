@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts import Mark, dumbbell, intervals, parts, scatter
-from siming_tasks.report.pages import TITLES, Site, number
+from siming_tasks.report.pages import TITLES, Site
+from siming_tasks.report.run_facts import command, facts, lead
 from siming_tasks.report.standings import METRIC_NAMES
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import SETTINGS
 
 __all__ = ["model_page"]
-
-_SHOWN = ("model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size", "generation", "gen_kwargs",
-          "seeds", "limit", "offset")  # fmt: skip
 
 SPLIT = (
     ("prior", "which steps usually fail"),
@@ -34,24 +31,15 @@ def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], ru
         f"models/{run['slug']}.html",
         "model.html",
         run=run,
-        lead=_lead(run),
+        lead=lead(run),
         parts=found,
         gaps=_gaps(run),
         split_names=SPLIT,
         metric_names=METRIC_NAMES,
         step_names=names,
-        facts=_facts(run, report),
-        command=_command(run, report),
+        facts=facts(run, report),
+        command=command(run, report),
     )
-
-
-def _lead(run: Mapping[str, Any]) -> str:
-    if run["role"] == "reference":
-        return (
-            "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
-        )
-    model = run["facts"].get("model")
-    return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
 
 
 def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
@@ -87,14 +75,12 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     found["steps_chart"] = _steps_chart(name, diagnostics["steps"]["rows"], rubric)
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
     found["split_chart"] = parts(
-        f"split-{name}",
         [(run["name"], split)],
         axis=METRIC_NAMES[metric],
         alt="Prior, video and local part of the agreement: " + ", ".join(f"{k} {v:.3f}" for k, v in split.items()),
     )
     if study["totals"]:
         found["scatter"] = scatter(
-            f"totals-{name}",
             study["totals"],
             top=report["dataset"]["points"],
             axes=("reference total", "total by this judge"),
@@ -113,7 +99,7 @@ def _steps_chart(name: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -
         )
         for row in rows
     ]
-    return intervals(f"steps-{name}", marks, axis="kappa", beside="physicians",
+    return intervals(marks, axis="kappa", beside="physicians",
                      alt="Kappa of every step with intervals; the numbers are in the table below.")  # fmt: skip
 
 
@@ -164,7 +150,6 @@ def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
             ]
             word = "Scores" if answer == "score" else "Errors"
             chart = dumbbell(
-                f"gap-{answer}",
                 [name for name, _, _ in rows],
                 [a["value"] for _, a, _ in rows],
                 [b["value"] for _, _, b in rows],
@@ -175,34 +160,3 @@ def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
             caption = f"{word}: kappa of each step from the full video (circle) and from its clip (square)."
             found.append({"chart": chart, "caption": caption, "rows": rows})
     return found
-
-
-def _facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    facts = dict(run["facts"])
-    rows = [("source", run["source"]), ("raw replies", f"{run['replies']:,}")]
-    rows += [(key.replace("_", " "), str(facts[key])) for key in _SHOWN if facts.get(key) is not None]
-    if facts.get("seconds"):
-        rows.append(("duration", f"{number(facts['seconds'] / 60, 1)} minutes"))
-    for name, metadata in facts.get("tasks", {}).items():
-        rows += [(f"{name} {key}", str(value)) for key, value in metadata.items()]
-    rows += [(f"prompts of {name}", value) for name, value in run["prompts"].items() if value]
-    dataset = report["dataset"]
-    rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
-    options = ", ".join(f"{key} {value}" for key, value in report["options"].items())
-    return [*rows, ("scored with", options)]
-
-
-def _command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
-    facts = run["facts"]
-    if not facts.get("model") or not facts.get("tasks"):
-        return None
-    words = ["lmms-eval", "--model", str(facts["model"])]
-    if facts.get("model_args"):
-        words += ["--model_args", str(facts["model_args"])]
-    words += ["--tasks", ",".join(name for name in facts["tasks"])]
-    words += ["--batch_size", str(facts["batch_size"])] if facts.get("batch_size") else []
-    words += ["--gen_kwargs", str(facts["gen_kwargs"])] if facts.get("gen_kwargs") else []
-    words += ["--limit", str(facts["limit"])] if facts.get("limit") else []
-    words += ["--log_samples", "--output_path", "OUT"]
-    data = "" if report["synthetic"] else "SIMING_DATA=DATASET "
-    return data + shlex.join(words)

@@ -6,55 +6,74 @@ nothing but JSON in them. Files are appended to while the logs are read, so memo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from siming_tasks.report.sources import Source, raw_replies
 from siming_tasks.report.text import cut, script_json, visible
 
-__all__ = ["write_replies"]
+__all__ = ["Replies", "raw_reply"]
 
 _MEDIA = ("mode", "n_frames", "indices", "range", "start", "end", "fps", "size", "sampler", "reader", "density")
 
 
-def write_replies(source: Source, records: Mapping[str, Mapping[str, Any]], folder: Path) -> int:
-    """Write ``<folder>/<video_id>.js`` for every video of the run.
+def raw_reply(line: Mapping[str, Any]) -> str | None:
+    """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
+    reply = next((line[key] for key in ("filtered_resps", "resps", "response") if line.get(key) is not None), None)
+    while isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+class Replies:
+    """Writes ``<folder>/<video_id>.js`` for every video of a run, while the run is read.
 
     Args:
-        source: the run.
-        records: by request id, as they were scored; replies to other requests are left out.
+        slug: the run's.
         folder: of this run's files; is created.
 
-    Returns:
-        The number of replies written.
+    Attributes:
+        found: number of replies written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    written: set[str] = set()
-    with ExitStack() as stack:
-        stream: IO[str] | None = None
-        current = ""
-        for name, reply in raw_replies(source.path):
-            record = records.get(name)
-            if record is None or name in written:
-                continue
-            if stream is None or record["video_id"] != current:
-                stack.close()
-                current = record["video_id"]
-                stream = stack.enter_context((folder / f"{current}.js").open("a", encoding="utf-8"))
-            written.add(name)
-            stream.write(_call(source.slug, record, reply))
-    _without_reply(source.slug, records, written, folder)
-    return len(written)
 
+    def __init__(self, slug: str, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.slug, self.folder = slug, folder
+        self.found = 0
+        self._written: set[str] = set()
+        self._video = ""
+        self._stream: IO[str] | None = None
 
-def _without_reply(slug: str, records: Mapping[str, Mapping[str, Any]], written: Collection[str], folder: Path) -> None:
-    """Parsed prediction files have records but no replies; what is known is shown all the same."""
-    for name, record in records.items():
-        if name not in written:
-            with (folder / f"{record['video_id']}.js").open("a", encoding="utf-8") as stream:
-                stream.write(_call(slug, record, None))
+    def put(self, record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
+        """Write the reply of one record, if its line has one; consecutive records of a video share an open file."""
+        reply = raw_reply(line)
+        if reply is not None:
+            self._write(record, reply)
+            self.found += 1
+
+    def put_rest(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Parsed prediction files have records but no replies; what is known is shown all the same."""
+        for record in records:
+            if record["id"] not in self._written:
+                self._write(record, None)
+
+    def __enter__(self) -> Replies:
+        """Use in a ``with`` block, which closes the file that is open last."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream:
+            self._stream.close()
+
+    def _write(self, record: Mapping[str, Any], reply: str | None) -> None:
+        if self._stream is None or record["video_id"] != self._video:
+            if self._stream:
+                self._stream.close()
+            self._video = record["video_id"]
+            self._stream = (self.folder / f"{self._video}.js").open("a", encoding="utf-8")
+        self._stream.write(_call(self.slug, record, reply))
+        self._written.add(record["id"])
 
 
 def _call(slug: str, record: Mapping[str, Any], reply: str | None) -> str:

@@ -1,21 +1,17 @@
-"""Finding runs on disk: their names, what lmms-eval wrote about them, and the raw replies in their sample logs."""
+"""Finding runs on disk: their names and what lmms-eval wrote about them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.predictions import MAX_LOG_LINE
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import record_id
 
-__all__ = ["Source", "dataset_folder", "find_sources", "raw_replies", "slug_of"]
+__all__ = ["Source", "dataset_folder", "find_sources", "slug_of"]
 
 REFERENCE_MODEL = "siming_reference"
 _SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
@@ -89,29 +85,6 @@ def dataset_folder(sources: Sequence[Source]) -> Path | None:
         if folder and (Path(folder) / "videos.jsonl").is_file():
             return Path(folder)
     return None
-
-
-def raw_replies(path: Path) -> Iterator[tuple[str, str]]:
-    """Request id and reply as text, one at a time.
-
-    Lines without a reply to this suite are passed over; :func:`siming_tasks.data.read_records` has named the bad ones.
-    """
-    files = [path] if path.is_file() else sorted(path.glob("*_samples_siming_*.jsonl")) or sorted(path.glob("*.jsonl"))
-    for file in files:
-        for _, row in read_jsonl(file, str(file), MAX_LOG_LINE, strict=False):
-            if isinstance(row, Problem):
-                continue
-            record = next((v for v in row.values() if isinstance(v, dict) and v.keys() >= {"id", "status"}), None)
-            about, reply = record or row, _reply(row)
-            if reply is not None and about.get("setting") in SETTINGS and isinstance(about.get("video_id"), str):
-                yield record_id(about["setting"], about["video_id"], about.get("step_id")), reply
-
-
-def _reply(row: Mapping[str, Any]) -> str | None:
-    reply = next((row[key] for key in ("filtered_resps", "resps", "response") if row.get(key) is not None), None)
-    while isinstance(reply, list) and len(reply) == 1:
-        reply = reply[0]
-    return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
 
 def _facts(path: Path) -> dict[str, Any]:

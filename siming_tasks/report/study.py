@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_json
 from siming_tasks.metrics import Panel
 from siming_tasks.report.detail import detail, gains, totals_of, twins
-from siming_tasks.report.replies import write_replies
+from siming_tasks.report.replies import Replies
 from siming_tasks.report.sources import Source
 from siming_tasks.schema import SETTINGS
 from siming_tasks.scoring import evaluate_records, panel_of
@@ -65,10 +66,12 @@ def study(
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
-    by_setting = read_records(source.path, dataset)
-    records = {record["id"]: record for mine in by_setting.values() for record in mine}
-    _check_digest(source, dataset, records.values())
-    written = write_replies(source, records, replies) if replies else 0
+    with Replies(source.slug, replies) if replies else nullcontext() as keep:
+        by_setting = read_records(source.path, dataset, keep.put if keep else None)
+        records = [record for mine in by_setting.values() for record in mine]
+        _check_digest(source, dataset, records)
+        if keep:
+            keep.put_rest(records)
     found: dict[str, dict[str, Any]] = {}
     panels: dict[str, Panel] = {}
     prompts: dict[str, str | None] = {}
@@ -80,12 +83,13 @@ def study(
             numbers = evaluate_records(mine, dataset, options, name, complete=complete)
             found[name] = {
                 "numbers": numbers,
-                **detail(panels[name], dataset, name, options),
+                **detail(panels[name], dataset, options),
                 "totals": totals_of(panels[name]),
                 "pairs": twins(panels[name], pairs),
             }
     if not found:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
+    written = keep.found if keep else 0
     return Study(source, found, panels, gains(panels, options), _warnings(source, found), written, prompts)
 
 

@@ -22,6 +22,8 @@ def visible(text: str) -> str:
 
     Newlines and tabs stay; a carriage return before a newline is dropped.
     """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return _UNSEEN.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text.replace("\r\n", "\n"))
 
 

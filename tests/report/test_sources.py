@@ -8,7 +8,7 @@ import pytest
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
-from siming_tasks.report.sources import dataset_folder, find_sources, raw_replies, slug_of
+from siming_tasks.report.sources import dataset_folder, find_sources, slug_of
 
 
 def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
@@ -65,14 +65,3 @@ def test_missing_and_broken_runs_are_named(tmp_path: Path) -> None:
     (tmp_path / "1_results.json").write_text("{")
     with pytest.raises(DataError, match=r"1_results\.json: not a results file of lmms-eval"):
         find_sources([str(tmp_path)])
-
-
-def test_replies_of_a_prediction_file(tmp_path: Path) -> None:
-    lines = [
-        {"setting": "full_score", "video_id": "v1", "response": '{"scores": {}}'},
-        {"setting": "clip_error", "video_id": "v1", "step_id": "s1", "verdict": "correct"},
-        {"setting": "clip_error", "video_id": "v1", "step_id": "s2", "response": ["wrong"]},
-    ]
-    path = tmp_path / "predictions.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert list(raw_replies(path)) == [("full_score/v1", '{"scores": {}}'), ("clip_error/v1/s2", "wrong")]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siming_tasks.report.replies import raw_reply
 from siming_tasks.report.text import HEAD, TAIL, cut, script_json, visible
 
 
@@ -41,3 +42,11 @@ def test_script_json_is_json_and_means_nothing_to_html(value: object) -> None:
 def test_script_json_refuses_nan() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         script_json(float("nan"))
+
+
+def test_replies_are_found_in_logs_and_prediction_files() -> None:
+    assert raw_reply({"setting": "full_score", "video_id": "v1", "response": '{"scores": {}}'}) == '{"scores": {}}'
+    assert raw_reply({"setting": "clip_error", "response": ["wrong"]}) == "wrong"
+    assert raw_reply({"filtered_resps": "last", "resps": [["first"]]}) == "last"
+    assert raw_reply({"resps": [["é", None]]}) == '["é", null]'
+    assert raw_reply({"setting": "clip_error", "video_id": "v1", "verdict": "correct"}) is None
