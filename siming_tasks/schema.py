@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 __all__ = ["CONSENSUS", "SETTINGS", "Answer", "Scope", "Setting", "StepLabel", "Video"]
@@ -82,7 +83,8 @@ class Video:
 
     def step(self, step_id: str) -> StepLabel:
         """The label of one step; KeyError if the video has none."""
-        for step in self.steps:
-            if step.step_id == step_id:
-                return step
-        raise KeyError(step_id)
+        return self._by_id[step_id]
+
+    @cached_property
+    def _by_id(self) -> dict[str, StepLabel]:
+        return {step.step_id: step for step in self.steps}

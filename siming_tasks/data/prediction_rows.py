@@ -91,18 +91,20 @@ class RowReader:
 
     def _asked(self, source: _Line, place: _Place) -> tuple[RubricStep, ...] | None:
         """The steps that the line's request asks about; None, and a problem, if there is no such request."""
+        if asked := self.requests.get(source.request):
+            return asked
         if source.setting not in SETTINGS:
             what, fix = f"unknown setting {source.setting[:64]!r}.", f"One of {', '.join(SETTINGS)}."
             place.error("setting-unknown", what, fix, "setting")
         elif source.video_id not in self.dataset.by_id:
             what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
             place.warning("video-unknown", what, "Correct the id.", "video_id")
-        elif source.request not in self.requests:
+        else:
             what = (
                 f"video {source.video_id!r} has no clip of step {str(source.step_id)[:64]!r}; the line is not counted."
             )
             place.warning("step-unknown", what, "Correct the id.", "step_id")
-        return self.requests.get(source.request)
+        return None
 
     def _prediction(
         self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place

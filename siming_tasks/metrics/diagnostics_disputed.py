@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import NormalDist  # SciPy has it too, and takes a second to import
 
 import numpy as np
-from scipy import stats
 
 from siming_tasks.metrics.diagnostics_frame import Frame
 from siming_tasks.metrics.panel import BoolArray
@@ -78,7 +78,7 @@ def wilson(count: int, n: int, level: float = 0.95) -> Proportion:
     """A share with its Wilson score interval (Wilson 1927), which stays inside 0..1 and has a width at 0 and 1."""
     if n == 0:
         return Proportion(0, 0, None, None, None)
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = NormalDist().inv_cdf((1 + level) / 2)
     p, scale = count / n, 1 + z * z / n
     centre = (p + z * z / (2 * n)) / scale
     reach = z / scale * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))

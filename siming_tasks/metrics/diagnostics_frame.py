@@ -6,7 +6,7 @@ kappa do not matter, so one formula serves both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from siming_tasks.metrics.agreement import confusion, qwk
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
-from siming_tasks.metrics.resample import bootstrap, interval, observed
+from siming_tasks.metrics.resample import bootstrap, intervals, observed
 from siming_tasks.metrics.summary import TRUSTED
 
 __all__ = ["Frame", "Stat", "difference", "estimates", "frame_of", "kappa_stat", "ratio"]
@@ -135,18 +135,21 @@ class Stat:
 
 def estimates(stats: Mapping[K, Stat], videos: int, resamples: int, rng: np.random.Generator) -> dict[K, Estimate]:
     """Every statistic with the standard error and percentile interval of one shared bootstrap over videos."""
-    table = np.concatenate([stat.counts for stat in stats.values()], axis=1)  # one product for all statistics
+    counts = np.concatenate([stat.counts for stat in stats.values()], axis=1)  # one product for all statistics
     ends = np.cumsum([stat.counts.shape[1] for stat in stats.values()])[:-1]
 
     def compute(weights: FloatArray) -> dict[K, FloatArray]:
-        parts = np.split(weights @ table, ends, axis=1)
+        parts = np.split(weights @ counts, ends, axis=1)
         return {key: stat.formula(part) for (key, stat), part in zip(stats.items(), parts, strict=True)}
 
     values = observed(compute, videos)
-    drawn: dict[K, FloatArray] = {}
+    spread: dict[K, list[float]] = {}
     if videos > 1 and resamples > 0:
         drawn = bootstrap(compute, videos, resamples=resamples, seed=int(rng.integers(2**63)))
-    return {key: _estimate(stat, values[key], drawn.get(key)) for key, stat in stats.items()}
+        table = np.stack(list(drawn.values()))
+        columns = np.concatenate([intervals(table), np.isnan(table).mean(axis=1)[:, None]], axis=1)
+        spread = dict(zip(drawn, columns.tolist(), strict=True))
+    return {key: _estimate(stat, values[key], spread.get(key)) for key, stat in stats.items()}
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic], needs: str = "No step to rest on.") -> Stat:
@@ -180,15 +183,15 @@ def _share(sums: FloatArray) -> FloatArray:
     return out
 
 
-def _estimate(stat: Stat, value: float, drawn: FloatArray | None) -> Estimate:
+def _estimate(stat: Stat, value: float, spread: Sequence[float] | None) -> Estimate:
+    """``spread``: standard error, both ends of the interval, share of undefined resamples."""
     videos = int(stat.counts.any(axis=1).sum())
     if not stat.items:
         return Estimate(None, reason=stat.needs)
     if np.isnan(value):
         return Estimate(0.0, n_videos=videos, n_items=stat.items, undefined=True, reason="0/0 in these data.")
-    if drawn is None:
+    if spread is None:
         return Estimate(value, n_videos=videos, n_items=stat.items)
-    stderr, low, high = interval(drawn)
-    share = float(np.isnan(drawn).mean())
+    stderr, low, high, share = spread
     flags = ("few-videos",) * (videos < TRUSTED) + ("undefined-replicates",) * (share > 0.01)
     return Estimate(value, stderr, low, high, videos, stat.items, undefined_share=share, flags=flags)

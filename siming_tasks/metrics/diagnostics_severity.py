@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import NormalDist  # SciPy has it too, and takes a second to import
 
 import numpy as np
-from scipy import stats as distributions
 
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.diagnostics_frame import Frame, Stat, estimates, ratio
@@ -14,7 +14,7 @@ from siming_tasks.metrics.panel import FloatArray
 
 __all__ = ["Limits", "Severity", "severity"]
 
-Z = float(distributions.norm.ppf(0.975))
+Z = NormalDist().inv_cdf(0.975)
 CAVEAT = (
     "PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of videos if "
     "the differences are near normal and no larger for strong examinees than for weak ones."

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from siming_tasks.metrics.estimate import Estimate
 
@@ -122,6 +121,8 @@ def _share(hits: NDArray[np.bool_], coverage: float | None) -> Estimate:
     n = len(hits)
     if n == 0:
         return Estimate(None, reason="No pair was answered.", coverage=coverage)
+    from scipy.stats import binomtest  # not at import time: slow
+
     value = float(hits.mean())
     interval = binomtest(int(hits.sum()), n).proportion_ci(method="wilson")
     stderr = float(np.sqrt(value * (1 - value) / n))

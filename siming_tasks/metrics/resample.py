@@ -14,7 +14,7 @@ import numpy as np
 
 from siming_tasks.metrics.panel import FloatArray
 
-__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "jackknife", "observed", "sample", "weight_chunks"]
+__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "intervals", "jackknife", "observed", "sample", "weight_chunks"]
 
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
@@ -76,10 +76,16 @@ def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
 
 def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
     """Standard error and percentile interval of bootstrap replicates; undefined ones count as 0, as values do."""
+    stderr, low, high = intervals(replicates[None], level)[0].tolist()
+    return stderr, low, high
+
+
+def intervals(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
+    """:func:`interval` of many estimates at once: ``float64[K, B]`` to ``float64[K, 3]``."""
     values = np.nan_to_num(replicates, nan=0.0)
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return float(values.std(ddof=1)), float(low), float(high)
+    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
+    return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
 
 
 def _collect(compute: Compute[K], chunks: Iterator[FloatArray]) -> dict[K, FloatArray]:

@@ -63,7 +63,7 @@ def human_panel(dataset: Dataset, setting: str) -> tuple[Panel, Sequence[str]] |
     return replace(base, reference=a).predicting(said), names
 
 
-def detail(panel: Panel, dataset: Dataset, setting: str, options: Settings) -> dict[str, Any]:
+def detail(panel: Panel, dataset: Dataset, options: Settings) -> dict[str, Any]:
     """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion."""
     if not (panel.counted & panel.answered).any():
         return {"contribution": None, "diagnostics": None, "misses": {}}
@@ -71,7 +71,7 @@ def detail(panel: Panel, dataset: Dataset, setting: str, options: Settings) -> d
     parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
                          seed=options.seed, **common)  # fmt: skip
     rng = np.random.default_rng(np.random.SeedSequence(options.seed, spawn_key=(7,)))
-    a, b = _physicians(panel, dataset, setting)
+    a, b = _physicians(panel, dataset)
     found = diagnose(panel, dataset.rubric, a, b, rng=rng, resamples=min(DETAIL_RESAMPLES, options.resamples), **common)
     return {
         "contribution": parts.to_json(),
@@ -80,16 +80,18 @@ def detail(panel: Panel, dataset: Dataset, setting: str, options: Settings) -> d
     }
 
 
-def _physicians(panel: Panel, dataset: Dataset, setting: str) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
-    """Both physicians' points on the panel's videos, or nothing unless the data set has two."""
+def _physicians(panel: Panel, dataset: Dataset) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
+    """Both physicians' points on the panel's videos, NaN where there are none; nothing unless the data set has two."""
     names = raters_of(dataset)
     if len(names) != 2:
         return None, None
-    points = []
-    for name in names:
-        whole = questions(dataset, setting, name)
-        row = {video: index for index, video in enumerate(whole.video_ids)}
-        points.append(whole.reference[[row[video] for video in panel.video_ids]])
+    points = np.full((2, len(panel.video_ids), len(panel.step_ids)), np.nan)
+    column = {step: index for index, step in enumerate(panel.step_ids)}
+    for v, video in enumerate(panel.video_ids):
+        for label in dataset.video(video).applicable:
+            for rater, name in enumerate(names):
+                given = label.scores.get(name)
+                points[rater, v, column[label.step_id]] = np.nan if given is None else given
     return points[0], points[1]
 
 
