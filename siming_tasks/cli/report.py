@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     command.add_argument("--rater", metavar="NAME", help="the reference (default: consensus)")
     command.add_argument("--resamples", type=int, metavar="N", help="bootstrap resamples (default 10,000)")
     command.add_argument("--seed", type=int, metavar="S", help="of the resamples")
-    command.add_argument("--jobs", type=int, default=2, metavar="J", help="worker processes (default 2)")
+    command.add_argument("--jobs", type=int, metavar="J", help="worker processes (default: one for each core)")
     command.set_defaults(run=report)
     _add_submit(commands)
     _add_board(commands)
@@ -85,17 +85,19 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     from siming_tasks.errors import SettingsError
     from siming_tasks.report.build import write_report
+    from siming_tasks.report.pool import cores
     from siming_tasks.report.sources import find_sources
     from siming_tasks.settings import Settings
 
     names = ("mapping", "positive", "rater", "resamples", "seed")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    if arguments.jobs < 1 or chosen.get("resamples", 1) < 1 or chosen.get("seed", 0) < 0:
+    jobs = cores() if arguments.jobs is None else arguments.jobs
+    if jobs < 1 or chosen.get("resamples", 1) < 1 or chosen.get("seed", 0) < 0:
         raise SettingsError("--jobs and --resamples must be at least 1, --seed at least 0.")
     options = replace(Settings.from_env(), **chosen)
     sources = find_sources(arguments.runs)
     dataset = _dataset(arguments, options, sources)
-    out = write_report(sources, dataset, arguments.out, options, media=arguments.media, jobs=arguments.jobs)
+    out = write_report(sources, dataset, arguments.out, options, media=arguments.media, jobs=jobs)
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
     print(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
     return 0

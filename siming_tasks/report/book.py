@@ -21,7 +21,7 @@ from siming_tasks.report.study import Study
 from siming_tasks.report.video_pages import video_pages
 from siming_tasks.schema import Video
 
-__all__ = ["Book", "Linker", "Media", "front", "model_pages", "step_chapter", "video_chapter"]
+__all__ = ["Book", "Linker", "Media", "front", "model_pages", "pair_chapter", "step_chapter", "video_chapter"]
 
 Media = Literal["link", "copy", "none"]
 
@@ -90,12 +90,15 @@ def step_chapter(book: Book) -> None:
     step_pages(book.site, book.report, book.dataset.rubric, book.studies)
 
 
-def video_chapter(book: Book) -> None:
-    """The videos, and the twins if there are any."""
-    site = book.site
-    video_pages(site, book.dataset, book.studies, book.link, book.report["options"]["mapping"])
+def video_chapter(book: Book, part: int, parts: int) -> None:
+    """Every ``parts``-th video's page."""
+    video_pages(book.site, book.dataset, book.studies, book.link, book.report["options"]["mapping"], part, parts)
+
+
+def pair_chapter(book: Book) -> None:
+    """The twins, if there are any."""
     if book.pairs:
-        pair_pages(site, book.dataset, book.pairs, book.report, book.studies, book.link)
+        pair_pages(book.site, book.dataset, book.pairs, book.report, book.studies, book.link)
 
 
 def front(book: Book) -> None:

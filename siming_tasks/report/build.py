@@ -6,11 +6,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,10 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
-from siming_tasks.report.book import Book, Linker, Media, front, model_pages, step_chapter, video_chapter
+from siming_tasks.report.book import Book, Linker, Media, front, model_pages, pair_chapter, step_chapter, video_chapter
 from siming_tasks.report.markdown import markdown
 from siming_tasks.report.pairs import read_pairs
+from siming_tasks.report.pool import pool
 from siming_tasks.report.sources import Source
 from siming_tasks.report.standings import standings
 from siming_tasks.report.study import Study, study
@@ -41,7 +40,7 @@ def write_report(
     options: Settings,
     *,
     media: Media = "link",
-    jobs: int = 2,
+    jobs: int = 1,
     progress: bool = True,
 ) -> Path:
     """Study the runs and write the report.
@@ -66,7 +65,7 @@ def write_report(
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
     pairs = read_pairs(dataset)
-    with _in_place_of(out) as part, _map(jobs, len(sources)) as apply:
+    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(SETTINGS))) as apply:
         ask = partial(_study, dataset=dataset, options=options, pairs=pairs, folder=part / "data")
         studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
         rank = partial(_standings, studies=studies, dataset=dataset, options=options)
@@ -79,7 +78,9 @@ def write_report(
         book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))
         book.site.static()
         write = partial(_chapter, book)
-        chapters = [*((model_pages, k, jobs) for k in range(jobs)), (step_chapter,), (video_chapter,), (front,)]
+        shares = range(jobs)
+        chapters: list[tuple[Any, ...]] = [(step_chapter,), *((video_chapter, k, jobs) for k in shares)]
+        chapters += [*((model_pages, k, jobs) for k in shares), (pair_chapter,), (front,)]
         for _ in tqdm(apply(write, chapters), total=len(chapters), unit="part", desc="Pages", disable=not progress):
             pass
     return out
@@ -93,21 +94,6 @@ def _study(
 
 def _standings(setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Settings) -> dict[str, Any] | None:
     return standings(studies, dataset, setting, options)
-
-
-@contextmanager
-def _map(jobs: int, tasks: int) -> Iterator[Callable[..., Any]]:
-    """``map``, in worker processes if there is something to share."""
-    if jobs < 2 or tasks < 3:
-        yield map
-        return
-    # "spawn": forking a process that already runs threads can deadlock.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            yield pool.map
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
 
 
 @contextmanager

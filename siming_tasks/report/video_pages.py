@@ -9,11 +9,11 @@ import numpy as np
 from markupsafe import Markup
 
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
-from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.report.answers import Answers
 from siming_tasks.report.detail import questions, raters_of
-from siming_tasks.report.pages import TITLES, Site, number, points
+from siming_tasks.report.frame_times import frame_times
+from siming_tasks.report.pages import TITLES, Site, points
 from siming_tasks.report.study import Study
 from siming_tasks.schema import CONSENSUS, SETTINGS, StepLabel, Video
 
@@ -28,57 +28,16 @@ LEGEND = (
 )
 
 
-class _Answers:
-    """One run's answers to one setting, by video and step."""
-
-    def __init__(self, study: Study, panel: Panel) -> None:
-        self.source, self.panel = study.source, panel
-        self.row = {video: index for index, video in enumerate(panel.video_ids)}
-        self.column = {step: index for index, step in enumerate(panel.step_ids)}
-        self.predicted = panel.predicted.tolist()
-        self.asked = panel.asked.tolist()
-        if panel.answer == "score":
-            self.totals = totals(panel)[1].tolist()
-        else:
-            called = (panel.predicted_wrong & panel.asked).sum(axis=1).astype(float)
-            self.totals = np.where(panel.answered.any(axis=1), called, np.nan).tolist()
-
-    def total(self, video_id: str) -> float | None:
-        """Predicted total, or the number of steps called wrong; None if there is none."""
-        value = self.totals[self.row[video_id]] if video_id in self.row else float("nan")
-        return None if value != value else float(value)
-
-    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
-        """One cell of a sheet."""
-        v, s = self.row.get(video_id), self.column[step_id]
-        if v is None or not self.asked[v][s]:
-            return "<td></td>"
-        value = self.predicted[v][s]
-        if value != value:
-            return '<td class="num"><button type="button" class="m">–</button></td>'
-        if self.panel.answer == "score":
-            gap = "" if reference is None or value == reference else _gap(value - reference)
-            return f'<td class="num"><button type="button">{points(value)}{gap}</button></td>'
-        word = "incorrect" if value else "correct"
-        if reference is not None and bool(value) != (reference < top):
-            word += " <i>false alarm</i>" if value else " <i>missed</i>"
-        return f'<td class="num"><button type="button">{word}</button></td>'
-
-
-def _gap(value: float) -> str:
-    digits = 0 if float(value).is_integer() else 1
-    return f" <i>{'+' if value > 0 else ''}{number(value, digits)}</i>"
-
-
 def video_pages(
     site: Site,
     dataset: Dataset,
     studies: Sequence[Study],
     media: Callable[[Video], str | None],
     mapping: LabelMapping,
-    tick: Callable[[], object] = lambda: None,
+    part: int = 0,
+    parts: int = 1,
 ) -> None:
-    """Write ``videos/index.html`` and one page for each video.
+    """Write every ``parts``-th video's page, beginning with the ``part``-th; the first part writes the index too.
 
     Args:
         site: where to.
@@ -86,24 +45,29 @@ def video_pages(
         studies: the runs.
         media: link to a video's file as seen from ``videos/``, or None to leave it out.
         mapping: how points become the labels that cells are shaded by.
-        tick: called after each page.
+        part: which share of the pages, from 0.
+        parts: in how many shares they are written.
     """
     answers = {
-        name: [_Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
+        name: [Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
     }
     answers = {name: found for name, found in answers.items() if found}
     raters = raters_of(dataset)
-    _index(site, dataset, answers, raters)
+    if part == 0:
+        _index(site, dataset, answers, raters)
     labels = _labels(dataset, mapping)
-    for index, video in enumerate(dataset.videos):
+    for index in range(part, len(dataset.videos), parts):
+        video = dataset.videos[index]
         spans, height = _spans(video, dataset, labels)
+        source = media(video)
         site.page(
             f"videos/{video.video_id}.html",
             "video.html",
             video={"id": video.video_id},
             before=dataset.videos[index - 1].video_id if index else None,
             after=dataset.videos[index + 1].video_id if index + 1 < len(dataset.videos) else None,
-            media=media(video),
+            media=source,
+            frames=frame_times(site.out, video.video_id, dataset.media_path(video)) if source else "unknown",
             no_media=NO_MEDIA,
             spans=spans,
             height=height,
@@ -111,7 +75,6 @@ def video_pages(
             parts=[_sheet(name, video, dataset, found, raters, labels) for name, found in answers.items()],
             legend=LEGEND,
         )
-        tick()
 
 
 def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
@@ -159,7 +122,7 @@ def _sheet(
     name: str,
     video: Video,
     dataset: Dataset,
-    answers: Sequence[_Answers],
+    answers: Sequence[Answers],
     raters: Sequence[str],
     labels: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
@@ -184,7 +147,7 @@ def _sheet(
     return {
         "setting": name,
         "title": TITLES[name][0],
-        "runs": [_head(one) for one in answers],
+        "runs": [one.head for one in answers],
         "rows": rows,
         "max": sum(row["max"] for row in rows),
         "reference": _sum(video, CONSENSUS),
@@ -193,12 +156,7 @@ def _sheet(
     }
 
 
-def _head(answers: _Answers) -> dict[str, str]:
-    source = answers.source
-    return {"slug": source.slug, "name": source.name, "role": "reference" if source.reference else "model"}
-
-
-def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[_Answers]], raters: Sequence[str]) -> None:
+def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Answers]], raters: Sequence[str]) -> None:
     name = next(iter(answers))
     unit = "points, full marks " + points(dataset.rubric.max_score)
     rows = [
@@ -219,6 +177,6 @@ def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[_Answers
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=raters,
-        runs=[_head(one) for one in answers[name]],
+        runs=[one.head for one in answers[name]],
         videos=rows,
     )

@@ -11,18 +11,23 @@ const stored = new Map();
 const loading = new Map();
 let stopAt = null;
 
-window.SIMING = { put: (run, request, entry) => stored.set(`${run} ${request}`, entry) };
+let listed = null; // seconds of every frame of the video, where they are not evenly spaced
 
-function load(run) {
-  if (!loading.has(run)) {
-    loading.set(run, new Promise((done) => {
+window.SIMING = {
+  put: (run, request, entry) => stored.set(`${run} ${request}`, entry),
+  frames: (times) => { listed = times; },
+};
+
+function load(folder) {
+  if (!loading.has(folder)) {
+    loading.set(folder, new Promise((done) => {
       const script = document.createElement("script");
-      script.src = `../data/${run}/${videoId}.js`;
+      script.src = `../${folder}/${videoId}.js`;
       script.onload = script.onerror = done;
       document.head.append(script);
     }));
   }
-  return loading.get(run);
+  return loading.get(folder);
 }
 
 const make = (name, text, attributes = {}) => {
@@ -35,10 +40,11 @@ const make = (name, text, attributes = {}) => {
 const duration = () => (player && Number.isFinite(player.duration) ? player.duration : null);
 const SVG = "http://www.w3.org/2000/svg";
 
-// Seconds of the frames that were shown; between the first and last, frames have equal steps.
+// Seconds of the frames that were shown: as the file lists them, or evenly spaced between the first and the last.
 function frameTimes(media) {
   if (media.start === undefined || media.end === undefined) return [];
   const indices = media.indices || [];
+  if (listed && indices.every((index) => index < listed.length)) return indices.map((index) => listed[index]);
   if (indices.length < 2) return indices.length ? [media.start] : [];
   const [first, last] = [indices[0], indices[indices.length - 1]];
   return indices.map((index) => media.start + ((index - first) / (last - first || 1)) * (media.end - media.start));
@@ -133,7 +139,7 @@ async function open(cell, { focus = false, play = false } = {}) {
   rove(cell, focus);
   mark(row);
   seek(row, play);
-  await load(run);
+  await Promise.all([load(`data/${run}`), main.dataset.frames === "listed" && load("frames")]);
   const request = setting.startsWith("clip") ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`;
   const entry = stored.get(`${run} ${request}`);
   const title = make("h2", `${name.replace(/^[●▲◆■]\s*/, "")}, ${row.cells[0].textContent.trim()}`);
@@ -155,6 +161,7 @@ async function open(cell, { focus = false, play = false } = {}) {
     const button = make("button", `Show the ${times.length} frames`, { type: "button" });
     button.addEventListener("click", () => thumbnails(times, holder, button));
     parts.push(" ", button, holder);
+    if (main.dataset.frames === "unknown") parts.push(make("p", "Their times are estimated: the video file could not be read when the report was made, so its frames are taken to be evenly spaced.", { class: "sub" }));
   }
   if (entry.reply === null) parts.push(make("p", "The file holds the parsed answers only, no raw reply."));
   else {

@@ -1,0 +1,48 @@
+"""Worker processes for parts of a report that do not need each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+__all__ = ["cores", "pool"]
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pool(jobs: int, tasks: int) -> Iterator[Callable[..., Any]]:
+    """``map`` over at most ``jobs`` worker processes, or in this process if there is little to share.
+
+    Args:
+        jobs: worker processes.
+        tasks: how many things there are to do; more workers than that are not started.
+    """
+    workers = min(jobs, tasks)
+    if workers < 2:
+        with threadpool_limits(1):
+            yield map
+        return
+    # "spawn": forking a process that already runs threads can deadlock.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as executor:
+        try:
+            yield executor.map
+        except BaseException:
+            executor.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _alone() -> None:
+    """One core for each worker: small matrix products gain nothing from threads, which wait for one another busily."""
+    import numpy  # noqa: F401 - its threads can be limited once it is there
+
+    threadpool_limits(1)
