@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ from tqdm import tqdm
 from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.data.predictions import load_predictions
-from siming_tasks.errors import DataError, Problem
+from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
-from siming_tasks.metrics.lint import lint
-from siming_tasks.metrics.lint_model import Document, Row, Table
-from siming_tasks.metrics.lint_numbers import parse
+from siming_tasks.report.board_checks import check
 from siming_tasks.report.detail import DETAIL_RESAMPLES, HEADLINE
 from siming_tasks.report.pages import TITLES, Site
 from siming_tasks.report.standings import METRIC_NAMES
@@ -30,8 +28,6 @@ from siming_tasks.settings import Settings
 __all__ = ["FORMAT", "Entry", "build_board"]
 
 FORMAT = "siming-board-1"
-CLAIM_TOLERANCE = 0.0005
-"""A claim agrees with the recomputed value if it rounds to the same third digit, give or take one rounding."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,8 @@ def build_board(
         try:
             entries.append(_entry(read_submission(path), dataset, options, reruns, match))
         except DataError as error:
-            refused.append(f"{path.name}: {visible(str(error).replace(str(path), path.name))}")
+            why = visible(str(error).replace(str(path), path.name))
+            refused.append(why if why.startswith(path.name) else f"{path.name}: {why}")
     entries = _with_duplicates(entries)
     entries.sort(key=lambda entry: (not entry.verified, -_headline(entry), entry.received.path.name))
     _write(out, dataset, options, entries, refused, match)
@@ -118,7 +115,7 @@ def _entry(received: Received, dataset: Dataset, options: Settings, reruns: Path
         for name, records in found.records.items()
     }
     agreement = _agreement(received, found.records, dataset, reruns)
-    findings = [*_warnings(found.problems), *_own_lint(received, settings), *_arithmetic(received)]
+    findings = list(check(received, settings, found.problems))
     if agreement is not None and agreement < match:
         findings.append(f"The host’s own run gave the same answer to {agreement:.1%} of the steps: not verified.")
     return Entry(received, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
@@ -148,52 +145,6 @@ def _answers(records: Mapping[str, Sequence[Any]]) -> dict[tuple[str, str], floa
     }
 
 
-def _warnings(problems: Sequence[Problem]) -> Iterator[str]:
-    """Problems counted by kind: a thousand missing answers are one line."""
-    counts: dict[str, int] = {}
-    for problem in problems:
-        counts[problem.code] = counts.get(problem.code, 0) + 1
-    words = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
-    for code, n in counts.items():
-        yield f"{n:,} {words.get(code, code)}."
-
-
-def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Coverage, constants, and claims against what the predictions give."""
-    about = received.submission
-    if about.model.saw_test_data == "yes":
-        yield "The model has seen test data, by its own card."
-    for name, found in settings.items():
-        coverage = found["metrics"]["coverage"]["value"]
-        if coverage is not None and coverage < 0.95:
-            yield f"{name}: coverage {coverage:.1%}; not comparable below 95 %."
-        if "constant-prediction" in found["metrics"][HEADLINE[SETTINGS[name].answer]]["flags"]:
-            yield f"{name}: every prediction is the same."
-        comparable = all(
-            about.options.get(key) == found["options"].get(key) for key in ("rater", "mapping", "positive")
-        )
-        for metric, claimed in about.claims.get(name, {}).items() if comparable else ():
-            value = found["metrics"].get(metric, {}).get("value")
-            if (claimed is None) != (value is None) or (
-                claimed is not None and value is not None and abs(claimed - value) > CLAIM_TOLERANCE
-            ):
-                yield f"{name}: {metric} is claimed as {_text(claimed)}; the predictions give {_text(value)}."
-    for name in about.claims.keys() - settings.keys():
-        yield f"{visible(name)[:40]}: numbers are claimed without predictions."
-
-
-def _arithmetic(received: Received) -> Iterator[str]:
-    """What the claimed numbers imply about each other, by the table linter."""
-    columns = {"qwk": "kappa"}
-    tables = []
-    for name, claims in received.submission.claims.items():
-        values = {columns.get(key, key): parse(f"{v:.4f}") for key, v in claims.items() if v is not None}
-        known = {key: printed for key, printed in values.items() if printed and key != "coverage"}
-        tables.append(Table(visible(name), (Row(received.submission.model.name, known),)))
-    for finding in lint(Document("claims", tuple(tables))).inconsistent:
-        yield f"{finding.table}: {finding.what}"
-
-
 def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     """A note on rows that share predictions or a name."""
     found = []
@@ -217,10 +168,6 @@ def _headline(entry: Entry) -> float:
             value = entry.settings[name]["metrics"][HEADLINE[SETTINGS[name].answer]]["value"]
             return float("-inf") if value is None else float(value)
     return float("-inf")
-
-
-def _text(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
 
 
 def _write(

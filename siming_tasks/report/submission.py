@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.predictions import Predictions, load_predictions, write_predictions
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_path
+from siming_tasks.report.archive import read_archive
 from siming_tasks.report.sources import Source
 
 __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_submission"]
@@ -26,7 +26,6 @@ __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_
 FORMAT: Literal["siming-submission-1"] = "siming-submission-1"
 MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": 200_000_000}
 """What an archive holds, and how many bytes of each are read at most."""
-MAX_ARCHIVE = 100_000_000
 
 Line = Annotated[str, Field(max_length=200)]
 _SIXTY_FOUR = r"^[0-9a-f]{64}$"
@@ -130,17 +129,10 @@ def read_submission(path: Path) -> Received:
         DataError: not such an archive; names the file, what is wrong and the way out.
     """
     fix = "Make it with `siming submit`."
+    parts = read_archive(path, MEMBERS, fix)
     try:
-        if path.stat().st_size > MAX_ARCHIVE:
-            raise DataError(f"{path}: larger than {MAX_ARCHIVE:,} bytes. {fix}")
-        with zipfile.ZipFile(path) as archive:
-            parts = _members(path, archive)
         text = parts["submission.json"].decode("utf-8")
         about = Submission.model_validate(json.loads(text, parse_constant=_no_constant))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file.") from None
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
-        raise DataError(f"{path}: not a readable zip archive ({error}). {fix}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -150,33 +142,6 @@ def read_submission(path: Path) -> Received:
     if hashlib.sha256(parts["predictions.jsonl"]).hexdigest() != about.predictions_sha256:
         raise DataError(f"{path}: predictions.jsonl is not the file that submission.json was made with. {fix}")
     return Received(path, about, parts["predictions.jsonl"])
-
-
-def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
-    names = [item.filename for item in archive.infolist()[: len(MEMBERS) + 1]]
-    if sorted(names) != sorted(MEMBERS):
-        shown = ", ".join(repr(name[:60]) for name in names) or "nothing"
-        raise DataError(f"{path}: holds {shown}; a submission holds exactly {' and '.join(sorted(MEMBERS))}.")
-    parts = {}
-    for item in archive.infolist():
-        if item.flag_bits & 1:
-            raise DataError(f"{path}: {item.filename} is encrypted. Send it without a password.")
-        with archive.open(item) as stream:
-            data = _bounded(stream, MEMBERS[item.filename])
-        if data is None:
-            raise DataError(f"{path}: {item.filename} unpacks to more than {MEMBERS[item.filename]:,} bytes.")
-        parts[item.filename] = data
-    return parts
-
-
-def _bounded(stream: Any, limit: int) -> bytes | None:
-    """At most ``limit`` bytes, whatever the header claims; None if there are more."""
-    buffer = io.BytesIO()
-    while chunk := stream.read(1 << 20):
-        if buffer.tell() + len(chunk) > limit:
-            return None
-        buffer.write(chunk)
-    return buffer.getvalue()
 
 
 def _no_constant(text: str) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset, read_records
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.reference import judge
+from siming_tasks.report.board import build_board
 from siming_tasks.report.build import write_report
 from siming_tasks.report.sources import find_sources
+from siming_tasks.report.submission import ModelCard, pack
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests, record_of
+from siming_tasks.scoring import asked_steps, evaluate_records, expected_requests, record_of
 from siming_tasks.settings import Settings
 
 OPTIONS = Settings(resamples=100)
@@ -115,6 +118,40 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     write_run(exams, runs / "hostile", "rater_b", model=HOSTILE_NAME, replies=HOSTILE, settings=("full_score",))
     sources = find_sources([str(runs / name) for name in ("oracle", "noisy", "hostile")])
     return Lab(exams, runs, write_report(sources, exams, root / "report", OPTIONS, jobs=2, progress=False))
+
+
+@pytest.fixture(scope="session")
+def twins(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The same exams with two of them declared twins, and the report of two runs, videos copied."""
+    root = tmp_path_factory.mktemp("twins")
+    shutil.copytree(lab.dataset.root, root / "data")
+    a, b = (video.video_id for video in lab.dataset.videos[:2])
+    pairs = [
+        {"pair_id": f"pair{number:03}", "kind": kind, "video_a": first, "video_b": second, "step_id": "cpr_07",
+         "direction": 1, "changed_act": ["compressions too slow"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}
+        for number, (kind, first, second) in enumerate((("local", a, b), ("history", b, a)), 1)
+    ]  # fmt: skip
+    (root / "data" / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    dataset = replace(lab.dataset, root=root / "data")
+    sources = find_sources([str(lab.runs / name) for name in ("oracle", "noisy")])
+    out = write_report(sources, dataset, root / "report", OPTIONS, media="copy", progress=False)
+    return Lab(dataset, lab.runs, out)
+
+
+@pytest.fixture(scope="session")
+def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board with a verified row, a community row with findings, and a refused archive."""
+    root = tmp_path_factory.mktemp("board")
+    for name, card in (("noisy", ModelCard(name="Noisy 7B", organization="Example lab", parameters="7B",
+                                           url="https://example.org/noisy")),
+                       ("hostile", ModelCard(name=HOSTILE_NAME, saw_test_data="yes"))):  # fmt: skip
+        source = find_sources([str(lab.runs / name)])[0]
+        records = read_records(source.path, lab.dataset)
+        found = {key: evaluate_records(mine, lab.dataset, OPTIONS, key, complete=True) for key, mine in records.items()}
+        pack(source, records, lab.dataset, card, found, root / "inbox" / f"{name}.zip")
+    (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
+    build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
+    return root / "board" / "index.html"
 
 
 @pytest.fixture

@@ -57,7 +57,8 @@ def wait(browser: Any, script: str) -> Any:
     return WebDriverWait(browser, 40, 0.1).until(lambda driver: driver.execute_script(f"return {script}"))
 
 
-def paths(lab) -> list[Path]:
+def paths(lab, twins, board: Path) -> list[Path]:
+    """One page of every kind."""
     video, step = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[9].id
     names = (
         "index",
@@ -68,11 +69,12 @@ def paths(lab) -> list[Path]:
         "videos/index",
         f"videos/{video}",
     )
-    return [lab.out / f"{name}.html" for name in names]
+    pairs = [twins.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
+    return [*(lab.out / f"{name}.html" for name in names), *pairs, board]
 
 
-def test_pages_load_from_disk_without_complaint(browser, lab) -> None:
-    for path in paths(lab):
+def test_pages_load_from_disk_without_complaint(browser, lab, twins, board: Path) -> None:
+    for path in paths(lab, twins, board):
         visit(browser, path)
         wait(browser, "document.readyState === 'complete'")
         assert errors(browser) == [], path
@@ -88,13 +90,20 @@ def test_charts_are_drawn_and_say_their_values(browser, lab) -> None:
     )
     assert len(sizes) == 4 and all(width > 300 and label for width, label in sizes)
     titles = browser.execute_script(
-        "return [...document.querySelectorAll('#h-full_score ~ figure use title')].map(t => t.textContent)"
+        "return [...document.querySelectorAll('#h-full_score ~ figure svg.chart title')].map(t => t.textContent)"
     )
     assert "oracle: 1.000 [1.000, 1.000]" in titles
     tables = browser.execute_script("return document.querySelectorAll('figure details table').length")
     assert tables == 4
-    colour = browser.execute_script("return getComputedStyle(document.querySelector('svg.chart use')).fill")
+    colour = browser.execute_script("return getComputedStyle(document.querySelector('svg.chart .dot')).fill")
     assert colour.startswith("rgb(") and colour != "rgb(0, 0, 0)"
+    outside = browser.execute_script(
+        "return [...document.querySelectorAll('svg.chart')].flatMap(c => { const box = c.getBoundingClientRect();"
+        "  return [...c.querySelectorAll('text, .dot')].filter(t => { const b = t.getBoundingClientRect();"
+        "    return b.left < box.left || b.right > box.right || b.top < box.top || b.bottom > box.bottom; })"
+        "  .map(t => t.textContent); })"
+    )
+    assert outside == []
 
 
 def test_tables_sort(browser, lab) -> None:
@@ -189,11 +198,42 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
         (lab.out / "evil.html").unlink()
 
 
-def test_usable_at_phone_width(browser, lab) -> None:
+def test_twins_play_together(browser, twins) -> None:
+    pair = twins.out / "pairs" / "pair001.html"
+    visit(browser, pair)
+    wait(browser, "[...document.querySelectorAll('.twins video')].every(v => v.readyState > 0)")
+    starts = [video.step("cpr_07").span[0] for video in twins.dataset.videos[:2]]
+    assert min(starts) > 0
+    browser.execute_script("document.querySelector('button[data-from=step]').click()")
+    wait(browser, f"[...document.querySelectorAll('.twins video')].every((v, k) => v.currentTime >= {starts}[k])")
+    assert errors(browser) == []
+
+
+def test_frames_at_uneven_times_are_marked_where_they_are(browser, lab) -> None:
+    """The page of a video whose frames are listed puts the ticks there, not evenly between start and end."""
+    out = lab.out.parent / "uneven"
+    shutil.copytree(lab.out, out)
+    video = lab.dataset.videos[0].video_id
+    page = out / "videos" / f"{video}.html"
+    text = page.read_text()
+    assert 'data-frames="even"' in text
+    page.write_text(text.replace('data-frames="even"', 'data-frames="listed"'))
+    (out / "frames").mkdir()
+    (out / "frames" / f"{video}.js").write_text(f"SIMING.frames({[0, 1, 2, 3, 4, 5, 7, 7.1, 7.2, 8]});")
+    visit(browser, page, "#full_score/oracle/cpr_01")
+    wait(browser, "document.querySelectorAll('.ticks line').length === 4")
+    found = browser.execute_script(
+        "const length = document.querySelector('video').duration;"
+        "return [...document.querySelectorAll('.ticks line')].map(t => t.getAttribute('x1') / 1000 * length)"
+    )
+    assert found == pytest.approx([0, 3, 7, 8])
+
+
+def test_usable_at_phone_width(browser, lab, twins, board: Path) -> None:
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     try:
-        for path in paths(lab):
+        for path in paths(lab, twins, board):
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
@@ -202,7 +242,7 @@ def test_usable_at_phone_width(browser, lab) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_nothing(browser, lab, scheme: str, rules: list[str] | None) -> None:
+def test_axe_finds_nothing(browser, lab, twins, board: Path, scheme: str, rules: list[str] | None) -> None:
     """Charts are left out: they are images with a label (tested above), and each has thousands of drawing elements."""
     from axe_core_python.selenium import Axe
 
@@ -211,7 +251,7 @@ def test_axe_finds_nothing(browser, lab, scheme: str, rules: list[str] | None) -
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
     short = lab.out / "models" / f"{HOSTILE_SLUG}.html"  # the same page with one setting: axe takes minutes over four
     try:
-        for path in [short, *(path for path in paths(lab) if path.parent.name != "models")]:
+        for path in [short, *(path for path in paths(lab, twins, board) if path.parent.name != "models")]:
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             found = Axe().run(browser, {"exclude": [["svg.chart"]]}, options)["violations"]

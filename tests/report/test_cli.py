@@ -45,5 +45,5 @@ def test_submit_then_board(run: Path, exams: Dataset, capsys: pytest.CaptureFixt
     Path("inbox/bad.zip").write_bytes(b"not a zip")
     assert main(["board", "inbox", *data, "--out", "board"]) == 1
     captured = capsys.readouterr()
-    assert "refused: bad.zip: bad.zip: not a readable zip archive" in captured.err
+    assert "refused: bad.zip: not a readable zip archive" in captured.err
     assert "0 verified, 1 community rows." in captured.out

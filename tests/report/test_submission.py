@@ -180,7 +180,7 @@ def test_the_board(lab, tmp_path: Path) -> None:
     entries, refused = build_board(inbox, lab.dataset, tmp_path / "board", OPTIONS, reruns=reruns, progress=False)
     found = {entry.received.path.stem: entry for entry in entries}
 
-    assert refused == ["bomb.zip: bomb.zip: submission.json unpacks to more than 1,000,000 bytes."]
+    assert refused == ["bomb.zip: submission.json unpacks to more than 1,000,000 bytes."]
     assert [name for name, entry in found.items() if entry.verified] == ["noisy"]
     assert found["noisy"].agreement == 1.0 and found["copy"].agreement is None
     assert found["wrong"].agreement is not None and 0.3 < found["wrong"].agreement < 0.9
