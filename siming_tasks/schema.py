@@ -76,7 +76,7 @@ class Video:
     site: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def applicable(self) -> tuple[StepLabel, ...]:
         """The steps that are asked about."""
         return tuple(step for step in self.steps if step.applicable)

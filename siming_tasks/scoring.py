@@ -40,7 +40,7 @@ Record = Mapping[str, Any]
 
 def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
     """``full_score/v001`` or ``clip_score/v001/cpr_01``: one request, unique within a run."""
-    return "/".join(part for part in (setting, video_id, step_id) if part)
+    return "/".join(filter(None, (setting, video_id, step_id)))
 
 
 def asked_steps(setting: Setting, video: Video) -> tuple[str, ...]:

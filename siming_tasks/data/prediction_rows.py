@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +41,7 @@ class _Line(BaseModel):
     dataset: str | None = None
     media: dict[str, Any] | None = None
 
-    @property
+    @cached_property
     def request(self) -> str:
         """The id of the request that the line answers."""
         clip = self.setting in SETTINGS and SETTINGS[self.setting].scope == "clip"
@@ -70,9 +71,9 @@ class RowReader:
                 requests[record_id(name, video_id, step_id)] = tuple(steps[step] for step in names)
         self.requests = requests
 
-    def read(self, row: Mapping[str, Any], file: Path, line: int) -> Record | None:
+    def read(self, row: dict[str, Any], file: Path, line: int) -> Record | None:
         """The record of a line; None, and a problem in most cases, if there is none."""
-        record = row if _is_record(row) else next(filter(_is_record, row.values()), None)
+        record = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
         place = _Place(self.problems, str(file), line)
         if record is None and "setting" not in row:
             if "doc_id" not in row:  # else a sample of some other task of the same run

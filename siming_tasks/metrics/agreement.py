@@ -49,7 +49,8 @@ def qwk(counts: FloatArray) -> FloatArray:
         >>> float(qwk(table.ravel()))
         1.0
     """
-    n, x, y, xx, yy, xy = np.moveaxis(counts @ _MOMENTS, -1, 0)
+    moments = counts @ _MOMENTS
+    n, x, y, xx, yy, xy = (moments[..., k] for k in range(6))
     numerator = 2 * (n * xy - x * y)
     denominator = (n * xx - x * x) + (n * yy - y * y) + (x - y) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -72,7 +72,7 @@ def write_report(
         tables = list(tqdm(apply(rank, SETTINGS), total=4, unit="table", desc="Tables", disable=not progress))
         report = _report(studies, dataset, options, dict(zip(SETTINGS, tables, strict=True)))
         with atomic_write(part / "report.json") as stream:
-            json.dump(report, stream, indent=1, allow_nan=False)
+            stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
         with atomic_write(part / "report.md") as stream:
             stream.write(markdown(report))
         book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))

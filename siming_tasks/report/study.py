@@ -16,7 +16,7 @@ from siming_tasks.report.detail import detail, gains, totals_of, twins
 from siming_tasks.report.replies import Replies
 from siming_tasks.report.sources import Source
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_records, panel_of
+from siming_tasks.scoring import evaluate_panel, evaluate_records, panel_of
 from siming_tasks.settings import Settings
 
 __all__ = ["Study", "study"]
@@ -80,7 +80,8 @@ def study(
             prompts[name] = _fingerprint(mine)
             complete = not source.limited
             panels[name] = panel_of(mine, dataset, name, options.rater, complete=complete)
-            numbers = evaluate_records(mine, dataset, options, name, complete=complete)
+            known = evaluate_panel(panels[name], options)
+            numbers = evaluate_records(mine, dataset, options, name, complete=complete, evaluation=known)
             found[name] = {
                 "numbers": numbers,
                 **detail(panels[name], dataset, options),

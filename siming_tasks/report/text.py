@@ -6,6 +6,10 @@ import json
 import re
 from typing import Any
 
+import orjson
+
+from siming_tasks.metrics.estimate import plain
+
 __all__ = ["HEAD", "TAIL", "cut", "script_json", "visible"]
 
 HEAD, TAIL = 8_000, 4_000
@@ -35,6 +39,13 @@ def cut(text: str) -> str:
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
+
+    NaN and infinity become null.
+    """
+    try:
+        data = orjson.dumps(value)  # ten times as fast, but neither for half surrogate pairs nor as pure ASCII
+        text = data.decode("ascii")
+    except (TypeError, UnicodeDecodeError):
+        text = json.dumps(plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -64,6 +64,25 @@ def test_strict_json_is_json(value: Any) -> None:
 
 
 @FEW
+@given(st.dictionaries(st.text(max_size=10), JSON, max_size=4))
+def test_lenient_lines_are_json(root: Path, value: dict[str, Any]) -> None:
+    """Logs are read by another library; what it declines is read by :mod:`json`. Whole numbers up to 64 bits."""
+    path = root.parent / "log.jsonl"
+    path.write_text(json.dumps(value) + "\n")
+    ((_, row),) = read_jsonl(path, strict=False)
+    expected = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    large = [number for number in numbers(value) if abs(number) >= 2**63]
+    assert row == expected or large
+
+
+def numbers(value: Any) -> list[float]:
+    """Every number in a JSON value."""
+    if isinstance(value, dict | list):
+        return [n for inner in (value.values() if isinstance(value, dict) else value) for n in numbers(inner)]
+    return [value] if isinstance(value, int | float) else []
+
+
+@FEW
 @given(st.data())
 def test_any_value_anywhere_in_a_row(root: Path, data: st.DataObject) -> None:
     """One value of a good row replaced by an arbitrary one: opened, or refused with the line's number."""
