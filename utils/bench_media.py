@@ -1,6 +1,6 @@
 """What media cost: plain decoding, one-pass preparation, the usual readers, and serving one more model.
 
-    python utils/bench_media.py [--seconds 169] [--repeats 3] [--keep FILE]
+    python utils/bench_media.py [--seconds 169] [--repeats 3] [--b-frames 3] [--keep FILE]
 
 Everything is measured in one run on one generated file (H.264, 1280 x 720, 25 frames/s, a moving scene with sensor
 noise), each line several times in turn, and printed as medians and as ratios to a plain linear decode. The four
@@ -31,7 +31,9 @@ STEPS, FULL, CLIP = 33, 64, 16
 QUIET = 1e9
 
 
-def generate(path: Path, seconds: float, width: int = 1280, height: int = 720, rate: int = 25) -> None:
+def generate(
+    path: Path, seconds: float, b_frames: int = 3, width: int = 1280, height: int = 720, rate: int = 25
+) -> None:
     """A textured room under a swaying camera, a pumping block, and noise on every frame."""
     rng = np.random.default_rng(0)
     texture = cv2.GaussianBlur(rng.normal(size=(height // 8 + 40, width // 8 + 40)), (0, 0), 2)
@@ -41,7 +43,7 @@ def generate(path: Path, seconds: float, width: int = 1280, height: int = 720, r
     with av.open(str(path), "w") as output:
         stream = output.add_stream("libx264", rate=rate)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.options = {"crf": "23", "preset": "veryfast"}
+        stream.options = {"crf": "23", "preset": "veryfast", "bf": str(b_frames)}
         for index in range(int(seconds * rate)):
             x, y = int(150 + 140 * np.sin(index / 70)), int(150 + 100 * np.cos(index / 50))
             luma = room[y : y + height, x : x + width].copy()
@@ -126,6 +128,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seconds", type=float, default=169)
     options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--b-frames", type=int, default=3, help="in a row; 0 for a camera that writes none")
     options.add_argument("--keep", type=Path, help="use this file, or make it and leave it")
     options.add_argument("--memory", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = options.parse_args()
@@ -138,7 +141,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, cache = arguments.keep or Path(folder) / "video.mp4", Path(folder) / "cache"
         if not path.exists():
-            generate(path, arguments.seconds)
+            generate(path, arguments.seconds, arguments.b_frames)
         import decord  # noqa: F401 - imports are not part of what is measured
         from lmms_eval.models.model_utils import load_video  # noqa: F401
 
