@@ -1,6 +1,6 @@
 """Proof that the labels are in the pixels: plant errors, encode, decode, and read them back without learning.
 
-    python utils/pixel_reader.py [--looks 2] [--jobs 2] [--json FILE] [--quick]
+    python utils/pixel_reader.py [--first-look 4000] [--looks 2] [--jobs 2] [--json FILE] [--quick]
 
 Table 1: the share of planted errors of a named set that are read back from the encoded video at 10 frames/s, and the
 false alarms on steps performed well. Table 2: on history twins the same reader with the whole video applies the
@@ -14,7 +14,7 @@ import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,8 +22,9 @@ from typing import Any
 
 import av
 import numpy as np
+from pixel_camera import rectify
 from pixel_rules import RULES
-from pixel_signals import rectify
+from scipy.stats import binomtest
 
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.simulate.acts.exam import perform
@@ -37,14 +38,13 @@ from siming_tasks.simulate.truth import judge
 def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str, set[str]]:
     """Errors of the named set read in each step, every step from its clip alone."""
     with av.open(str(path)) as file:
-        images = np.stack([frame.to_ndarray(format="bgr24") for frame in file.decode(video=0)])
-    read = {}
-    for step, (rule, _) in RULES.items():
-        if step in spans:
-            start, end = (round(time * FPS) for time in spans[step])
-            clip = images[start:end]
-            read[step] = rule(rectify(clip))
-    return read
+        images = np.stack([np.asarray(frame.to_ndarray(format="bgr24"), np.uint8) for frame in file.decode(video=0)])
+    read: dict[str, set[str]] = {}
+    for span in sorted(set(spans.values())):
+        start, end = (round(time * FPS) for time in span)
+        clip = rectify(images[start:end])
+        read |= {step: rule(clip) for step, (rule, _) in RULES.items() if spans.get(step) == span}
+    return {step: read[step] for step in RULES if step in read}
 
 
 def plans() -> list[Plan]:
@@ -78,10 +78,10 @@ def try_plan(job: tuple[Plan, int]) -> list[tuple[str, set[str], set[str]]]:
     return [(step, planted[step] & RULES[step][1], read[step] & RULES[step][1]) for step in read]
 
 
-def errors_table(looks: int, pool: Executor, quick: bool = False) -> dict[str, Any]:
+def errors_table(looks: range, pool: Executor, quick: bool = False) -> dict[str, Any]:
     """Recovered and false alarms per step over all plans and looks; ``quick``: only the plan with the most errors."""
     chosen = [max(plans(), key=lambda plan: sum(map(len, plan.errors.values())))] if quick else plans()
-    jobs = [(plan, 4000 + look) for look in range(looks) for plan in chosen]
+    jobs = [(plan, look) for look in looks for plan in chosen]
     hit, total, alarm, clean = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     missed: Counter[str] = Counter()
     for outcome in pool.map(try_plan, jobs):
@@ -100,13 +100,13 @@ def errors_table(looks: int, pool: Executor, quick: bool = False) -> dict[str, A
 
 
 def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
-    """(target step, whole-video reader right, clip reader right) for one history pair."""
+    """(recipe, whole-video reader right, clip reader right) for one history pair; None if the act is not read."""
     index, seed = job
     rubric = default_rubric()
     twins = simulate_pairs(index + 1, seed)[index]
     known = {f"{step}.{name}" for step, (_, names) in RULES.items() for name in names}
     if not known.issuperset(twins.changed):
-        return None  # sound, gaze or grip, which this reader does not read
+        return None
     slots = twins.slots(short=False)
     steps = {error.rpartition(".")[0] for error in twins.changed} | {twins.step_id}
     truth, whole, clip = [], [], []
@@ -122,40 +122,62 @@ def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
         whole.append(judge(rubric, errors)[twins.step_id].points)
         clip.append(judge(rubric, {twins.step_id: errors.get(twins.step_id, ())})[twins.step_id].points)
     way = np.sign(truth[1] - truth[0])
-    return twins.step_id, bool(np.sign(whole[1] - whole[0]) == way), bool(np.sign(clip[1] - clip[0]) == way)
+    recipe = _recipe(twins.step_id, twins.changed)
+    return recipe, bool(np.sign(whole[1] - whole[0]) == way), bool(np.sign(clip[1] - clip[0]) == way)
+
+
+def _recipe(step: str, changed: Sequence[str]) -> str:
+    return f"{step} after {', '.join(changed)}"
 
 
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--first-look", type=int, default=4000, help="seed of the first look")
     parser.add_argument("--looks", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="one exam with many errors per look, no twins")
     options = parser.parse_args()
+    looks = range(options.first_look, options.first_look + options.looks)
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        table = errors_table(options.looks, pool, options.quick)
-        recipes = [] if options.quick else range(len(HISTORY))
-        jobs = [(2 * recipe, seed) for recipe in recipes for seed in range(options.looks)]
+        table = errors_table(looks, pool, options.quick)
+        jobs = [] if options.quick else [(2 * recipe, look) for recipe in range(len(HISTORY)) for look in looks]
         pairs = [result for result in pool.map(try_pair, jobs) if result]
+    summary = print_errors(table)
+    if not options.quick:
+        print_pairs(pairs)
+    if options.json:
+        options.json.write_text(json.dumps({**summary, "pairs": pairs}))
+
+
+def print_errors(table: Mapping[str, Any]) -> dict[str, float]:
+    """Table 1; returns its last line."""
     hit, total, alarm, clean = (table[name] for name in ("hit", "total", "alarm", "clean"))
-    print(
-        f"SYNTHETIC. {table['videos']} encoded exams, {FPS} frames/s.\n\n| step | errors | recovered | false alarms |"
-    )
-    print("|---|---|---|---|")
+    print(f"SYNTHETIC. {table['videos']} encoded exams, {FPS} frames/s.\n")
+    print("| step | errors | recovered | false alarms |\n|---|---|---|---|")
     for step, (_, names) in RULES.items():
         print(f"| {step} | {', '.join(sorted(names))} | {hit[step]} / {total[step]} | {alarm[step]} / {clean[step]} |")
+    ends = binomtest(sum(hit.values()), sum(total.values())).proportion_ci(method="wilson")
     recovered, wrong = sum(hit.values()) / sum(total.values()), sum(alarm.values()) / max(sum(clean.values()), 1)
-    print(f"| all | | {sum(hit.values())} / {sum(total.values())} = {recovered:.1%} | {wrong:.1%} |\n")
+    print(
+        f"| all | | {sum(hit.values())} / {sum(total.values())} = {recovered:.1%} (95 % Wilson {ends.low:.1%} to "
+        f"{ends.high:.1%}) | {sum(alarm.values())} / {sum(clean.values())} = {wrong:.1%} |\n"
+    )
     for what, number in table["missed"].most_common():
         print(f"  {number} x {what}")
+    return {"recovered": recovered, "false_alarms": wrong, "n": sum(total.values())}
+
+
+def print_pairs(pairs: Sequence[tuple[str, bool, bool]]) -> None:
+    """Table 2."""
     print("\n| history pairs | whole video | clip only |\n|---|---|---|")
-    for step in sorted({step for step, _, _ in pairs}):
-        mine = [result for result in pairs if result[0] == step]
-        print(f"| {step} | {sum(r[1] for r in mine)} / {len(mine)} | {sum(r[2] for r in mine)} / {len(mine)} |")
-    if options.json:
-        summary = {"recovered": recovered, "false_alarms": wrong, "n": sum(total.values()), "pairs": pairs}
-        options.json.write_text(json.dumps(summary))
+    for recipe in (_recipe(step, changed) for step, changed in HISTORY):
+        mine = [result for result in pairs if result[0] == recipe]
+        if mine:
+            print(f"| {recipe} | {sum(r[1] for r in mine)} / {len(mine)} | {sum(r[2] for r in mine)} / {len(mine)} |")
+        else:
+            print(f"| {recipe} | not in the named set | |")
 
 
 if __name__ == "__main__":
