@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +128,7 @@ def panel_of(
     rater: str = CONSENSUS,
     *,
     complete: bool = False,
+    without: Mapping[str, Collection[str]] | None = None,
 ) -> Panel:
     """Reference and predicted judgments of one setting as videos × steps.
 
@@ -138,6 +139,7 @@ def panel_of(
         rater: whose points are the reference.
         complete: True counts every request of the data set as asked, so that an absent record is a missing answer;
             False counts only the requests that have a record (a run with ``--limit``).
+        without: by request id, steps to leave out as if they had not been asked about.
 
     Raises:
         KeyError: a record names a video or step that the data set lacks.
@@ -151,7 +153,10 @@ def panel_of(
     requests = expected_requests(kind, dataset) if complete else [(r["video_id"], r["step_id"]) for r in mine]
     for video_id, step_id in requests:
         video = dataset.videos[row[video_id]]
+        left_out = without.get(record_id(setting, video_id, step_id), ()) if without else ()
         for name in (step_id,) if step_id else asked_steps(kind, video):
+            if name in left_out:
+                continue
             points = video.step(name).scores.get(rater)
             asked[row[video_id], column[name]] = True
             reference[row[video_id], column[name]] = np.nan if points is None else points
@@ -200,16 +205,19 @@ def evaluate_records(
     setting: str,
     *,
     complete: bool = False,
+    without: Mapping[str, Collection[str]] | None = None,
     evaluation: Evaluation | None = None,
 ) -> dict[str, Any]:
     """Everything that is known about one setting of one run, as plain JSON without NaN.
 
     The aggregators of lmms-eval and ``siming score`` both call this, hence the same records give the same numbers.
-    ``evaluation``: the metrics of these very records and settings, if they were computed already.
+    ``without``: as in :func:`panel_of`. ``evaluation``: the metrics of these very records and settings, if they were
+    computed already.
     """
     mine, conflicts = join(record for record in records if record["setting"] == setting)
     if evaluation is None:
-        evaluation = evaluate_panel(panel_of(mine, dataset, setting, settings.rater, complete=complete), settings)
+        panel = panel_of(mine, dataset, setting, settings.rater, complete=complete, without=without)
+        evaluation = evaluate_panel(panel, settings)
     expected = expected_requests(SETTINGS[setting], dataset)
     statuses = Counter(record["status"] for record in mine)
     numbers = evaluation.to_json()

@@ -156,6 +156,11 @@ def _add_score(commands: Any) -> None:
     score.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
     score.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
     score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
+    score.add_argument(
+        "--observable", action="store_true", help="leave out steps that were not shown well enough"
+    )
+    score.add_argument("--fps", type=float, help="with --observable: frames a second, where the logs do not say")
+    score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
     score.add_argument("--validate-only", action="store_true", help="check the predictions; no labels needed")
     score.add_argument("--json", action="store_true", help="print one JSON object")
     score.set_defaults(run=_score)
@@ -187,6 +192,9 @@ def _score(arguments: argparse.Namespace) -> int:
         labels=arguments.labels,
         settings=replace(Settings.from_env(), **chosen),
         partial=arguments.partial,
+        observable=arguments.observable,
+        fps=arguments.fps,
+        has_audio=arguments.audio,
     )
     if arguments.json:
         print(json.dumps(scores.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
@@ -201,6 +209,8 @@ def _score(arguments: argparse.Namespace) -> int:
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
             print(_line(name, metric, estimate))
+        if arguments.observable:
+            print(f"{name:<12} left out: {result['unobservable']:,} answers on steps that lack the evidence they need")
     if any(result["metrics"]["coverage"]["value"] < COMPARABLE for result in scores.settings.values()):
         print(f"Coverage below {COMPARABLE:.2f}: not comparable with other rows.")
     if len(dataset.videos) < FEW_VIDEOS:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.observed import unobservable
 from siming_tasks.data.predictions import Predictions, load_predictions
 from siming_tasks.data.withheld import with_labels
 from siming_tasks.errors import DataError, Problem
@@ -53,6 +54,9 @@ def score_predictions(
     labels: str | Path | None = None,
     settings: Settings | None = None,
     partial: bool = False,
+    observable: bool = False,
+    fps: float | None = None,
+    has_audio: bool = False,
 ) -> Scores:
     """Score a prediction file, or one or several sample logs, against a dataset.
 
@@ -63,6 +67,9 @@ def score_predictions(
         settings: label mapping, positive class, reference rater, resamples and seed.
         partial: count only the requests that have a line, as a run with ``--limit`` does. Otherwise every request of
             the dataset counts as asked, and one without a line as missing.
+        observable: leave out the steps that could not be judged from what the model was shown.
+        fps: for that, frames a second that every request showed, if the records do not say.
+        has_audio: for that, whether the model heard the sound track.
 
     Raises:
         DataError: unusable predictions, withheld labels without ``labels``, or an unknown rater.
@@ -81,10 +88,13 @@ def score_predictions(
     found = load_predictions(predictions, dataset)
     if errors := [problem for problem in found.problems if problem.severity == "error"]:
         raise DataError.of(errors)
-    results = {
-        name: evaluate_records(records, dataset, settings, name, complete=not partial)
-        for name, records in found.records.items()
-    }
+    results = {}
+    for name, records in found.records.items():
+        hidden = unobservable(records, dataset, name, fps=fps, has_audio=has_audio) if observable else None
+        results[name] = evaluate_records(records, dataset, settings, name, complete=not partial, without=hidden)
+        if hidden is not None:
+            asked = {r["id"] for r in records} if partial else hidden.keys()
+            results[name]["unobservable"] = sum(len(hidden[request]) for request in asked)
     return Scores(dataset, results, found.problems, found.files)
 
 

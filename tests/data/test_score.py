@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.data import (
@@ -215,3 +216,49 @@ def test_check_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "headers and timestamps" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "nowhere")]) == 1
     assert "error [folder-missing]" in capsys.readouterr().out
+
+
+@pytest.fixture
+def demanding(folder: Path) -> Path:
+    """cpr_01 must be heard, cpr_02 needs 4 frames a second, the others half a frame."""
+    rubric = yaml.safe_load((folder / "rubric.yaml").read_text())
+    steps = rubric["skills"][0]["steps"]
+    steps[0]["evidence"] = {"channel": "audio", "min_fps": 0.5}
+    steps[1]["evidence"] = {"channel": "visual", "min_fps": 4}
+    (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric))
+    return folder
+
+
+def shown_at(records: list[dict[str, Any]], fps: float) -> list[dict[str, Any]]:
+    return [{**record, "media": {**record["media"], "fps": fps}} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("fps", "has_audio", "seen"),
+    [
+        (1.0, False, {"cpr_03", "aed_01"}),
+        (4.0, False, {"cpr_02", "cpr_03", "aed_01"}),
+        (4.0, True, {"cpr_01", "cpr_02", "cpr_03", "aed_01"}),
+    ],
+)
+def test_metrics_of_what_could_be_seen(
+    demanding: Path, tmp_path: Path, fps: float, has_audio: bool, seen: set[str]
+) -> None:
+    """Leaving steps out is the same as never having asked about them."""
+    records = shown_at(complete_run(open_dataset(demanding)), fps)
+    whole = write_predictions(records, tmp_path / "whole.jsonl")
+    found = score_predictions(demanding, whole, settings=QUICK, observable=True, has_audio=has_audio).settings
+    clips = [record for record in records if record["step_id"] in seen]
+    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), settings=QUICK, partial=True)
+    for name in ("clip_score", "clip_error"):
+        assert found[name]["metrics"] == only.settings[name]["metrics"]
+    asked = sum(record["setting"] == "clip_score" for record in records)
+    assert found["clip_score"]["unobservable"] == asked - sum(record["setting"] == "clip_score" for record in clips)
+    assert found["full_score"]["unobservable"] == found["clip_score"]["unobservable"]
+
+
+def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
+        score_predictions(demanding, predictions, settings=QUICK, observable=True)
+    assert main(["score", str(demanding), str(predictions), "--resamples", "50", "--observable", "--fps", "1"]) == 0
+    assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out
