@@ -15,10 +15,10 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.predictions import load_predictions
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
+from siming_tasks.metrics.summary import COMPARABLE
 from siming_tasks.report.board_checks import check
-from siming_tasks.report.detail import DETAIL_RESAMPLES, HEADLINE
-from siming_tasks.report.pages import TITLES, Site
-from siming_tasks.report.standings import METRIC_NAMES
+from siming_tasks.report.board_page import board_page
+from siming_tasks.report.detail import HEADLINE
 from siming_tasks.report.submission import Received, predictions_of, read_submission
 from siming_tasks.report.text import visible
 from siming_tasks.schema import SETTINGS
@@ -101,8 +101,11 @@ def build_board(
             why = visible(str(error).replace(str(path), path.name))
             refused.append(why if why.startswith(path.name) else f"{path.name}: {why}")
     entries = _with_duplicates(entries)
-    entries.sort(key=lambda entry: (not entry.verified, -_headline(entry), entry.received.path.name))
-    _write(out, dataset, options, entries, refused, match)
+    entries.sort(key=_order)
+    board = _report(dataset, options, entries, refused, match)
+    with atomic_write(out / "board.json") as stream:
+        json.dump(board, stream, indent=1, allow_nan=False)
+    board_page(out, board)
     return entries, refused
 
 
@@ -161,48 +164,31 @@ def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def _headline(entry: Entry) -> float:
-    """What orders the rows: kappa of full-video scoring, or the first headline there is."""
-    for name in SETTINGS:
-        if name in entry.settings:
-            value = entry.settings[name]["metrics"][HEADLINE[SETTINGS[name].answer]]["value"]
-            return float("-inf") if value is None else float(value)
-    return float("-inf")
+def _order(entry: Entry) -> tuple[bool, bool, float, str]:
+    """Verified rows first, then those that can be compared, then by kappa of full scoring or the first headline."""
+    values = [
+        (entry.settings[name]["metrics"]["coverage"]["value"], estimate["value"])
+        for name, setting in SETTINGS.items()
+        if name in entry.settings and (estimate := entry.settings[name]["metrics"][HEADLINE[setting.answer]])
+    ]
+    coverage, value = values[0]
+    comparable = coverage is not None and value is not None and coverage >= COMPARABLE
+    return not entry.verified, not comparable, -float(value or 0.0), entry.received.path.name
 
 
-def _write(
-    out: Path, dataset: Dataset, options: Settings, entries: Sequence[Entry], refused: Sequence[str], match: float
-) -> None:
-    chosen = {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")}
-    about = {
+def _report(
+    dataset: Dataset, options: Settings, entries: Sequence[Entry], refused: Sequence[str], match: float
+) -> dict[str, Any]:
+    """Everything the page says, as plain JSON."""
+    return {
+        "format": FORMAT,
         "version": __version__,
         "synthetic": dataset.synthetic,
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest,
                     "videos": len(dataset.videos), "steps": len(dataset.rubric.steps)},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "options": chosen,
+        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
+        "match": match,
+        "rows": [entry.to_json() for entry in entries],
+        "refused": list(refused),
     }  # fmt: skip
-    rows = [entry.to_json() for entry in entries]
-    with atomic_write(out / "board.json") as stream:
-        json.dump(
-            {"format": FORMAT, **about, "rows": rows, "refused": list(refused)}, stream, indent=1, allow_nan=False
-        )
-    site = Site(out, {"title": "SiMing-Bench board", "pages": [{"name": "Board", "href": "index.html"}],
-                      "detail_resamples": DETAIL_RESAMPLES, **about})  # fmt: skip
-    site.static()
-    columns = [(name, HEADLINE[setting.answer]) for name, setting in SETTINGS.items()]
-    site.page(
-        "index.html",
-        "board.html",
-        sections=[
-            ("Verified", f"The host ran these models again, and at least {match:.0%} of the answers are the same.",
-             [row for row in rows if row["verified"]]),
-            ("Community", "Predictions as they were sent, scored here; nobody has run these models again.",
-             [row for row in rows if not row["verified"]]),
-        ],
-        columns=columns,
-        titles=TITLES,
-        metric_names=METRIC_NAMES,
-        refused=refused,
-        few=len(dataset.videos) < 50,
-    )  # fmt: skip

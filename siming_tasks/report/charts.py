@@ -13,6 +13,7 @@ from siming_tasks.report.text import visible
 
 __all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
 
+Reach = tuple[float, float]
 WIDTH, ROW, TOP, BOTTOM = 740.0, 20.0, 6.0, 40.0
 
 
@@ -43,7 +44,7 @@ class Mark:
         return f"{self.label}: {self.value:.3f}{reach}"
 
 
-def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "") -> Markup:
+def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", reach: Reach = (-0.1, 0.5)) -> Markup:
     """A dot and its interval for each mark, first on top; zero is drawn as a line.
 
     Args:
@@ -51,9 +52,10 @@ def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "") -
         axis: what is on the axis.
         alt: the chart in a sentence, for people who cannot see it.
         beside: what the second mark of each line is.
+        reach: never show less than this stretch, so that noise does not fill the chart.
     """
     numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside) if x is not None]
-    frame = _Rows([mark.label for mark in marks], _from_zero(numbers))
+    frame = _Rows([mark.label for mark in marks], Axis.around([*reach, *numbers], 0, 1))
     drawn = []
     for y, mark in zip(frame.ys, marks, strict=True):
         if mark.beside is not None:
@@ -71,7 +73,7 @@ def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "") -
 def dumbbell(labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
              names: tuple[str, str], axis: str, alt: str) -> Markup:  # fmt: skip
     """Two values for each label, joined: full video (circle) and clip (square)."""
-    frame = _Rows(labels, _from_zero([x for x in (*first, *second) if x is not None]))
+    frame = _Rows(labels, Axis.around([-0.1, 0.5, *(x for x in (*first, *second) if x is not None)], 0, 1))
     drawn = []
     for y, label, a, b in zip(frame.ys, labels, first, second, strict=True):
         if a is not None and b is not None:
@@ -131,11 +133,6 @@ class _Rows:
             text("label", self.axis.start - 10, y + 4, label) for y, label in zip(self.ys, self.labels, strict=True)
         ]
         return document([*across(self.axis, TOP, bottom, axis), *names, *drawn], WIDTH, bottom + BOTTOM, alt)
-
-
-def _from_zero(numbers: Sequence[float]) -> Axis:
-    """Never less than the stretch from -0.1 to 0.5, so that noise does not fill the chart."""
-    return Axis.around([-0.1, 0.5, *numbers], 0, 1)
 
 
 def _short(label: str, most: int = 32) -> str:

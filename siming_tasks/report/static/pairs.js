@@ -7,6 +7,8 @@ if (videos.length === 2) bar.hidden = false;
 for (const button of bar.querySelectorAll("button")) {
   button.addEventListener("click", () => {
     for (const video of videos) {
+  const begin = () => { video.currentTime = parseFloat(video.dataset.start); }; // where they differ, not where they begin
+  if (video.readyState > 0) begin(); else video.addEventListener("loadedmetadata", begin, { once: true });
       const step = button.dataset.from === "step";
       video.dataset.until = step ? video.dataset.end : "";
       video.currentTime = step ? parseFloat(video.dataset.start) : 0;
@@ -15,6 +17,8 @@ for (const button of bar.querySelectorAll("button")) {
   });
 }
 for (const video of videos) {
+  const begin = () => { video.currentTime = parseFloat(video.dataset.start); }; // where they differ, not where they begin
+  if (video.readyState > 0) begin(); else video.addEventListener("loadedmetadata", begin, { once: true });
   video.addEventListener("timeupdate", () => {
     const until = parseFloat(video.dataset.until);
     if (video.currentTime >= until) { video.pause(); video.dataset.until = ""; }
