@@ -18,7 +18,7 @@ from siming_tasks.errors import SettingsError
 __all__ = ["Settings"]
 
 _CHOICES = {
-    "media": ("auto", "frames", "video"),
+    "media": ("auto", "frames", "video", "proxy"),
     "clip_density": ("native", "matched"),
     "mapping": ("absolute", "proportional"),
     "positive": ("error", "correct"),
@@ -32,9 +32,10 @@ class Settings:
     Attributes:
         data: dataset folder or ``org/name[@revision]`` on the Hugging Face Hub; empty: the synthetic demo.
         cache: folder for the demo, decoded frames and clips (default: the user's cache folder).
-        media: ``frames`` (our images), ``video`` (a file path) or ``auto`` (by backend).
-        frames: frames per full video in frames mode.
-        clip_frames: frames per step clip in frames mode.
+        media: ``frames`` (our images), ``video`` (a file path), ``proxy`` (the path of a file of just the frames that
+            ``frames`` mode would show) or ``auto`` (by backend: frames or video).
+        frames: frames per full video, but in video mode.
+        clip_frames: frames per step clip, but in video mode.
         frame_size: longest side in pixels of the images of frames mode; smaller videos are not enlarged.
         clip_density: ``native`` or ``matched`` (a clip sampled at the full-video rate; a control, not the benchmark).
         mapping: points to four labels for kappa, ``absolute`` or ``proportional``.

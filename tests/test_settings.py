@@ -39,7 +39,7 @@ def test_values_are_read() -> None:
         ("SIMING_FRAMES", "-4", "SIMING_FRAMES='-4' must be above 0."),
         ("SIMING_CACHE_GB", "nan", "SIMING_CACHE_GB='nan' must be above 0."),
         ("SIMING_SEED", "-1", "SIMING_SEED='-1' must be at least 0."),
-        ("SIMING_MEDIA", "pictures", "SIMING_MEDIA='pictures' is not one of auto, frames, video."),
+        ("SIMING_MEDIA", "pictures", "SIMING_MEDIA='pictures' is not one of auto, frames, video, proxy."),
         ("SIMING_MAPPING", "x", "SIMING_MAPPING='x' is not one of absolute, proportional."),
     ],
 )

@@ -33,7 +33,7 @@ from transformers import (
 )
 
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.media import Budget, Job, Request, prepare, requests_of, view
+from siming_tasks.media import Budget, Job, Mode, Request, prepare, requests_of, view
 from siming_tasks.prompts import build_prompt
 from siming_tasks.schema import SETTINGS, Video
 
@@ -95,10 +95,8 @@ def visual(way: str, path: Path, digest: str, request: Request, cache: Path) -> 
     if way == "naive":
         span = {"video_start": request.span[0], "video_end": request.span[1]} if request.span else {}
         return [{"type": "video", "video": str(path), "nframes": frames, "max_pixels": PIXELS, **span}]
-    whole = request.span is None
-    shown = view(
-        path, digest=digest, span=request.span, budget=request.budget, mode="video", cache=cache, proxy=whole, even=True
-    )
+    mode: Mode = "video" if request.span else "proxy"
+    shown = view(path, digest=digest, span=request.span, budget=request.budget, mode=mode, cache=cache, even=True)
     frames = min(frames, len(shown.indices)) if len(shown.indices) > 1 else 2
     return [{"type": "video", "video": str(shown.path), "nframes": frames - frames % 2, "max_pixels": PIXELS}]
 
@@ -157,7 +155,7 @@ def main() -> None:
         prepare([Job(path, asked, digest) for _, path, digest, asked in work], cache)
         for _, path, digest, asked in work:
             prepare([Job(path, asked[1:], digest, "video")], cache)
-            prepare([Job(path, (Request(None, Budget(arguments.frames)),), digest, "video", proxy=True)], cache)
+            prepare([Job(path, (Request(None, Budget(arguments.frames)),), digest, "proxy")], cache)
         print(f"{len(work)} videos prepared for both modes in {time.perf_counter() - began:.1f} s")
         print(f"{'':8}{'requests':>9}{'media s':>9}{'processor':>10}{'model s':>9}{'media':>8}{'model':>8}")
         for way in WAYS:

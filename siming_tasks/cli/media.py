@@ -19,8 +19,12 @@ def add(commands: Any) -> None:
     """Add this module's subcommands."""
     command = commands.add_parser("prepare", help="decode all frames or cut all clips of a dataset before a run")
     _dataset_options(command)
-    command.add_argument("--mode", choices=("frames", "video"), default="frames", help="images, or one .mp4 per clip")
-    command.add_argument("--proxy", action="store_true", help="with --mode video: short files of just the frames shown")
+    command.add_argument(
+        "--mode",
+        choices=("frames", "video", "proxy"),
+        default="frames",
+        help="images (default); one .mp4 per clip; or one of just the frames shown, per clip and video",
+    )
     command.add_argument("--jobs", type=int, default=1, metavar="J", help="worker processes (default 1)")
     command.add_argument("--cache", metavar="DIR", help="cache folder (default: SIMING_CACHE or the user's)")
     command.add_argument("--cache-gb", type=float, metavar="G", help="limit of the store in gigabytes (default 20)")
@@ -123,7 +127,6 @@ def _jobs(settings: Settings, arguments: argparse.Namespace) -> list[Job]:
             dataset.media_digest(video),
             arguments.mode,
             settings.frame_size,
-            proxy=arguments.proxy,
         )
         for video in dataset.videos
     ]

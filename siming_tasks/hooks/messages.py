@@ -62,13 +62,13 @@ def _mode(options: Options, settings: Settings) -> Mode:
         SettingsError: a video file is asked for where lmms-eval would send wrong frames of it.
     """
     options = options or {}
-    wanted = settings.media if settings.media != "auto" else options.get("media", "video")
-    if wanted == "video" and options.get("video") == "refused":
+    wanted: Mode = settings.media if settings.media != "auto" else options.get("media", "video")  # type: ignore[assignment]
+    if wanted != "frames" and options.get("video") == "refused":
         raise SettingsError(
-            "SIMING_MEDIA=video: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
+            f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
             "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
         )
-    return "frames" if wanted == "frames" else "video"
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,11 @@ def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[A
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
-    if _mode(lmms_eval_specific_kwargs, run_settings()) == "frames":
+    mode = _mode(lmms_eval_specific_kwargs, run_settings())
+    if mode == "frames":
         return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
     if doc["id"] not in _shown.entries:  # all that is known of a request whose reply comes from a cache
-        _shown.put(doc["id"], {"mode": "video"})
+        _shown.put(doc["id"], {"mode": mode})
     return _prompt(doc)
 
 

@@ -30,10 +30,9 @@ class Job:
         path: the video file.
         requests: the parts and their budgets.
         digest: a name for the file's content, if known.
-        mode: ``frames`` stores images, ``video`` writes one .mp4 per span.
+        mode: ``frames`` stores images, ``video`` writes one .mp4 per span, ``proxy`` one per request.
         size: longest side of stored frames in pixels.
         quality: JPEG quality of stored frames.
-        proxy: in video mode, write proxies (see :func:`~siming_tasks.media.views.view`).
     """
 
     path: Path
@@ -42,7 +41,6 @@ class Job:
     mode: Mode = "frames"
     size: int | None = SIZE
     quality: int = QUALITY
-    proxy: bool = False
 
     def store(self, cache: Path) -> FrameStore:
         """Where its frames go."""
@@ -165,7 +163,9 @@ def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
             count = store.fill(wanted)
             evict(cache, cache_gb, keep=store.digest)
         else:
-            given = [request for request in job.requests if request.span or job.proxy or not timeline.standard]
+            given = [
+                request for request in job.requests if request.span or job.mode == "proxy" or not timeline.standard
+            ]
             count = sum(len(_clip(job, request, cache, cache_gb).indices) for request in given)
         return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
     except MediaError as error:
@@ -178,8 +178,7 @@ def _clip(job: Job, request: Request, cache: Path, cache_gb: float) -> View:
         digest=job.digest,
         span=request.span,
         budget=request.budget,
-        mode="video",
-        proxy=job.proxy,
+        mode=job.mode,
         cache=cache,
         cache_gb=cache_gb,
     )

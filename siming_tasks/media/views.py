@@ -18,7 +18,8 @@ from siming_tasks.media.timeline import Timeline
 
 __all__ = ["Mode", "Request", "View", "view", "wanted_by"]
 
-Mode = Literal["frames", "video"]
+Mode = Literal["frames", "video", "proxy"]
+"""Images; a video file for the backend's own reader; or such a file of just the frames that the budget takes."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class View:
     """One request's media.
 
     Attributes:
-        mode: ``frames`` (use :meth:`images`) or ``video`` (use :attr:`path`).
+        mode: ``frames`` (use :meth:`images`), ``video`` or ``proxy`` (use :attr:`path`).
         indices: frames of the source video that are shown; in video mode, all frames of the file.
         times: their times in the source video (s).
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
-            an .mp4 of exactly the span's frames; or a proxy.
+            an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
         store: where the frames are.
     """
@@ -94,7 +95,7 @@ class View:
             "fps": round(self.rate, 4),
             "size": self.store.size if frames else None,
             "quality": self.store.quality if frames else None,
-            "sampler": SAMPLER if frames or not whole else None,
+            "sampler": SAMPLER if self.mode != "video" else None,
             "reader": "siming" if frames else "backend",
         }
 
@@ -110,7 +111,6 @@ def view(
     size: int | None = SIZE,
     quality: int = QUALITY,
     even: bool = False,
-    proxy: bool = False,
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
 ) -> View:
@@ -120,13 +120,12 @@ def view(
         path: the video file.
         digest: a name for its content if one is known; else its SHA-256 is computed (once per process).
         span: ``(start, end)`` in seconds, or None for the whole video.
-        budget: how many frames; in video mode without ``proxy`` the backend's reader decides instead.
-        mode: ``frames`` or ``video``.
+        budget: how many frames; in ``video`` mode the backend's reader decides instead.
+        mode: ``frames``, ``video`` or ``proxy``.
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
         quality: JPEG quality of stored frames.
         even: take an even number of frames.
-        proxy: in video mode give a short all-intra file of just the frames that the budget takes.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, they are filled in the same pass.
 
@@ -139,8 +138,8 @@ def view(
     timeline, request = store.timeline(), Request(span, budget)
     try:
         first, last = request.bounds(timeline)
-        chosen = mode == "frames" or proxy
-        indices = request.indices(timeline, even=even) if chosen else list(range(first, last + 1))
+        sampled = mode != "video"
+        indices = request.indices(timeline, even=even) if sampled else list(range(first, last + 1))
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
     file, written = None, 0
@@ -148,10 +147,10 @@ def view(
         if store.missing(indices):
             others, _ = wanted_by(also, timeline, even=even)
             written = store.fill([*indices, *others])
-    elif span is None and not proxy and timeline.standard:
+    elif mode == "video" and span is None and timeline.standard:
         file = path
     else:
-        file, written = _file(store, timeline, indices, proxy)
+        file, written = _file(store, timeline, indices, mode == "proxy")
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -117,7 +118,22 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     assert len(sent) == len(truth)
     wrong = sum(not np.array_equal(a, b) for a, b in zip(sent, truth, strict=True))
     assert wrong > 0
-    monkeypatch.setenv("SIMING_MEDIA", "video")
+    for media in ("video", "proxy"):
+        monkeypatch.setenv("SIMING_MEDIA", media)
+        run_settings.cache_clear()
+        with pytest.raises(SettingsError, match=f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"):
+            doc_to_messages(doc, {"media": "frames", "video": "refused"})
+
+
+def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every frame of the short file is nearer to its own stored frame than to any other of those shown."""
+    expected = store_frames(doc)
+    monkeypatch.setenv("SIMING_MEDIA", "proxy")
     run_settings.cache_clear()
-    with pytest.raises(SettingsError, match="replaces frames of a video by older ones"):
-        doc_to_messages(doc, {"media": "frames", "video": "refused"})
+    (path,) = doc_to_visual(doc, {"media": "frames"})
+    with av.open(path) as file:
+        found = [frame.to_ndarray(format="rgb24").astype(float) for frame in file.decode(video=0)]
+    assert len(found) == len(expected) > 4
+    errors = np.array([[np.abs(a - b).mean() for b in expected] for a in found])
+    assert (errors.diagonal() < 4).all()
+    assert (errors.diagonal() <= errors.min(axis=1) + 0.5).all()

@@ -24,7 +24,7 @@ def tiny_vlm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("media", ["video", "frames"])
+@pytest.mark.parametrize("media", ["video", "proxy", "frames"])
 def test_all_four_settings_run_and_noise_is_no_data(
     host: Callable[..., Any], short_demo: Path, tiny_vlm: Path, media: str
 ) -> None:

@@ -134,7 +134,7 @@ def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
     videos: Any, tmp_path: Path, reader: Any, shape: str
 ) -> None:
     path, frames = videos.get(shape), 10
-    found = view(path, span=None, budget=Budget(frames), mode="video", proxy=True, cache=tmp_path)
+    found = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
     assert found.path is not None
     assert found.indices == tuple(sample_indices(60, budget=Budget(frames)))
     upright = {index: rgb(frame) for index, frame in decode(path, read_timeline(path), found.indices)}
@@ -147,7 +147,7 @@ def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
 @pytest.mark.parametrize("reader", [by_decord, by_lmms_eval])
 def test_the_same_pictures_come_from_the_video_itself(videos: Any, tmp_path: Path, reader: Any) -> None:
     path = videos.get("b_pyramid")
-    found = view(path, span=None, budget=Budget(8), mode="video", proxy=True, cache=tmp_path)
+    found = view(path, span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
     assert found.path is not None
     original, proxy = reader(path, 8), reader(found.path, 8)
     assert [videos.number(array) for array in original] == [videos.number(array) for array in proxy]
@@ -168,7 +168,7 @@ def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path:
     decord = pytest.importorskip("decord")
     from qwen_vl_utils.vision_process import VIDEO_READER_BACKENDS
 
-    found = view(videos.get("plain"), span=None, budget=Budget(8), mode="video", proxy=True, cache=tmp_path)
+    found = view(videos.get("plain"), span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
     rate = decord.VideoReader(str(found.path)).get_avg_fps()
     error = np.arange(8) / rate - np.asarray(found.times)
     assert abs(error[[0, -1]]).max() < 1e-3
@@ -234,6 +234,6 @@ def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
         "sampler": None,
         "reader": "backend",
     }
-    proxy = view(path, span=None, budget=Budget(4), mode="video", proxy=True, cache=tmp_path)
+    proxy = view(path, span=None, budget=Budget(4), mode="proxy", cache=tmp_path)
     assert proxy.info()["indices"] == [0, 19, 39, 59]
     assert (proxy.info()["sampler"], proxy.info()["reader"]) == ("uniform-floor/1", "backend")

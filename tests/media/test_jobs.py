@@ -60,7 +60,7 @@ def test_clips_and_proxies_ahead_of_a_run(videos: Any, tmp_path: Path) -> None:
     (outcome,) = prepare([job(path, mode="video")], tmp_path)
     assert outcome.frames == 20
     assert [file.name for file in sorted((tmp_path / "media").rglob("*.mp4"))] == ["000010-000029.mp4"]
-    prepare([job(path, mode="video", proxy=True)], tmp_path)
+    prepare([job(path, mode="proxy")], tmp_path)
     assert len(list((tmp_path / "media").rglob("proxies/*.mp4"))) == 2
 
 
