@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ _SHIFT = 4
 _UNIT = 1 << _SHIFT
 
 
+@lru_cache(maxsize=4096)
 def shade(color: Color, factor: float = 0.72) -> Color:
     """The colour made darker (or, above 1, lighter)."""
     blue, green, red = (min(255, int(part * factor)) for part in color)
@@ -54,6 +56,11 @@ class Pen:
         x, y = point
         return int(self._a * x + self._b * y + self._c), int(self._d * x + self._e * y + self._f)
 
+    def _all_fixed(self, points: Sequence[Point]) -> NDArray[np.int32]:
+        """Points, shape (n, 2), as :meth:`_fixed`; written out, for hundreds of thousands of points a video."""
+        a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
+        return np.array([(int(a * x + b * y + c), int(d * x + e * y + f)) for x, y in points], np.int32)
+
     def line(self, points: Sequence[Point], color: Color, width: float = 1.0) -> None:
         """A stroke with round ends through the points."""
         thick = max(1, round(width * self.zoom))
@@ -61,13 +68,11 @@ class Pen:
             start, end = self._fixed(points[0]), self._fixed(points[1])
             self._cv2.line(self.image, start, end, color, thick, self._cv2.LINE_AA, _SHIFT)
         else:
-            fixed = np.array([self._fixed(point) for point in points], np.int32)
-            self._cv2.polylines(self.image, [fixed], False, color, thick, self._cv2.LINE_AA, _SHIFT)
+            self._cv2.polylines(self.image, [self._all_fixed(points)], False, color, thick, self._cv2.LINE_AA, _SHIFT)
 
     def fill(self, points: Sequence[Point], color: Color) -> None:
         """A filled polygon."""
-        fixed = np.array([self._fixed(point) for point in points], np.int32)
-        self._cv2.fillPoly(self.image, [fixed], color, self._cv2.LINE_AA, _SHIFT)
+        self._cv2.fillPoly(self.image, [self._all_fixed(points)], color, self._cv2.LINE_AA, _SHIFT)
 
     def disc(self, center: Point, radius: float, color: Color) -> None:
         """A filled circle."""
