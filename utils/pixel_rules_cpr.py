@@ -117,7 +117,7 @@ def cycles(clip: Clip) -> set[str]:
 
 
 def reassess(clip: Clip) -> set[str]:
-    return set() if moved(clip, (338, 130, 400, 210), 0.3) else {"omitted"}
+    return set() if moved(clip, (338, 176, 380, 210), 0.12) else {"omitted"}
 
 
 RULES = {
