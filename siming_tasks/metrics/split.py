@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.metrics import agreement, classification, correlation
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
-from siming_tasks.metrics.panel import FloatArray, IntArray, Panel
+from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray, Panel
 from siming_tasks.metrics.shuffled import StepSums, expected_products
 
 __all__ = ["PARTS", "Split", "shuffle_p"]
@@ -82,25 +83,32 @@ def shuffle_p(
     panel = panel.sorted()
     x, y, both = cells(panel, mapping)
     k = 4 if panel.answer == "score" else 2
-    a, b = (np.where(both > 0, side, k).astype(np.int64) for side in (x, y))
     pairs = correlation.Paired(*correlation.totals(panel) if k == 4 else (np.full(len(x), np.nan),) * 2)
-    tables, sums = [_table(a, b, k)], [_product(pairs, np.arange(len(pairs)))]
+    orders, sums = [np.arange(len(x))], [_product(pairs, np.arange(len(pairs)))]
     for _ in range(permutations):
-        tables.append(_table(a, b[rng.permutation(len(b))], k))
+        orders.append(rng.permutation(len(x)))
         sums.append(_product(pairs, rng.permutation(len(pairs))))
+    tables = _tables(x, y, both > 0, np.array(orders), k)
     if k == 2:
-        return {"mcc": _share(classification.mcc(np.array(tables)))}
+        return {"mcc": _share(classification.mcc(tables))}
     plcc = correlation.pearson(pairs, np.ones((1, len(x))))[0]
     return {
-        "qwk": _share(agreement.qwk(np.array(tables))),
+        "qwk": _share(agreement.qwk(tables)),
         "plcc": None if np.isnan(plcc) else _share(np.array(sums)),
     }
 
 
-def _table(a: IntArray, b: IntArray, k: int) -> FloatArray:
-    """Flattened k x k counts; the level k is a missing side."""
-    counts = np.bincount(((k + 1) * a + b).ravel(), minlength=(k + 1) ** 2)
-    return counts.reshape(k + 1, k + 1)[:k, :k].ravel().astype(np.float64)
+def _tables(x: FloatArray, y: FloatArray, both: BoolArray, orders: IntArray, k: int) -> FloatArray:
+    """Confusion counts of each order of the predictions' rows, flattened: ``int[P, V]`` to ``float64[P, k * k]``.
+
+    How often label i of one video meets label j of another is one matrix product for all orders.
+    """
+    place = orders + len(x) * np.arange(len(x))
+    counts = np.empty((len(orders), k * k))
+    sides = [[(both & (side == level)).astype(np.float32) for level in range(k)] for side in (x, y)]
+    for cell, (mine, theirs) in enumerate(product(*sides)):
+        counts[:, cell] = (mine @ theirs.T).take(place).sum(axis=1, dtype=np.float64)
+    return counts
 
 
 def _product(pairs: correlation.Paired, order: IntArray) -> float:

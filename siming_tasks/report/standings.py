@@ -7,9 +7,11 @@ from typing import Any
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Comparison, Panel, Run, compare, evaluate
+from siming_tasks.metrics import Comparison, Panel, Run, compare
 from siming_tasks.metrics.baselines import always_correct, always_failed, step_prior
 from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.evaluate import estimates
+from siming_tasks.metrics.tally import Tally
 from siming_tasks.report.detail import HEADLINE, human_panel, questions, raters_of
 from siming_tasks.report.study import Study
 from siming_tasks.schema import SETTINGS
@@ -101,9 +103,9 @@ def _beside(dataset: Dataset, setting: str, options: Settings) -> list[dict[str,
 
 
 def _row(name: str, role: str, panel: Panel, options: Settings, note: str) -> dict[str, Any]:
-    found = evaluate(panel, mapping=options.mapping, positive=options.positive, resamples=options.resamples,
-                     seed=options.seed)  # fmt: skip
-    return {"name": name, "slug": None, "role": role, "metrics": plain(found.metrics), "lift": None, "note": note}
+    tally = Tally.of(panel.sorted(), options.mapping, options.positive)  # as evaluate() does, without what no row shows
+    found = estimates({"row": tally}, resamples=options.resamples, seed=options.seed)["row"]
+    return {"name": name, "slug": None, "role": role, "metrics": plain(found), "lift": None, "note": note}
 
 
 def _compare(studies: Sequence[Study], setting: str, options: Settings) -> Comparison:
