@@ -66,8 +66,8 @@ class Axis:
 
 def document(parts: Sequence[Markup], width: float, height: float, alt: str) -> Markup:
     """The chart: an image that says in a sentence what it shows."""
-    head = Markup('<svg class="chart" role="img" viewBox="0 0 {:g} {:g}" aria-label="{}">')
-    return head.format(width, height, visible(alt)) + Markup("").join(parts) + Markup("</svg>")
+    form = '<svg class="chart" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
+    return Markup(form).format(width, height, width, height, visible(alt)) + Markup("").join(parts) + Markup("</svg>")
 
 
 def across(axis: Axis, top: float, bottom: float, label: str) -> list[Markup]:
