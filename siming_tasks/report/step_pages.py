@@ -69,9 +69,8 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
     for index, step in enumerate(rubric.steps):
         mine = [sheet["rows"][index] for _, sheet in sheets]
         if mine:
-            cells = [
-                {"value": row["kappa"]["value"], "heat": _heat(row["kappa"]["value"], row["thin"])} for row in mine
-            ]
+            values = [None if row["kappa"]["undefined"] else row["kappa"]["value"] for row in mine]
+            cells = [{"value": x, "heat": _heat(x, row["thin"])} for x, row in zip(values, mine, strict=True)]
             rows.append({"id": step.id, "name": step.name, "cells": cells, **_of_reference(mine)})
     return {
         "setting": name,
