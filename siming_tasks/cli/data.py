@@ -156,9 +156,7 @@ def _add_score(commands: Any) -> None:
     score.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
     score.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
     score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
-    score.add_argument(
-        "--observable", action="store_true", help="leave out steps that were not shown well enough"
-    )
+    score.add_argument("--observable", action="store_true", help="leave out steps that were not shown well enough")
     score.add_argument("--fps", type=float, help="with --observable: frames a second, where the logs do not say")
     score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
     score.add_argument("--validate-only", action="store_true", help="check the predictions; no labels needed")
