@@ -60,7 +60,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "notes": _notes(numbers["metrics"]),
         "diagnostics": diagnostics,
         "contribution": contribution,
-        "withheld": diagnostics is None,
+        "nothing": None if diagnostics else _nothing(report),
         "statuses": [(status, n) for status, n in numbers["statuses"].items() if n],
         "missing": list(numbers["missing"].items()),
         "media": _media(numbers["media"]),
@@ -101,6 +101,13 @@ def _steps_chart(name: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -
     ]
     return intervals(marks, axis="kappa", beside="physicians",
                      alt="Kappa of every step with intervals; the numbers are in the table below.")  # fmt: skip
+
+
+def _nothing(report: Mapping[str, Any]) -> str:
+    """Why there is no diagnosis."""
+    if report["dataset"]["withheld"]:
+        return "The labels are withheld: there is nothing to compare the answers with."
+    return "No step with a reference was answered: there is nothing to diagnose."
 
 
 def _confusion(confusion: Mapping[str, Any]) -> dict[str, Any]:

@@ -201,6 +201,15 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
     assert '"reply":null' in entry
 
 
+def test_a_run_that_answered_nothing_says_so(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    silent = dict.fromkeys(range(len(lab.dataset.videos)), "I cannot tell.")
+    run = make_run(lab.dataset, tmp_path / "run", model="org/Silent", replies=silent, settings=("full_score",))
+    out = write_report(find_sources([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, progress=False)
+    page = (out / "models" / "org-silent.html").read_text()
+    assert "No step with a reference was answered: there is nothing to diagnose." in page
+    assert "withheld" not in page
+
+
 def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> None:
     bare = tuple(
         replace(video, steps=tuple(replace(step, scores={}) for step in video.steps)) for video in lab.dataset.videos
