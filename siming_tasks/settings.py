@@ -59,7 +59,7 @@ class Settings:
     rater: str = "consensus"
     resamples: int = 10_000
     seed: int = 0
-    demo_videos: int = 24
+    demo_videos: int = 16
     cache_gb: float = 20.0
 
     @classmethod

@@ -13,7 +13,7 @@ def add(commands: Any) -> None:
     """Add this module's subcommands."""
     command = commands.add_parser("demo", help="make a SYNTHETIC dataset: simulated exams whose labels are known")
     command.add_argument("out", metavar="OUT", type=Path, help="the new folder")
-    command.add_argument("--videos", type=int, default=24, metavar="N", help="number of exams (default 24)")
+    command.add_argument("--videos", type=int, default=16, metavar="N", help="number of exams (default 16)")
     command.add_argument("--seed", type=int, default=0, metavar="S", help="seed of trainees, raters and looks")
     command.add_argument("--short", action="store_true", help="half a minute a video instead of three; for tests")
     command.add_argument("--pairs", action="store_true", help="counterfactual twins, for the pair metric")

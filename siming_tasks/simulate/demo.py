@@ -39,7 +39,7 @@ class _Job:
 def make_demo(
     out: Path,
     *,
-    videos: int = 24,
+    videos: int = 16,
     seed: int = 0,
     short: bool = False,
     pairs: bool = False,
