@@ -36,7 +36,7 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
         sections=[
             ("Verified", f"The host ran these models again and the run {same}.",
              [row for row in rows if row["verified"]]),
-            ("Community", "Predictions as they were sent, scored here; nobody has run these models again.",
+            ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
              [row for row in rows if not row["verified"]]),
         ],
         columns=[(name, HEADLINE[setting.answer]) for name, setting in SETTINGS.items()],

@@ -101,10 +101,19 @@ def _about(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[
         **pair,
         "step_name": step.name,
         "scores": scores,
-        "changed": [str(act).replace("_", " ") for act in pair.get("changed_act", ())],
+        "changed": [_act(str(act), dataset) for act in pair.get("changed_act", ())],
         "noticed": verdicts.count("noticed"),
         "asked": len(verdicts),
     }
+
+
+def _act(name: str, dataset: Dataset) -> str:
+    """A changed act in the rubric's words, if it is one of the rubric's errors; else as the data name it."""
+    known = {error.id: (step, error) for step in dataset.rubric.steps for error in step.errors}
+    if name not in known:
+        return name
+    step, error = known[name]
+    return f"{step.id} {step.name} ({error.observable})"
 
 
 def _twin(video: Video, step_id: str, source: str | None) -> dict[str, Any]:

@@ -247,7 +247,7 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     a, b = (video.video_id for video in lab.dataset.videos[:2])
     step = lab.dataset.rubric.steps[0].id
     pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,
-            "changed_act": ["act"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
+            "changed_act": ["aed_07.omitted", "an_act"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
     root = tmp_path / "twins"
     root.mkdir()
     (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
@@ -256,6 +256,8 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     source, quick = find_sources([str(run)]), Settings(resamples=20)
     out = write_report(source, dataset, tmp_path / "out", quick, media="none", jobs=1, progress=False)
     assert "pair001" in (out / "pairs" / "index.html").read_text()
+    page = (out / "pairs" / "pair001.html").read_text()
+    assert "What differs: aed_07 Clear before the shock (no clearing before shock), an_act." in page
     found = json.loads((out / "report.json").read_text())["runs"][0]["settings"]["full_score"]["pairs"]
     assert found["right"]["n_items"] == 1
     (root / "pairs.jsonl").write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
