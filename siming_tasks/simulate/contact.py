@@ -15,6 +15,7 @@ __all__ = ["ContactSheet"]
 _THUMB = (192, 108)
 _CAPTION = 14
 _COLUMNS = 6
+_BAND = 20
 
 
 class ContactSheet:
@@ -48,8 +49,11 @@ class ContactSheet:
         while len(tiles) % _COLUMNS:
             tiles.append(np.full_like(tiles[0], 255))
         rows = [np.hstack(tiles[start : start + _COLUMNS]) for start in range(0, len(tiles), _COLUMNS)]
+        band = np.full((_BAND, rows[0].shape[1], 3), (200, 240, 255), np.uint8)
+        title = f"SYNTHETIC: simulated exam {path.stem}, drawn by a program"
+        cv2.putText(band, title, (4, _BAND - 6), 0, 0.42, (0, 0, 0), 1, cv2.LINE_AA)
         with atomic_path(path) as temporary:
-            cv2.imwrite(str(temporary), np.vstack(rows), [cv2.IMWRITE_JPEG_QUALITY, 80])
+            cv2.imwrite(str(temporary), np.vstack([band, *rows]), [cv2.IMWRITE_JPEG_QUALITY, 80])
 
     def _tile(self, step: str, index: int) -> Image:
         import cv2

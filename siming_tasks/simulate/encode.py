@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from siming_tasks.files import atomic_path
 
-__all__ = ["GOP_SECONDS", "encode"]
+__all__ = ["GOP_SECONDS", "TITLE", "encode"]
+
+TITLE = "SYNTHETIC: simulated exam, drawn by a program"
+"""Stands in every file's metadata, for whoever meets the video without its folder."""
 
 GOP_SECONDS = 2
 """Seconds from one keyframe to the next."""
@@ -46,6 +49,7 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
         atomic_path(path) as temporary,
         av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as out,
     ):
+        out.metadata["title"] = TITLE
         stream = out.add_stream("libx264", rate=fps, options=options)
         for image in frames:
             if count == 0:

@@ -71,8 +71,13 @@ def test_labels_and_logs_are_those_of_the_seed(short_demo):
 def test_contact_sheets_are_there_to_look_at(short_demo):
     for video in open_dataset(short_demo).videos:
         sheet = cv2.imread(str(short_demo / "contact" / f"{video.video_id}.jpg"))
-        assert sheet.shape == (6 * 122, 6 * 192, 3)
+        assert sheet.shape == (20 + 6 * 122, 6 * 192, 3)  # a band above six rows of pictures with captions
         assert sheet.std() > 20
+
+
+def test_a_video_without_its_folder_still_says_that_it_is_synthetic(short_demo):
+    with av.open(str(short_demo / "media" / "sim001.mp4")) as container:
+        assert "SYNTHETIC" in container.metadata["title"]
 
 
 def test_hugging_face_datasets_loads_the_folder(short_demo, tmp_path):
