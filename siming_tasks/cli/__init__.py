@@ -1,4 +1,4 @@
-"""The ``siming`` command: one module per group of subcommands, the only place that prints or exits."""
+"""The ``siming`` command: one module per subcommand or two, the only place that prints or exits."""
 
 from siming_tasks.cli.main import main
 

@@ -1,13 +1,15 @@
-"""``siming compare``: do runs differ, did the video matter, how far is a physician; ``siming raters``: the ceiling."""
+"""``siming compare``: do runs differ, did the video matter, how far is a physician."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from siming_tasks.cli.dataset import open_chosen
+from siming_tasks.cli.raters import no_ceiling, origin, statistics_options, statistics_settings, title, two_raters
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -20,7 +22,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 def add(commands: Any) -> None:
-    """Add this module's subcommands."""
+    """Add this module's subcommand."""
     command = commands.add_parser("compare", help="compare runs over the same videos: paired intervals, blind rows")
     command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
     command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
@@ -36,21 +38,8 @@ def add(commands: Any) -> None:
     command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
     command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
     command.add_argument("--positive", choices=("error", "correct"), help="positive class of precision, recall and F1")
-    _add_shared(command)
+    statistics_options(command)
     command.set_defaults(run=compare)
-    command = commands.add_parser("raters", help="how far two physicians agree, with intervals")
-    command.add_argument("dir", nargs="?", metavar="DIR", help="dataset folder (default: as --data)")
-    command.add_argument("--raters", nargs=2, metavar=("A", "B"), help="the two raters (default: the first two)")
-    _add_shared(command)
-    command.set_defaults(run=raters)
-
-
-def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA, else the demo)")
-    command.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
-    command.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
-    command.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
 
 
 def compare(arguments: argparse.Namespace) -> None:
@@ -58,8 +47,8 @@ def compare(arguments: argparse.Namespace) -> None:
     from siming_tasks.data import read_records
     from siming_tasks.errors import DataError
 
-    settings = _settings(arguments)
-    dataset = _dataset(settings)
+    settings = statistics_settings(arguments)
+    dataset = open_chosen(settings)
     runs = {name: read_records(path, dataset) for name, path in _named(arguments.runs)}
     common = [
         setting
@@ -74,10 +63,10 @@ def compare(arguments: argparse.Namespace) -> None:
     found = {s: _one(arguments, settings, dataset, s, {name: held[s] for name, held in runs.items()}) for s in shared}
     if arguments.json:
         parts = {setting: part for setting, (part, _) in found.items()}
-        print(json.dumps(_origin(dataset) | {"settings": parts}, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(origin(dataset) | {"settings": parts}, ensure_ascii=False, allow_nan=False))
         return
     for setting, (_, text) in found.items():
-        print(f"## {setting} on {_title(dataset)}\n\n{text}")
+        print(f"## {setting} on {title(dataset)}\n\n{text}")
 
 
 def _one(
@@ -107,10 +96,10 @@ def _one(
         wide = {run.name: metrics.two_way(run.panel, **drawn) for run in aligned}
         parts["two_way"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in wide.items()}
         text.insert(1, compare_text.two_way_markdown(wide))
-    names = _two_raters(dataset)
+    names = two_raters(dataset)
     if names is None:
-        parts |= {"human_ratio": None, "human_ratio_reason": _no_ceiling(dataset)}
-        return parts, "\n".join([*text, _no_ceiling(dataset) + "\n"])
+        parts |= {"human_ratio": None, "human_ratio_reason": no_ceiling(dataset)}
+        return parts, "\n".join([*text, no_ceiling(dataset) + "\n"])
     labels = [panel_of([], dataset, setting, rater, complete=True) for rater in names]
     ratios = {
         run.name: metrics.human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **options)
@@ -118,51 +107,6 @@ def _one(
     }
     parts["human_ratio"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in ratios.items()}
     return parts, "\n".join([*text, ceiling_text.ratio_markdown(ratios, names)])
-
-
-def raters(arguments: argparse.Namespace) -> int:
-    """Print the inter-rater table; exit code 1 if the data set cannot have one."""
-    from siming_tasks.errors import DataError
-    from siming_tasks.metrics import rater_table
-    from siming_tasks.metrics.ceiling_text import markdown
-    from siming_tasks.schema import CONSENSUS
-    from siming_tasks.scoring import panel_of
-
-    settings = _settings(arguments)
-    dataset = _dataset(replace(settings, data=arguments.dir) if arguments.dir else settings)
-    names = tuple(arguments.raters) if arguments.raters else _two_raters(dataset)
-    if names is None:
-        raise DataError(_no_ceiling(dataset))
-    for name in names:
-        if name not in dataset.raters:
-            raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
-    panels = [panel_of([], dataset, "full_score", rater, complete=True) for rater in (*names, CONSENSUS)]
-    found = rater_table(
-        *panels, names=(names[0], names[1]), mapping=settings.mapping, resamples=settings.resamples, seed=settings.seed
-    )
-    if arguments.json:
-        print(json.dumps(_origin(dataset) | found.to_json(), ensure_ascii=False, allow_nan=False))
-    else:
-        print(f"## Raters of {_title(dataset)}\n\n{markdown(found)}")
-    return 0
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    """The environment's settings, overruled by the options that were given."""
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.settings import Settings
-
-    names = ("data", "mapping", "positive", "rater", "resamples", "seed")
-    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
-    if given.get("resamples", 2) < 2 or given.get("seed", 0) < 0:
-        raise SettingsError("--resamples must be at least 2 and --seed at least 0.")
-    return replace(Settings.from_env(), **given)
-
-
-def _dataset(settings: Settings) -> Dataset:
-    from siming_tasks.data import open_dataset, resolve_dataset
-
-    return open_dataset(resolve_dataset(settings))
 
 
 def _named(given: Sequence[str]) -> list[tuple[str, Path]]:
@@ -195,37 +139,7 @@ def _facts(records: Records) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _two_raters(dataset: Dataset) -> tuple[str, str] | None:
-    from siming_tasks.schema import CONSENSUS
-
-    names = [name for name in dataset.raters if name != CONSENSUS and _has_points(dataset, name)]
-    return (names[0], names[1]) if len(names) > 1 else None
-
-
-def _has_points(dataset: Dataset, rater: str) -> bool:
-    return any(step.scores.get(rater) is not None for video in dataset.videos for step in video.applicable)
-
-
-def _no_ceiling(dataset: Dataset) -> str:
-    from siming_tasks.metrics.ceiling_text import NO_CEILING
-
-    return NO_CEILING.format(found=", ".join(name for name in dataset.raters if _has_points(dataset, name)) or "none")
-
-
 def _rows(labels: Panel, run: Panel) -> Panel:
     """A rater's labels for the run's videos and steps."""
     row = {name: index for index, name in enumerate(labels.video_ids)}
     return labels.videos([row[name] for name in run.video_ids]).subset(run.step_ids)
-
-
-def _origin(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "dataset": dataset.name,
-        "version": dataset.version,
-        "digest": dataset.digest,
-        "synthetic": dataset.synthetic,
-    }
-
-
-def _title(dataset: Dataset) -> str:
-    return f"{dataset.name} {dataset.version}{', SYNTHETIC data' if dataset.synthetic else ''}"

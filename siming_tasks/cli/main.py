@@ -12,7 +12,10 @@ from siming_tasks.errors import SimingError
 
 __all__ = ["main"]
 
-MODULES = ("compare", "data", "demo", "diagnose", "lint", "media", "power", "report", "tasks")
+MODULES = (
+    *("build", "check", "withhold", "demo", "prepare", "plan", "score", "compare", "raters"),
+    *("diagnose", "power", "lint", "report", "tasks"),
+)
 """Modules of this package with subcommands; each has ``add(commands)`` and imports what it runs when it runs it."""
 
 

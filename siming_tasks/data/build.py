@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
-import itertools
 import logging
 import os
 import shutil
@@ -17,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks import __version__
+from siming_tasks.data.beside import beside, write_names, write_undecided
 from siming_tasks.data.check_labels import label_problems
 from siming_tasks.data.consensus import Decision
 from siming_tasks.data.dataset import Dataset, open_dataset
@@ -26,7 +24,7 @@ from siming_tasks.data.plan import BuildOptions, Inputs, Plan, make_plan
 from siming_tasks.data.sources import span_problems
 from siming_tasks.data.transcode import transcode
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import atomic_write, read_yaml
+from siming_tasks.files import read_yaml
 
 __all__ = ["Built", "build_dataset"]
 
@@ -65,7 +63,7 @@ def build_dataset(
         videos: folder of the video files that the sheet names.
         spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
-        mapping: mapping file (see :class:`siming_tasks.data.labels.SheetMapping`).
+        mapping: mapping file (see :class:`siming_tasks.data.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         options: the rest.
         jobs: videos worked on at once.
@@ -94,13 +92,13 @@ def build_dataset(
         if not _already(out, plan.key()):
             problems += _build(out, plan, jobs, progress)
     dataset = open_dataset(out)
-    return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
+    return Built(dataset, beside(out, "names"), (*problems, *label_problems(dataset)))
 
 
 def _refuse(out: Path, plan: Plan, problems: Sequence[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if plan.decision.open:
-        sheet = _write_open(out, plan.decision.open)
+        sheet = write_undecided(out, plan.decision.open)
         what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
         fix = "Fill in its last column and give it as --adjudicated, or choose a rule with --consensus."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
@@ -118,7 +116,7 @@ def _build(out: Path, plan: Plan, jobs: int, progress: bool) -> list[Problem]:
     write_folder(part, plan.rubric_file, rows, _info(plan), digests)
     shutil.rmtree(part / "done")
     open_dataset(part)
-    _write_names(_beside(out, "names"), plan)
+    write_names(beside(out, "names"), plan)
     if out.exists():
         out.rmdir()
     os.replace(part, out)
@@ -218,37 +216,3 @@ def _already(out: Path, key: str) -> bool:
     except (DataError, KeyError, TypeError):
         pass
     raise DataError(f"{out}: exists and was not built from these inputs. Name another folder, or delete that one.")
-
-
-def _beside(out: Path, kind: str) -> Path:
-    return out.with_name(f"{out.name}.{kind}.csv")
-
-
-def _write_names(path: Path, plan: Plan) -> None:
-    """Original names to ids. Private: it lies outside the folder, readable by its owner only."""
-    with atomic_write(path) as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["kind", "id", "name", "file"])
-        writer.writerows(["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items())
-        writer.writerows(["student", number, name, ""] for name, number in plan.students.items())
-    path.chmod(0o600)
-
-
-def _write_open(out: Path, rows: Sequence[LabelRow]) -> Path:
-    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in."""
-    raters = sorted({rater for row in rows for rater in row.scores})
-    table = [["line", "video_id", "step_id", *raters, "consensus"]]
-    for row in rows:
-        points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
-        table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(table)
-    for number in itertools.count(1):
-        path = _beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
-        if not path.exists():
-            with atomic_write(path, "wb") as stream:
-                stream.write(text.getvalue().encode("utf-8-sig"))  # the mark makes Excel read it as UTF-8
-            return path
-        if path.read_bytes() == text.getvalue().encode("utf-8-sig"):
-            return path
-    raise AssertionError  # count() does not end

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from siming_tasks.data.rows import problems_of
+from siming_tasks.data.cells import is_clock_cell, number, seconds_of
+from siming_tasks.data.mapping import SheetMapping
 from siming_tasks.data.tables import Row, plain, read_table
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import read_yaml
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["VIDEO_FIELDS", "LabelRow", "SheetMapping", "read_labels", "read_mapping"]
+__all__ = ["VIDEO_FIELDS", "LabelRow", "read_labels"]
 
 VIDEO_FIELDS = ("site", "student", "split")
 """Optional columns that say something about the whole video."""
 _FIXED = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS)
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
-_CLOCK = re.compile(r"^(?:(\d{1,2}):)?(\d{1,3}):([0-5]?\d(?:\.\d+)?)$")
-_DECIMAL_COMMA = re.compile(r"^-?\d{1,5},\d{1,3}$")
 
 
 @dataclass(frozen=True)
@@ -47,36 +42,6 @@ class LabelRow:
         """A finding about this row."""
         what = f"video {self.video!r}, step {self.step_id!r}: {what}"
         return Problem(code, what, fix, self.file, self.lines[0], where, **more)
-
-
-class SheetMapping(BaseModel):
-    """The mapping file: how a sheet's own words are ours. Every key is optional.
-
-    Attributes:
-        columns: our column name to the sheet's (``video_id: 录像编号``).
-        raters: the sheet's rater (a cell in the wide form, a column in the long form) to the name in the dataset.
-        steps: wide form: the sheet's column to the step's id.
-        not_applicable: cells that mean N/A.
-    """
-
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-
-    columns: dict[str, str] = Field(default_factory=dict)
-    raters: dict[str, str] = Field(default_factory=dict)
-    steps: dict[str, str] = Field(default_factory=dict)
-    not_applicable: tuple[str, ...] = ()
-
-
-def read_mapping(path: Path) -> SheetMapping:
-    """The mapping file of a score sheet.
-
-    Raises:
-        DataError: not YAML, or not a mapping file.
-    """
-    try:
-        return SheetMapping.model_validate(read_yaml(path) or {})
-    except ValidationError as error:
-        raise DataError.of(problems_of(error, str(path))) from None
 
 
 def read_labels(
@@ -194,7 +159,7 @@ class _Sheet:
         for rater, cell in points.items():
             if cell is None or rater in not_applicable:
                 continue
-            value = _number(cell)
+            value = number(cell)
             if value is None:
                 what, fix = f"{cell!r} is not a number of points.", "Write the points alone, N/A or nothing."
                 self.problems.append(label.problem("not-a-number", what, fix, rater))
@@ -228,29 +193,16 @@ class _Sheet:
         cell = row.cells.get(self.columns.get(column, ""))
         if cell is None:
             return None
-        if isinstance(cell, datetime.time | datetime.datetime | datetime.timedelta):
+        if is_clock_cell(cell):
             what = f"the cell is a time of day ({cell}), which may mean minutes or hours."
             self._problem(
                 row, "clock-cell", what, "Format the column as text (1:23.5) or write seconds (83.5).", column
             )
             return None
-        seconds = _number(cell)
-        if seconds is None and (clock := _CLOCK.match(str(cell))):
-            seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
+        seconds = seconds_of(cell)
         if seconds is None:
             self._problem(row, "not-a-time", f"{cell!r} is not a time.", "Write seconds (83.5) or 1:23.5.", column)
         return seconds
 
     def _problem(self, row: Row, code: str, what: str, fix: str, where: str | None) -> None:
         self.problems.append(Problem(code, what, fix, self.file, row.number, where))
-
-
-def _number(cell: Any) -> float | None:
-    if isinstance(cell, bool) or not isinstance(cell, int | float | str):
-        return None
-    text = str(cell).strip()
-    try:
-        value = float(text.replace(",", ".") if _DECIMAL_COMMA.match(text) else text)
-    except ValueError:
-        return None
-    return value if abs(value) < 1e9 else None  # refuses nan and inf as well

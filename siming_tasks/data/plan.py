@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from siming_tasks.data.consensus import Decision, decide
-from siming_tasks.data.labels import LabelRow, read_labels, read_mapping
+from siming_tasks.data.labels import LabelRow, read_labels
+from siming_tasks.data.mapping import read_mapping
 from siming_tasks.data.sources import Source, find_sources, new_ids, span_problems
 from siming_tasks.data.transcode import stamp
 from siming_tasks.errors import Problem

@@ -13,9 +13,10 @@ import numpy as np
 
 from siming_tasks.errors import MediaError
 from siming_tasks.media.decode import decode
+from siming_tasks.media.evict import evict
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.sampler import Budget, matched_budget
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of, evict
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
 from siming_tasks.media.views import Mode, Request, View, view, wanted_by
 from siming_tasks.schema import Video
 

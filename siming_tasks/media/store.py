@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from PIL import Image
 
 from siming_tasks.errors import MediaError
@@ -41,7 +40,7 @@ from siming_tasks.settings import Settings
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "evict"]
+__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held"]
 
 LAYOUT = "v1"
 
@@ -179,7 +178,7 @@ class FrameStore:
     def account(self, added: int) -> None:
         """Note ``added`` more bytes in this folder (call it with the lock held)."""
         with atomic_write(self.folder / "bytes") as stream:
-            stream.write(str(_held(self.folder) + added))
+            stream.write(str(held(self.folder) + added))
 
     def touch(self) -> None:
         """Mark the video as used now; eviction takes the longest unused first."""
@@ -193,35 +192,9 @@ def _load(path: Path) -> Image.Image:
     return image
 
 
-def _held(folder: Path) -> int:
+def held(folder: Path) -> int:
+    """Bytes of a video's folder, as they were noted."""
     try:
         return int((folder / "bytes").read_text())
     except (FileNotFoundError, ValueError):
         return 0
-
-
-def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
-    """Remove the longest unused videos until the store holds at most ``limit_gb`` gigabytes; returns their digests.
-
-    A video that another process is filling is left alone, and so is ``keep``.
-    """
-    root = cache / "media" / LAYOUT
-    entries = sorted((file.stat().st_mtime, file.parent) for file in root.glob("*/bytes"))
-    total = sum(_held(entry) for _, entry in entries)
-    removed: list[str] = []
-    for _, entry in entries:
-        if total <= limit_gb * 1e9:
-            break
-        if entry.name == keep:
-            continue
-        size = _held(entry)
-        trash = root.parent / f"trash-{os.getpid()}-{entry.name}"
-        try:
-            with FrameStore(cache, entry, entry.name).lock().acquire(timeout=0):
-                os.replace(entry, trash)  # readers see all of it or none
-        except (Timeout, FileNotFoundError):
-            continue
-        shutil.rmtree(trash, ignore_errors=True)
-        total -= size
-        removed.append(entry.name)
-    return removed

@@ -12,8 +12,9 @@ from PIL import Image
 
 from siming_tasks.errors import MediaError
 from siming_tasks.media.clips import write_frames
+from siming_tasks.media.evict import evict
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indices
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of, evict
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
 from siming_tasks.media.timeline import Timeline
 
 __all__ = ["Mode", "Request", "View", "view", "wanted_by"]

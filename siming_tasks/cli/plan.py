@@ -1,13 +1,15 @@
-"""``siming prepare``: decode a dataset before a run. ``siming plan``: what a run will show, need and cost."""
+"""``siming plan``: what a run will show, need and cost."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.cli.dataset import open_chosen
+from siming_tasks.cli.prepare import media_options, media_settings
+
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.media.jobs import Job
     from siming_tasks.media.plan import Exam, Plan, SettingPlan
     from siming_tasks.rubrics import Rubric
     from siming_tasks.settings import Settings
@@ -16,23 +18,9 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Add this module's subcommands."""
-    command = commands.add_parser("prepare", help="decode all frames or cut all clips of a dataset before a run")
-    _dataset_options(command)
-    command.add_argument(
-        "--mode",
-        choices=("frames", "video", "proxy"),
-        default="frames",
-        help="images (default); one .mp4 per clip; or one of just the frames shown, per clip and video",
-    )
-    command.add_argument("--jobs", type=int, default=1, metavar="J", help="worker processes (default 1)")
-    command.add_argument("--cache", metavar="DIR", help="cache folder (default: SIMING_CACHE or the user's)")
-    command.add_argument("--cache-gb", type=float, metavar="G", help="limit of the store in gigabytes (default 20)")
-    command.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
-    command.set_defaults(run=prepare)
-
+    """Add this module's subcommand."""
     command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
-    _dataset_options(command)
+    media_options(command)
     command.add_argument("--videos", type=int, metavar="V", help="plan without a dataset: number of videos")
     command.add_argument("--duration", type=float, default=168.9, metavar="S", help="their length (default 168.9)")
     command.add_argument("--model", metavar="NAME", help="frames per full video as the paper gave this model")
@@ -40,96 +28,6 @@ def add(commands: Any) -> None:
     command.add_argument("--price-in", type=float, metavar="P", help="price of a million input tokens")
     command.add_argument("--price-out", type=float, metavar="P", help="price of a million output tokens")
     command.set_defaults(run=plan)
-
-
-def _dataset_options(command: Any) -> None:
-    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA or the demo)")
-    command.add_argument("--frames", type=int, metavar="N", help="frames per full video (default 64)")
-    command.add_argument("--clip-frames", type=int, metavar="M", help="frames per step clip (default 16)")
-    command.add_argument("--frame-size", type=int, metavar="P", help="longest side of an image in pixels (default 896)")
-    command.add_argument("--matched", action="store_true", help="sample clips at the full-video rate (a control)")
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    """The environment's settings with the options given on the command line."""
-    from dataclasses import replace
-
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.settings import Settings
-
-    names = ("data", "frames", "clip_frames", "frame_size", "cache", "cache_gb")
-    given = {name: getattr(arguments, name, None) for name in names}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    for name, value in chosen.items():
-        if not isinstance(value, str) and value <= 0:
-            raise SettingsError(f"--{name.replace('_', '-')} {value:g} must be above 0.")
-    settings = replace(Settings.from_env(), **chosen)
-    return replace(settings, clip_density="matched") if arguments.matched else settings
-
-
-def _open(settings: Settings) -> Dataset:
-    from siming_tasks.data import open_dataset, resolve_dataset
-
-    return open_dataset(resolve_dataset(settings))
-
-
-def prepare(arguments: argparse.Namespace) -> int:
-    """Print the estimate, do the work under a progress bar, list what could not be decoded."""
-    from tqdm import tqdm
-
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.media.jobs import Outcome, estimate
-    from siming_tasks.media.jobs import prepare as run
-
-    if arguments.jobs < 1:
-        raise SettingsError("--jobs must be at least 1.")
-    settings = _settings(arguments)
-    jobs = _jobs(settings, arguments)
-    if arguments.mode == "frames":
-        ahead = estimate(jobs, settings.cache_dir, arguments.jobs)
-        print(f"{len(jobs)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
-        print(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {settings.cache_dir}")
-        if ahead.bytes > settings.cache_gb * 1e9:
-            raise SettingsError(
-                f"that is more than the limit of {settings.cache_gb:g} GB, and frames would be removed before they are"
-                " used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
-            )
-    if arguments.dry_run:
-        return 0
-    errors: list[str] = []
-    with tqdm(total=len(jobs), unit="video", smoothing=0.1) as bar:
-
-        def done(outcome: Outcome) -> None:
-            errors.extend(outcome.errors)
-            bar.set_postfix_str(outcome.path.name)
-            bar.update()
-
-        run(jobs, settings.cache_dir, workers=arguments.jobs, cache_gb=settings.cache_gb, done=done)
-    for error in errors:
-        print(error)
-    print(f"{len(jobs)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
-    return 1 if errors else 0
-
-
-def _jobs(settings: Settings, arguments: argparse.Namespace) -> list[Job]:
-    from siming_tasks.media.jobs import Job, requests_of
-
-    dataset = _open(settings)
-    return [
-        Job(
-            dataset.media_path(video),
-            requests_of(
-                video,
-                frames=settings.frames,
-                clip_frames=settings.clip_frames,
-                matched=settings.clip_density == "matched",
-            ),
-            dataset.media_digest(video),
-            arguments.mode,
-            settings.frame_size,
-        )
-        for video in dataset.videos
-    ]
 
 
 def plan(arguments: argparse.Namespace) -> None:
@@ -141,7 +39,7 @@ def plan(arguments: argparse.Namespace) -> None:
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
 
-    settings = _settings(arguments)
+    settings = media_settings(arguments)
     frames = (preset(arguments.model).frames or 0) if arguments.model else settings.frames
     formulas = arguments.tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
@@ -155,7 +53,7 @@ def plan(arguments: argparse.Namespace) -> None:
         exams = alike(rubric, arguments.videos, arguments.duration)
         print(f"{len(exams)} videos of {arguments.duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
-        dataset = _open(settings)
+        dataset = open_chosen(settings)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
     print(f"{frames} frames per video, {_clip_words(settings)}, longest side {settings.frame_size} pixels.", end=" ")

@@ -1,0 +1,69 @@
+"""``siming build``: a dataset folder of a rubric, a score sheet and videos."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.cli.findings import show
+
+__all__ = ["add"]
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommand."""
+    build = commands.add_parser("build", help="make a dataset folder of a rubric, a score sheet and videos")
+    build.add_argument("out", type=Path, metavar="OUT", help="the new folder")
+    build.add_argument("--rubric", type=Path, required=True, help="rubric.yaml")
+    build.add_argument("--labels", type=Path, required=True, help="score sheet: .csv, .xlsx or .jsonl")
+    build.add_argument("--videos", type=Path, required=True, help="folder of the video files")
+    build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
+    build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
+    build.add_argument("--mapping", type=Path, help="YAML file that says what the sheet's columns and raters are")
+    build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
+    build.add_argument("--consensus", default="agree", metavar="RULE", help="agree (default), mean, or a rater's name")
+    build.add_argument("--name", default="", help="of the dataset (default: name of the folder)")
+    build.add_argument("--version", default="1", help="of the dataset")
+    build.add_argument("--license", default="", help="SPDX name, e.g. cc-by-nc-4.0")
+    build.add_argument("--language", action="append", default=[], metavar="CODE", help="e.g. zh; may be repeated")
+    build.add_argument("--keep-audio", action="store_true", help="keep the sound (voices identify people)")
+    build.add_argument("--keep-ids", action="store_true", help="keep the sheet's video names as ids")
+    build.add_argument("--synthetic", action="store_true", help="the videos or labels are simulated")
+    build.add_argument("--jobs", type=int, default=2, help="videos worked on at once")
+    build.set_defaults(run=_build)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from siming_tasks.data import BuildOptions, build_dataset
+
+    options = BuildOptions(
+        name=arguments.name,
+        version=arguments.version,
+        license=arguments.license,
+        languages=tuple(arguments.language),
+        consensus=arguments.consensus,
+        keep_audio=arguments.keep_audio,
+        keep_ids=arguments.keep_ids,
+        synthetic=arguments.synthetic,
+    )
+    built = build_dataset(
+        arguments.out,
+        rubric=arguments.rubric,
+        labels=arguments.labels,
+        videos=arguments.videos,
+        spans=arguments.spans,
+        adjudicated=arguments.adjudicated,
+        mapping=arguments.mapping,
+        encoding=arguments.encoding,
+        options=options,
+        jobs=arguments.jobs,
+        progress=True,
+    )
+    show(built.warnings)
+    dataset = built.dataset
+    steps = sum(len(video.applicable) for video in dataset.videos)
+    print(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
+    print(f"{built.names_file}: original names and ids. Keep it private.")
+    print(f"Next: siming check {dataset.root}")
+    return 0

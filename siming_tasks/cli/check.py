@@ -1,0 +1,51 @@
+"""``siming check``: everything that is wrong with a dataset folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["add"]
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommand."""
+    check = commands.add_parser("check", help="look for everything that is wrong with a dataset folder")
+    check.add_argument("root", type=Path, metavar="DIR")
+    check.add_argument("--quick", action="store_true", help="open the videos without decoding them")
+    check.add_argument("--jobs", type=int, help="videos worked on at once (default: all processors)")
+    check.add_argument("--json", action="store_true", help="print one JSON object")
+    check.set_defaults(run=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from siming_tasks.data import check_dataset
+
+    report = check_dataset(
+        arguments.root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
+    )
+    if arguments.json:
+        print(json.dumps(report.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
+        return 1 if report.errors else 0
+    for title, problems in (("error", report.errors), ("warning", report.warnings)):
+        for problem in problems:
+            print(f"{title} [{problem.code}] {problem}")
+    facts = report.summary
+    if "videos" in facts:
+        seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
+        synthetic = " SYNTHETIC" if facts["synthetic"] else ""
+        print(
+            f"{arguments.root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
+            f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
+        )
+    print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(_not_checked())}.")
+    return 1 if report.errors else 0
+
+
+def _not_checked() -> tuple[str, ...]:
+    from siming_tasks.data.check import NOT_CHECKED
+
+    return NOT_CHECKED

@@ -1,0 +1,107 @@
+"""``siming raters``: how far two physicians agree; and what ``siming compare`` shares with it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from siming_tasks.cli.dataset import open_chosen
+
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.settings import Settings
+
+__all__ = ["add", "no_ceiling", "origin", "statistics_options", "statistics_settings", "title", "two_raters"]
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommand."""
+    command = commands.add_parser("raters", help="how far two physicians agree, with intervals")
+    command.add_argument("dir", nargs="?", metavar="DIR", help="dataset folder (default: as --data)")
+    command.add_argument("--raters", nargs=2, metavar=("A", "B"), help="the two raters (default: the first two)")
+    statistics_options(command)
+    command.set_defaults(run=raters)
+
+
+def raters(arguments: argparse.Namespace) -> int:
+    """Print the inter-rater table; exit code 1 if the data set cannot have one."""
+    from siming_tasks.errors import DataError
+    from siming_tasks.metrics import rater_table
+    from siming_tasks.metrics.ceiling_text import markdown
+    from siming_tasks.schema import CONSENSUS
+    from siming_tasks.scoring import panel_of
+
+    settings = statistics_settings(arguments)
+    dataset = open_chosen(replace(settings, data=arguments.dir) if arguments.dir else settings)
+    names = tuple(arguments.raters) if arguments.raters else two_raters(dataset)
+    if names is None:
+        raise DataError(no_ceiling(dataset))
+    for name in names:
+        if name not in dataset.raters:
+            raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
+    panels = [panel_of([], dataset, "full_score", rater, complete=True) for rater in (*names, CONSENSUS)]
+    found = rater_table(
+        *panels, names=(names[0], names[1]), mapping=settings.mapping, resamples=settings.resamples, seed=settings.seed
+    )
+    if arguments.json:
+        print(json.dumps(origin(dataset) | found.to_json(), ensure_ascii=False, allow_nan=False))
+    else:
+        print(f"## Raters of {title(dataset)}\n\n{markdown(found)}")
+    return 0
+
+
+def statistics_options(command: argparse.ArgumentParser) -> None:
+    """The options of every command that computes intervals on a dataset."""
+    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA, else the demo)")
+    command.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
+    command.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
+    command.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
+
+
+def statistics_settings(arguments: argparse.Namespace) -> Settings:
+    """The environment's settings, overruled by the options that were given."""
+    from siming_tasks.errors import SettingsError
+    from siming_tasks.settings import Settings
+
+    names = ("data", "mapping", "positive", "rater", "resamples", "seed")
+    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    if given.get("resamples", 2) < 2 or given.get("seed", 0) < 0:
+        raise SettingsError("--resamples must be at least 2 and --seed at least 0.")
+    return replace(Settings.from_env(), **given)
+
+
+def two_raters(dataset: Dataset) -> tuple[str, str] | None:
+    """The first two raters that gave points, None if there are not two."""
+    from siming_tasks.schema import CONSENSUS
+
+    names = [name for name in dataset.raters if name != CONSENSUS and _has_points(dataset, name)]
+    return (names[0], names[1]) if len(names) > 1 else None
+
+
+def _has_points(dataset: Dataset, rater: str) -> bool:
+    return any(step.scores.get(rater) is not None for video in dataset.videos for step in video.applicable)
+
+
+def no_ceiling(dataset: Dataset) -> str:
+    """Why there is no human row."""
+    from siming_tasks.metrics.ceiling_text import NO_CEILING
+
+    return NO_CEILING.format(found=", ".join(name for name in dataset.raters if _has_points(dataset, name)) or "none")
+
+
+def origin(dataset: Dataset) -> dict[str, Any]:
+    """Which data a JSON output is about."""
+    return {
+        "dataset": dataset.name,
+        "version": dataset.version,
+        "digest": dataset.digest,
+        "synthetic": dataset.synthetic,
+    }
+
+
+def title(dataset: Dataset) -> str:
+    """Which data a printed output is about."""
+    return f"{dataset.name} {dataset.version}{', SYNTHETIC data' if dataset.synthetic else ''}"
