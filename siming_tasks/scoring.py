@@ -1,12 +1,7 @@
-"""From parsed replies to flat records, and from records to the panel that the metrics read.
-
-A *record* is one JSON object per request: who was asked what, how the reply was read, and under which prompt, data and
-media. It holds no label, so the same records can be scored against any rater, mapping or positive class later.
-"""
+"""From records to the panel that the metrics read, and to everything that is said about one setting of one run."""
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,111 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siming_tasks.metrics import Evaluation, Panel, evaluate
-from siming_tasks.parsing import STATUSES, Parsed
+from siming_tasks.parsing import STATUSES
 from siming_tasks.prompts import PROMPT_VERSION, template_hash
-from siming_tasks.schema import CONSENSUS, SETTINGS, Setting, Video
+from siming_tasks.records import Record, asked_steps, expected_requests, join, record_id
+from siming_tasks.schema import CONSENSUS, SETTINGS
 from siming_tasks.settings import Settings
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
 
-__all__ = [
-    "asked_steps",
-    "evaluate_records",
-    "expected_requests",
-    "join",
-    "panel_of",
-    "prediction_line",
-    "record_id",
-    "record_of",
-]
-
-logger = logging.getLogger(__name__)
-
-Record = Mapping[str, Any]
-
-
-def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
-    """``full_score/v001`` or ``clip_score/v001/cpr_01``: one request, unique within a run."""
-    return "/".join(filter(None, (setting, video_id, step_id)))
-
-
-def asked_steps(setting: Setting, video: Video) -> tuple[str, ...]:
-    """The steps of a video that a setting asks about: the applicable ones, and for clips those with a span."""
-    return tuple(step.step_id for step in video.applicable if setting.scope == "full" or step.span)
-
-
-def expected_requests(setting: Setting, dataset: Dataset) -> list[tuple[str, str | None]]:
-    """Every (video, step or None) that a complete run of the setting asks."""
-    if setting.scope == "full":
-        return [(video.video_id, None) for video in dataset.videos if asked_steps(setting, video)]
-    return [(video.video_id, step) for video in dataset.videos for step in asked_steps(setting, video)]
-
-
-def record_of(
-    setting: str,
-    video_id: str,
-    step_id: str | None,
-    parsed: Parsed,
-    *,
-    prompt: str | None = None,
-    dataset: str | None = None,
-    media: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The record of one request.
-
-    Args:
-        setting: name of the setting.
-        video_id: which exam.
-        step_id: which step, for a clip; None for a full video.
-        parsed: the reply, read.
-        prompt: hash of the prompt's text.
-        dataset: content digest of the data set.
-        media: what the model was shown.
-    """
-    return {
-        "id": record_id(setting, video_id, step_id),
-        "setting": setting,
-        "video_id": video_id,
-        "step_id": step_id,
-        "status": parsed.status,
-        "answers": dict(parsed.answers),
-        "missing": dict(parsed.missing),
-        "prompt": prompt,
-        "dataset": dataset,
-        "media": dict(media or {}),
-    }
-
-
-def prediction_line(record: Record) -> dict[str, Any]:
-    """The record as a line of a prediction file (see the format page): what a submission holds."""
-    line = {"setting": record["setting"], "video_id": record["video_id"]}
-    answers: Mapping[str, float] = record["answers"]
-    if SETTINGS[record["setting"]].answer == "score":
-        values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
-        key = "score"
-    else:
-        values, key = {name: "incorrect" if value else "correct" for name, value in answers.items()}, "verdict"
-    if record["step_id"]:
-        return {**line, "step_id": record["step_id"], key: values.get(record["step_id"])}
-    return {**line, f"{key}s": values}
-
-
-def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
-    """Records sorted by id, each id once, and the ids that came with different answers.
-
-    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none.
-    """
-    by_id: dict[str, Record] = {}
-    conflicts: set[str] = set()
-    for record in records:
-        known = by_id.setdefault(record["id"], record)
-        if known["answers"] != record["answers"]:
-            conflicts.add(record["id"])
-    for name in sorted(conflicts):
-        logger.warning("%s was answered twice and differently; counted as missing.", name)
-        by_id[name] = {**by_id[name], "answers": {}}
-    return [by_id[name] for name in sorted(by_id)], sorted(conflicts)
+__all__ = ["evaluate_panel", "evaluate_records", "panel_of"]
 
 
 def panel_of(
@@ -150,7 +50,7 @@ def panel_of(
     shape = (len(row), len(column))
     reference, predicted, asked = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
     mine, _ = join(record for record in records if record["setting"] == setting)
-    requests = expected_requests(kind, dataset) if complete else [(r["video_id"], r["step_id"]) for r in mine]
+    requests = expected_requests(kind, dataset.videos) if complete else [(r["video_id"], r["step_id"]) for r in mine]
     for video_id, step_id in requests:
         video = dataset.videos[row[video_id]]
         left_out = without.get(record_id(setting, video_id, step_id), ()) if without else ()
@@ -218,7 +118,7 @@ def evaluate_records(
     if evaluation is None:
         panel = panel_of(mine, dataset, setting, settings.rater, complete=complete, without=without)
         evaluation = evaluate_panel(panel, settings)
-    expected = expected_requests(SETTINGS[setting], dataset)
+    expected = expected_requests(SETTINGS[setting], dataset.videos)
     statuses = Counter(record["status"] for record in mine)
     numbers = evaluation.to_json()
     missing = Counter(reason for record in mine for reason in record["missing"].values())

@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "schema", "files", "__init__"},
     {"rubrics", "metrics", "settings"},
     {"prompts", "parsing", "media"},
-    {"scoring", "data", "simulate"},
+    {"records", "scoring", "data", "simulate"},
     {"hooks", "reference", "plugin", "report"},
     {"cli"},
 ]

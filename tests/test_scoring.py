@@ -10,17 +10,10 @@ import pytest
 
 from siming_tasks.data import Dataset
 from siming_tasks.parsing import parse_reply
+from siming_tasks.records import asked_steps, expected_requests, join, prediction_line, record_of
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.schema import SETTINGS, StepLabel, Video
-from siming_tasks.scoring import (
-    asked_steps,
-    evaluate_records,
-    expected_requests,
-    join,
-    panel_of,
-    prediction_line,
-    record_of,
-)
+from siming_tasks.scoring import evaluate_records, panel_of
 from siming_tasks.settings import Settings
 
 RUBRIC = rubric_from(
@@ -93,8 +86,8 @@ def record(setting: str, video: str, step: str | None, reply: str) -> dict[str, 
 
 
 def test_what_each_setting_asks() -> None:
-    assert expected_requests(SETTINGS["full_error"], DATASET) == [("v1", None), ("v2", None)]
-    assert expected_requests(SETTINGS["clip_score"], DATASET) == [
+    assert expected_requests(SETTINGS["full_error"], DATASET.videos) == [("v1", None), ("v2", None)]
+    assert expected_requests(SETTINGS["clip_score"], DATASET.videos) == [
         ("v1", "x_01"),
         ("v2", "x_01"),
         ("v2", "x_02"),

@@ -26,9 +26,9 @@ import yaml
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.metrics.power_model import Design
 from siming_tasks.parsing import format_answers, parse_reply
+from siming_tasks.records import asked_steps, expected_requests, record_of
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests, record_of
 from siming_tasks.simulate.encode import encode
 
 THOUGHT = "I look at the hands, the manikin and the order of the acts before I give points. " * 8
@@ -66,7 +66,7 @@ def make_run(dataset: Dataset, folder: Path, skill: float, rng: np.random.Genera
     folder.mkdir(parents=True)
     for name, setting in SETTINGS.items():
         with (folder / f"20260101_000000_samples_siming_{name}.jsonl").open("w") as stream:
-            for video_id, step_id in expected_requests(setting, dataset):
+            for video_id, step_id in expected_requests(setting, dataset.videos):
                 video = dataset.video(video_id)
                 names = {step_id} if step_id else set(asked_steps(setting, video))
                 steps = [step for step in dataset.rubric.steps if step.id in names]

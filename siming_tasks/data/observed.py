@@ -9,8 +9,8 @@ from typing import Any
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.media import unobservable_reason
+from siming_tasks.records import asked_steps, expected_requests, record_id
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests, record_id
 
 __all__ = ["unobservable"]
 
@@ -46,7 +46,7 @@ def unobservable(
             rates[record["id"]] = float(media["fps"])
     usual = fps if fps is not None else median(rates.values()) if rates else 0.0
     found: dict[str, frozenset[str]] = {}
-    for video_id, step_id in expected_requests(SETTINGS[setting], dataset):
+    for video_id, step_id in expected_requests(SETTINGS[setting], dataset.videos):
         name = record_id(setting, video_id, step_id)
         asked = (step_id,) if step_id else asked_steps(SETTINGS[setting], dataset.video(video_id))
         found[name] = frozenset(

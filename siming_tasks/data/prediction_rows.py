@@ -15,9 +15,9 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import Problem
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
+from siming_tasks.records import asked_steps, expected_requests, record_id, record_of
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests, record_id, record_of
 
 __all__ = ["Record", "RowReader"]
 
@@ -66,7 +66,7 @@ class RowReader:
         requests = {}
         steps = self.dataset.rubric.by_id
         for name, setting in SETTINGS.items():
-            for video_id, step_id in expected_requests(setting, self.dataset):
+            for video_id, step_id in expected_requests(setting, self.dataset.videos):
                 names = (step_id,) if step_id else asked_steps(setting, self.dataset.video(video_id))
                 requests[record_id(name, video_id, step_id)] = tuple(steps[step] for step in names)
         self.requests = requests

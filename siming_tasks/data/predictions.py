@@ -14,7 +14,7 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.prediction_rows import Record, RowReader
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_write
-from siming_tasks.scoring import prediction_line
+from siming_tasks.records import prediction_line
 
 __all__ = ["Predictions", "load_predictions", "read_records", "write_predictions"]
 

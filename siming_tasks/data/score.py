@@ -13,8 +13,9 @@ from siming_tasks.data.observed import unobservable
 from siming_tasks.data.predictions import Predictions, load_predictions
 from siming_tasks.data.withheld import with_labels
 from siming_tasks.errors import DataError, Problem
+from siming_tasks.records import expected_requests
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_records, expected_requests
+from siming_tasks.scoring import evaluate_records
 from siming_tasks.settings import Settings
 
 __all__ = ["Scores", "score_predictions", "validate_predictions"]
@@ -108,7 +109,7 @@ def validate_predictions(root: str | Path, predictions: str | Path) -> tuple[Pre
     found = load_predictions(predictions, dataset)
     counts = {}
     for name, records in found.records.items():
-        asked = expected_requests(SETTINGS[name], dataset)
+        asked = expected_requests(SETTINGS[name], dataset.videos)
         steps = sum(len(record["answers"]) + len(record["missing"]) for record in records)
         counts[name] = {
             "requests": len(records),

@@ -11,8 +11,8 @@ from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset
 from siming_tasks.prompts import PROMPT_VERSION, template_hash
+from siming_tasks.records import expected_requests, record_id
 from siming_tasks.schema import Setting
-from siming_tasks.scoring import expected_requests, record_id
 from siming_tasks.settings import Settings
 
 __all__ = ["CONFIG", "current_dataset", "dataset_at", "docs_for", "run_settings"]
@@ -59,7 +59,7 @@ def docs_for(setting: Setting) -> Callable[[Any], Any]:
                 "step_id": step_id or "",
                 "root": str(dataset.root),
             }
-            for video_id, step_id in expected_requests(setting, dataset)
+            for video_id, step_id in expected_requests(setting, dataset.videos)
         ]
         return datasets.Dataset.from_list(rows)
 

@@ -15,9 +15,9 @@ from siming_tasks.files import sha256_json
 from siming_tasks.hooks.docs import dataset_at, run_settings
 from siming_tasks.media import Budget, Mode, Request, View, matched_budget, view
 from siming_tasks.prompts import build_prompt, frame_caption, frames_note
+from siming_tasks.records import asked_steps
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import SETTINGS, Video
-from siming_tasks.scoring import asked_steps
 from siming_tasks.settings import Settings
 
 __all__ = ["doc_steps", "doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "prompt_hash", "shown"]

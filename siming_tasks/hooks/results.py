@@ -17,8 +17,9 @@ from siming_tasks.hooks.docs import current_dataset, dataset_at, run_settings
 from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
 from siming_tasks.parsing import parse_reply
+from siming_tasks.records import join, record_of
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_panel, evaluate_records, join, panel_of, record_of
+from siming_tasks.scoring import evaluate_panel, evaluate_records, panel_of
 from siming_tasks.settings import Settings
 
 __all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]

@@ -12,8 +12,8 @@ import pytest
 from siming_tasks.data import Dataset, load_predictions, open_dataset, read_records, write_predictions
 from siming_tasks.errors import DataError
 from siming_tasks.parsing import parse_reply
+from siming_tasks.records import asked_steps, expected_requests, record_of
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests, record_of
 
 KEYS = {"full_score": "scores", "full_error": "verdicts", "clip_score": "score", "clip_error": "verdict"}
 
@@ -33,7 +33,7 @@ def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
     """The records of a run over everything in which each reply's value goes up and down."""
     records = []
     for name, setting in SETTINGS.items():
-        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset)):
+        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             steps = (step_id,) if step_id else asked_steps(setting, dataset.video(video_id))
             value: Any = number % 3 if setting.answer == "score" else ("correct", "incorrect")[number % 2]
             text = f"I cannot help with that{model}." if number % 7 == 6 else reply(name, steps, value)

@@ -19,9 +19,9 @@ from PIL import Image
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, view
 from siming_tasks.parsing import format_answers
+from siming_tasks.records import asked_steps, expected_requests
 from siming_tasks.reference import judge
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, expected_requests
 
 pytestmark = pytest.mark.host
 
@@ -92,7 +92,7 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
     """Which requests show which frames; equal frames may belong to several."""
     found: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
-        for video_id, step_id in expected_requests(SETTINGS[f"{scope}_score"], dataset)[:LIMIT]:
+        for video_id, step_id in expected_requests(SETTINGS[f"{scope}_score"], dataset.videos)[:LIMIT]:
             video = dataset.video(video_id)
             shown = view(
                 dataset.media_path(video), digest=dataset.media_digest(video),
@@ -147,7 +147,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         task = run.task(name)
         assert task["coverage"] == 1.0
         assert task["qwk" if "score" in name else "mcc"] == 1.0
-        asked = min(LIMIT, len(expected_requests(SETTINGS[name], dataset)))
+        asked = min(LIMIT, len(expected_requests(SETTINGS[name], dataset.videos)))
         assert task["siming_stderr"]["media"]["modes"] == {"frames": asked}
     assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
     assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order

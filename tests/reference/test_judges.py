@@ -9,9 +9,9 @@ import pytest
 
 from siming_tasks.data import open_dataset
 from siming_tasks.errors import DataError, SettingsError
+from siming_tasks.records import asked_steps
 from siming_tasks.reference import KINDS, judge
 from siming_tasks.schema import SETTINGS, Video
-from siming_tasks.scoring import asked_steps
 
 
 @pytest.fixture(scope="module")

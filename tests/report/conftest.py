@@ -14,13 +14,14 @@ import pytest
 
 from siming_tasks.data import Dataset, open_dataset, read_records
 from siming_tasks.parsing import format_answers, parse_reply
+from siming_tasks.records import asked_steps, expected_requests, record_of
 from siming_tasks.reference import judge
 from siming_tasks.report.board import build_board
 from siming_tasks.report.build import write_report
 from siming_tasks.report.sources import find_sources
 from siming_tasks.report.submission import ModelCard, pack
 from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import asked_steps, evaluate_records, expected_requests, record_of
+from siming_tasks.scoring import evaluate_records
 from siming_tasks.settings import Settings
 
 OPTIONS = Settings(resamples=100)
@@ -61,7 +62,7 @@ def write_run(
     for name in settings:
         setting = SETTINGS[name]
         lines = []
-        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset)):
+        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             video = dataset.video(video_id)
             names = {step_id} if step_id else set(asked_steps(setting, video))
             steps = [step for step in dataset.rubric.steps if step.id in names]
