@@ -116,7 +116,8 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
     tags = dict(container.metadata)
     for one in container.streams:
         tags.update(one.metadata)
-    if left := sorted(name for name, value in tags.items() if name not in _HARMLESS and value):
+    tags = {name: value for name, value in tags.items() if value and not value.startswith("SYNTHETIC")}
+    if left := sorted(tags.keys() - _HARMLESS):
         what = f"carries metadata ({', '.join(left[:6])}), which may tell when, where and by whom it was filmed."
         yield about.problem("media-metadata", what, rebuild, "warning")
 
