@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -125,18 +124,16 @@ CELL = st.text(max_size=8) | st.sampled_from(
 @FEW
 @given(st.lists(st.lists(CELL, min_size=5, max_size=5), min_size=1, max_size=6))
 def test_any_cells_in_a_sheet(root: Path, cells: list[list[str]]) -> None:
-    import csv
-
-    stream = io.StringIO()
-    csv.writer(stream).writerows([["video_id", "step_id", "start", "end", "consensus"], *cells])
+    rows = [["video_id", "step_id", "start", "end", "consensus"], *cells]
+    text = "\r\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
     path = root.parent / "cells.csv"
-    path.write_bytes(stream.getvalue().encode("utf-8", "surrogatepass"))
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))  # not by csv.writer, which refuses NUL in Python 3.10
     try:
-        rows, _ = read_labels(path, TINY)
+        found, _ = read_labels(path, TINY)
     except DataError as error:
         assert str(path) in str(error)
     else:
-        for row in rows:
+        for row in found:
             assert all(0 <= points < 1e9 for points in row.scores.values())
 
 
