@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -146,7 +147,8 @@ def _run(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Ite
     if workers == 1:
         yield from (_one(job, cache, cache_gb) for job in jobs)
         return
-    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:
+    # "spawn": a fork of a process that already runs threads (torch, FFmpeg, lmms-eval) can deadlock or crash.
+    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(_one, job, cache, cache_gb) for job in jobs]
         try:
             for future in as_completed(futures):
