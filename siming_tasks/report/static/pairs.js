@@ -7,8 +7,6 @@ if (videos.length === 2) bar.hidden = false;
 for (const button of bar.querySelectorAll("button")) {
   button.addEventListener("click", () => {
     for (const video of videos) {
-  const begin = () => { video.currentTime = parseFloat(video.dataset.start); }; // where they differ, not where they begin
-  if (video.readyState > 0) begin(); else video.addEventListener("loadedmetadata", begin, { once: true });
       const step = button.dataset.from === "step";
       video.dataset.until = step ? video.dataset.end : "";
       video.currentTime = step ? parseFloat(video.dataset.start) : 0;
