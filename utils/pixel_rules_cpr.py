@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pixel_signals import FPS, activity, chest_rises, color, far, gaze, head_course, moved
+from pixel_signals import FPS, LAST, activity, chest_rises, color, far, gaze, head_course, moved
 from pixel_strokes import strokes
 
 __all__ = ["RULES"]
 
 Clip = NDArray[np.uint8]
-LAST = slice(-8, None)
-"""The end of a clip, when hands have gone back."""
 
 
 def responsiveness(clip: Clip) -> set[str]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pixel_signals import FPS, activity, chest_rises, color, device, head_course, moved
+from pixel_signals import FPS, LAST, activity, chest_rises, color, device, head_course, moved
 from pixel_strokes import strokes
 
 __all__ = ["RULES"]
 
 Clip = NDArray[np.uint8]
-LAST = slice(-8, None)
-"""The end of a clip, when hands have gone back."""
 
 
 def spoken(clip: Clip) -> bool:
@@ -62,12 +60,16 @@ def connector(clip: Clip) -> set[str]:
     return set() if color(clip[LAST], (left, top, left + 5, top + 4)).mean() > 110 else {"omitted"}
 
 
-def clear_analysis(clip: Clip) -> set[str]:
-    before = clip[: round(2.4 * FPS)]
-    voice, sign = spoken(before), looked_round(before)
+def cleared(clip: Clip, sign_only: str) -> set[str]:
+    """What is wrong with a warning that takes a word and a sign."""
+    voice, sign = spoken(clip), looked_round(clip)
     if not voice and not sign:
         return {"omitted"}
-    return set() if voice and sign else {"voice_only" if voice else "gesture_only"}
+    return set() if voice and sign else {"voice_only" if voice else sign_only}
+
+
+def clear_analysis(clip: Clip) -> set[str]:
+    return cleared(clip[: round(2.4 * FPS)], "gesture_only")
 
 
 def advice(clip: Clip) -> set[str]:
@@ -75,10 +77,7 @@ def advice(clip: Clip) -> set[str]:
 
 
 def clear_shock(clip: Clip) -> set[str]:
-    voice, sign = spoken(clip), looked_round(clip)
-    if not voice and not sign:
-        return {"omitted"}
-    return set() if voice and sign else {"voice_only" if voice else "visual_only"}
+    return cleared(clip, "visual_only")
 
 
 def shock(clip: Clip) -> set[str]:

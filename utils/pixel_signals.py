@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 FPS = 10
+LAST = slice(-8, None)
+"""The end of a clip, when hands have gone back."""
 MASK = (225, 205, 165)
 
 

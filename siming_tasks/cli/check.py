@@ -23,6 +23,7 @@ def add(commands: Any) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import check_dataset
+    from siming_tasks.data.check import NOT_CHECKED
 
     report = check_dataset(
         arguments.root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
@@ -41,11 +42,5 @@ def _check(arguments: argparse.Namespace) -> int:
             f"{arguments.root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
-    print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(_not_checked())}.")
+    print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0
-
-
-def _not_checked() -> tuple[str, ...]:
-    from siming_tasks.data.check import NOT_CHECKED
-
-    return NOT_CHECKED

@@ -51,8 +51,7 @@ class Answers:
     @property
     def head(self) -> dict[str, str]:
         """What a column's heading says."""
-        role = "reference" if self.source.reference else "model"
-        return {"slug": self.source.slug, "name": self.source.name, "role": role}
+        return {"slug": self.source.slug, "name": self.source.name, "role": self.source.role}
 
 
 def _gap(value: float) -> str:

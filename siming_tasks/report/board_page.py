@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.metrics.summary import COMPARABLE
+from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
 from siming_tasks.report.charts import Mark, intervals
 from siming_tasks.report.detail import DETAIL_RESAMPLES, HEADLINE
 from siming_tasks.report.pages import TITLES, Site
@@ -44,7 +44,7 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
         titles=TITLES,
         metric_names=METRIC_NAMES,
         refused=board["refused"],
-        few=board["dataset"]["videos"] < 50,
+        few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def _run(item: Study) -> dict[str, Any]:
     return {
         "name": item.source.name,
         "slug": item.source.slug,
-        "role": "reference" if item.source.reference else "model",
+        "role": item.source.role,
         "source": item.source.path.name,
         "facts": facts,
         "warnings": list(item.warnings),

@@ -7,6 +7,7 @@ from typing import Any
 
 from siming_tasks.metrics.lint_model import METRICS as PAPER_NAMES
 from siming_tasks.metrics.lint_read import paper_tables
+from siming_tasks.metrics.summary import TRUSTED
 from siming_tasks.report.charts import Mark, intervals
 from siming_tasks.report.pages import TITLES, Site
 from siming_tasks.report.standings import METRIC_NAMES
@@ -26,7 +27,7 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         gains=_gains(report["runs"]),
         metric_names=METRIC_NAMES,
         paper=_paper(),
-        few=report["dataset"]["videos"] < 50,
+        few=report["dataset"]["videos"] < TRUSTED,
     )
 
 

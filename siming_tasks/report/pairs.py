@@ -109,11 +109,11 @@ def _about(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[
 
 def _act(name: str, dataset: Dataset) -> str:
     """A changed act in the rubric's words, if it is one of the rubric's errors; else as the data name it."""
-    known = {error.id: (step, error) for step in dataset.rubric.steps for error in step.errors}
-    if name not in known:
-        return name
-    step, error = known[name]
-    return f"{step.id} {step.name} ({error.observable})"
+    for step in dataset.rubric.steps:
+        for error in step.errors:
+            if error.id == name:
+                return f"{step.id} {step.name} ({error.observable})"
+    return name
 
 
 def _twin(video: Video, step_id: str, source: str | None) -> dict[str, Any]:
@@ -127,8 +127,8 @@ def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str
     for study in studies:
         cells = {name: _cell(pair, panel) for name, panel in study.panels.items()}
         if cells := {name: cell for name, cell in cells.items() if cell}:
-            role = "reference" if study.source.reference else "model"
-            rows.append({"name": study.source.name, "slug": study.source.slug, "role": role, "cells": cells})
+            source = study.source
+            rows.append({"name": source.name, "slug": source.slug, "role": source.role, "cells": cells})
     return rows
 
 

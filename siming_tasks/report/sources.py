@@ -40,6 +40,11 @@ class Source:
         """Whether this is a judge without a model (``--model siming_reference``)."""
         return self.facts.get("model") == REFERENCE_MODEL
 
+    @property
+    def role(self) -> str:
+        """What it is called in tables and charts."""
+        return "reference" if self.reference else "model"
+
 
 def find_sources(arguments: Sequence[str]) -> list[Source]:
     """The runs behind the command line's arguments, in their order.

@@ -77,7 +77,7 @@ def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> 
     return {
         "name": study.source.name,
         "slug": study.source.slug,
-        "role": "reference" if study.source.reference else "model",
+        "role": study.source.role,
         "metrics": part["numbers"]["metrics"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
