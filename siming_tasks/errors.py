@@ -3,7 +3,7 @@
 ::
 
     SimingError
-    ├── SettingsError      an environment variable or option has an unusable value
+    ├── OptionsError      an environment variable or option has an unusable value
     ├── RubricError        a rubric file is wrong
     ├── DataError          a dataset folder, label sheet or prediction file is wrong
     └── MediaError         a video cannot be read as the dataset claims
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
-__all__ = ["DataError", "MediaError", "Problem", "RubricError", "SettingsError", "SimingError"]
+__all__ = ["DataError", "MediaError", "OptionsError", "Problem", "RubricError", "SimingError"]
 
 _E = TypeVar("_E", bound="SimingError")
 
@@ -64,7 +64,7 @@ class SimingError(Exception):
         return cls("\n".join(lines), problems)
 
 
-class SettingsError(SimingError):
+class OptionsError(SimingError):
     """An environment variable or command-line option has an unusable value."""
 
 

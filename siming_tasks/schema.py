@@ -2,7 +2,7 @@
 
 A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
 or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
-against the rubric, is a *record* (see :mod:`siming_tasks.records`).
+against the rubric, is a *record* (see :mod:`siming_tasks.runs.record`).
 """
 
 from __future__ import annotations
@@ -12,31 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-__all__ = ["CONSENSUS", "SETTINGS", "Answer", "Scope", "Setting", "StepLabel", "Video"]
+__all__ = ["CONSENSUS", "Answer", "Scope", "StepLabel", "Video"]
 
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
 
 CONSENSUS = "consensus"
 """Name of the reference rater in every ``score`` mapping."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One of the paper's four settings: what the model sees (``scope``) and what it must answer (``answer``)."""
-
-    scope: Scope
-    answer: Answer
-
-    @property
-    def name(self) -> str:
-        """``full_score``, ``full_error``, ``clip_score`` or ``clip_error``."""
-        return f"{self.scope}_{self.answer}"
-
-
-_FOUR = (Setting("full", "score"), Setting("full", "error"), Setting("clip", "score"), Setting("clip", "error"))
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _FOUR}
-"""The four settings by name."""
 
 
 @dataclass(frozen=True)

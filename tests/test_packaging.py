@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks import plugin
+from siming_tasks.host import entry as plugin
 
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")}
@@ -42,7 +42,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        assert "siming = siming_tasks.plugin:manifests" in archive.read(points).decode()
+        assert "siming = siming_tasks.host.entry:manifests" in archive.read(points).decode()
     ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
     ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
     assert names == {name for name in ours if "cache" not in name}
@@ -95,7 +95,7 @@ def test_the_documented_fallback_needs_no_entry_point(tmp_path: Path) -> None:
     code = (
         "import sys; from lmms_eval.tasks import TaskManager;"
         f"found = TaskManager(include_path={plugin.tasks_path()!r}).all_tasks;"
-        "print('siming_tasks.plugin' in sys.modules, sorted(name for name in found if name.startswith('siming')))"
+        "print('siming_tasks.host.entry' in sys.modules, sorted(name for name in found if name.startswith('siming')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=800)
     assert done.stdout.strip().endswith(f"False {sorted(NAMES)}"), done.stderr[-2000:]

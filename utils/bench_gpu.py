@@ -34,8 +34,9 @@ from transformers import (
 
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, Job, Mode, Request, prepare, requests_of, view
-from siming_tasks.prompts import build_prompt
-from siming_tasks.schema import SETTINGS, Video
+from siming_tasks.schema import Video
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.prompt import build_prompt
 
 TEXT = {
     "3b": {"hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16},

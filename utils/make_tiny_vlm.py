@@ -23,9 +23,9 @@ from transformers import (
     Qwen2VLVideoProcessor,
 )
 
-from siming_tasks.prompts import build_prompt
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.schema import SETTINGS
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.prompt import build_prompt
 
 SPECIAL = [
     "<|endoftext|>",

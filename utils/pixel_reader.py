@@ -30,7 +30,7 @@ from siming_tasks.rubrics import default_rubric
 from siming_tasks.simulate.acts.exam import perform
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.pairs import HISTORY, simulate_pairs
-from siming_tasks.simulate.plan import ENTAILS, Plan, completed
+from siming_tasks.simulate.plan import ENTAILS, ExamPlan, completed
 from siming_tasks.simulate.render import FPS, frames
 from siming_tasks.simulate.truth import judge
 
@@ -47,7 +47,7 @@ def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str
     return {step: read[step] for step in RULES if step in read}
 
 
-def plans() -> list[Plan]:
+def plans() -> list[ExamPlan]:
     """A perfect exam and exams that together plant every error of the named set, as few as can be."""
     rubric = default_rubric()
     left = [f"{step}.{name}" for step, (_, names) in RULES.items() for name in sorted(names)]
@@ -66,7 +66,7 @@ def plans() -> list[Plan]:
     return made
 
 
-def try_plan(job: tuple[Plan, int]) -> list[tuple[str, set[str], set[str]]]:
+def try_plan(job: tuple[ExamPlan, int]) -> list[tuple[str, set[str], set[str]]]:
     """(step, planted, read) of one encoded exam, within the named set."""
     plan, look = job
     played = perform(plan, fps=FPS, seed=look)

@@ -1,6 +1,6 @@
 """Do the intervals cover and do the tests hold their size? A simulation, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.metrics.power_model): 33 steps, 18.6 %
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.planning.model): 33 steps, 18.6 %
 of them not fully correct, two raters at kappa .732. Judges: null (sees nothing), weak, strong. The truth of each metric
 is its value over 40,000 videos of the same model.
 
@@ -20,14 +20,14 @@ import numpy as np
 from tqdm import tqdm
 
 from siming_tasks.metrics import Panel
-from siming_tasks.metrics.compare_text import NAMES, table
+from siming_tasks.metrics.compare.significance import pseudo_values, sign_flip
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.power_model import Design, draw
 from siming_tasks.metrics.resample import bootstrap, interval, jackknife, observed
-from siming_tasks.metrics.significance import pseudo_values, sign_flip
-from siming_tasks.metrics.split import shuffle_p
 from siming_tasks.metrics.summary import jackknife_interval
 from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.video.split import shuffle_p
+from siming_tasks.planning.model import Design, draw
+from siming_tasks.present.comparison import NAMES, table
 
 JUDGES = {"null": 0.0, "weak": 0.25, "strong": 0.8}
 METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
@@ -103,8 +103,8 @@ def swap_p(a: Tally, b: Tally, flips: int, rng: np.random.Generator) -> dict[str
 
 
 def _values(metric: str, counts: FloatArray) -> FloatArray:
-    from siming_tasks.metrics.agreement import qwk
-    from siming_tasks.metrics.classification import mcc
+    from siming_tasks.metrics.agreement.classification import mcc
+    from siming_tasks.metrics.agreement.kappa import qwk
 
     return np.nan_to_num((qwk if metric == "qwk" else mcc)(counts))
 

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import check_dataset
-    from siming_tasks.data.check import NOT_CHECKED
+    from siming_tasks.data.check.report import NOT_CHECKED
 
     report = check_dataset(
         arguments.root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json

@@ -14,7 +14,7 @@ from siming_tasks.cli.raters import no_ceiling, origin, statistics_options, stat
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.metrics import Panel
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
 
 __all__ = ["add"]
 
@@ -44,8 +44,8 @@ def add(commands: Any) -> None:
 
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
-    from siming_tasks.data import read_records
     from siming_tasks.errors import DataError
+    from siming_tasks.runs.read import read_records
 
     settings = statistics_settings(arguments)
     dataset = open_chosen(settings)
@@ -70,30 +70,35 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _one(
-    arguments: argparse.Namespace, settings: Settings, dataset: Dataset, setting: str, records: Mapping[str, Records]
+    arguments: argparse.Namespace, settings: Options, dataset: Dataset, setting: str, records: Mapping[str, Records]
 ) -> tuple[dict[str, Any], str]:
     """JSON and Markdown of one setting."""
-    from siming_tasks import metrics
-    from siming_tasks.metrics import ceiling_text, compare_text, contribution_text
-    from siming_tasks.metrics.align import align
-    from siming_tasks.scoring import panel_of
+    from siming_tasks.metrics.compare.align import Contestant, align
+    from siming_tasks.metrics.compare.paired import compare as compare_runs
+    from siming_tasks.metrics.compare.twoway import two_way
+    from siming_tasks.metrics.humans.ratio import human_ratio
+    from siming_tasks.metrics.video.contribution import contribution
+    from siming_tasks.present import comparison as compare_text
+    from siming_tasks.present import contribution as contribution_text
+    from siming_tasks.present import raters as ceiling_text
+    from siming_tasks.runs.score import panel_of
 
     options: dict[str, Any] = {"mapping": settings.mapping, "positive": settings.positive}
     options |= {"resamples": settings.resamples, "seed": settings.seed}
     runs = [
-        metrics.Run(name, panel_of(held, dataset, setting, settings.rater), _facts(held))
+        Contestant(name, panel_of(held, dataset, setting, settings.rater), _facts(held))
         for name, held in records.items()
     ]
-    found = metrics.compare(runs, allow=arguments.allow, against=arguments.against, **options)
+    found = compare_runs(runs, allow=arguments.allow, against=arguments.against, **options)
     aligned = align(runs, arguments.allow)
     exchanges = min(1999, settings.resamples)
-    video = {run.name: metrics.contribution(run.panel, permutations=exchanges, **options) for run in aligned}
+    video = {run.name: contribution(run.panel, permutations=exchanges, **options) for run in aligned}
     parts: dict[str, Any] = {"comparison": found.to_json()}
     parts["contribution"] = {name: item.to_json() for name, item in video.items()}
     text = [compare_text.markdown(found, joint=arguments.max_t), contribution_text.markdown(video)]
     if arguments.two_way:
         drawn: dict[str, Any] = {"mapping": settings.mapping, "resamples": settings.resamples, "seed": settings.seed}
-        wide = {run.name: metrics.two_way(run.panel, **drawn) for run in aligned}
+        wide = {run.name: two_way(run.panel, **drawn) for run in aligned}
         parts["two_way"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in wide.items()}
         text.insert(1, compare_text.two_way_markdown(wide))
     names = two_raters(dataset)
@@ -102,8 +107,7 @@ def _one(
         return parts, "\n".join([*text, no_ceiling(dataset) + "\n"])
     labels = [panel_of([], dataset, setting, rater, complete=True) for rater in names]
     ratios = {
-        run.name: metrics.human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **options)
-        for run in aligned
+        run.name: human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **options) for run in aligned
     }
     parts["human_ratio"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in ratios.items()}
     return parts, "\n".join([*text, ceiling_text.ratio_markdown(ratios, names)])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
 
 __all__ = ["open_chosen"]
 
 
-def open_chosen(settings: Settings) -> Dataset:
+def open_chosen(settings: Options) -> Dataset:
     """What the settings name: a folder, a hub dataset, or the demo."""
     from siming_tasks.data import open_dataset, resolve_dataset
 

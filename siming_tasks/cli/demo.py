@@ -24,11 +24,11 @@ def add(commands: Any) -> None:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Make the folder and say what it is."""
-    from siming_tasks.errors import SettingsError
+    from siming_tasks.errors import OptionsError
     from siming_tasks.simulate import make_demo
 
     if arguments.videos < 1 or arguments.jobs < 1 or arguments.seed < 0:
-        raise SettingsError("--videos and --jobs must be at least 1, --seed at least 0.")
+        raise OptionsError("--videos and --jobs must be at least 1, --seed at least 0.")
     out = make_demo(
         arguments.out,
         videos=arguments.videos,

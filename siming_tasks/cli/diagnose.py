@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.metrics.diagnostics import Diagnostics
+    from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
 
 __all__ = ["add"]
 
@@ -35,9 +35,10 @@ def add(commands: Any) -> None:
 
 def diagnose(arguments: argparse.Namespace) -> None:
     """Print one report for each setting of the run."""
-    from siming_tasks.data import open_dataset, read_records
+    from siming_tasks.data import open_dataset
     from siming_tasks.errors import DataError
-    from siming_tasks.metrics.diagnostics_markdown import to_markdown
+    from siming_tasks.present.diagnosis import to_markdown
+    from siming_tasks.runs.read import read_records
 
     dataset = open_dataset(arguments.data)
     records = {name: lines for name, lines in read_records(arguments.path, dataset).items() if lines}
@@ -59,9 +60,9 @@ def diagnose(arguments: argparse.Namespace) -> None:
 def _one(arguments: argparse.Namespace, dataset: Dataset, setting: str, records: list[dict[str, Any]]) -> Diagnostics:
     import numpy as np
 
-    from siming_tasks.metrics.diagnostics import diagnose as run
+    from siming_tasks.metrics.diagnosis.diagnose import diagnose as run
+    from siming_tasks.runs.score import panel_of
     from siming_tasks.schema import CONSENSUS
-    from siming_tasks.scoring import panel_of
 
     complete = not arguments.partial
     panel = panel_of(records, dataset, setting, complete=complete)

@@ -10,9 +10,9 @@ from siming_tasks.cli.prepare import media_options, media_settings
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.media.plan import Exam, Plan, SettingPlan
+    from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
+    from siming_tasks.options import Options
     from siming_tasks.rubrics import Rubric
-    from siming_tasks.settings import Settings
 
 __all__ = ["add"]
 
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 
 def plan(arguments: argparse.Namespace) -> None:
     """Work out the run and print it."""
-    from siming_tasks.errors import SettingsError
+    from siming_tasks.errors import OptionsError
     from siming_tasks.media.plan import alike
     from siming_tasks.media.plan import plan as work_out
     from siming_tasks.media.presets import preset
@@ -43,12 +43,12 @@ def plan(arguments: argparse.Namespace) -> None:
     frames = (preset(arguments.model).frames or 0) if arguments.model else settings.frames
     formulas = arguments.tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
-        raise SettingsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
+        raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
     if (arguments.price_in is None) != (arguments.price_out is None):
-        raise SettingsError("Give --price-in and --price-out together.")
+        raise OptionsError("Give --price-in and --price-out together.")
     if arguments.videos is not None:
         if arguments.videos < 1 or arguments.duration <= 0:
-            raise SettingsError("--videos and --duration must be above 0.")
+            raise OptionsError("--videos and --duration must be above 0.")
         rubric = default_rubric()
         exams = alike(rubric, arguments.videos, arguments.duration)
         print(f"{len(exams)} videos of {arguments.duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
@@ -72,27 +72,27 @@ def plan(arguments: argparse.Namespace) -> None:
     _print_plan(found, rubric, formulas)
 
 
-def _clip_words(settings: Settings) -> str:
+def _clip_words(settings: Options) -> str:
     matched = settings.clip_density == "matched"
     return "clips at the same rate" if matched else f"{settings.clip_frames} per clip"
 
 
-def _exams(dataset: Dataset) -> list[Exam]:
-    from siming_tasks.media.plan import Exam
+def _exams(dataset: Dataset) -> list[ExamFacts]:
+    from siming_tasks.media.plan import ExamFacts
     from siming_tasks.media.probe import probe
 
     exams = []
     for video in dataset.videos:
         facts = probe(dataset.media_path(video))
         steps = {step.step_id: step.span for step in video.applicable}
-        exams.append(Exam(facts.duration, facts.fps, facts.width, facts.height, steps, has_audio=False))
+        exams.append(ExamFacts(facts.duration, facts.fps, facts.width, facts.height, steps, has_audio=False))
     return exams
 
 
 def _prompt_bytes(rubric: Rubric) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.prompts import build_prompt
-    from siming_tasks.schema import SETTINGS
+    from siming_tasks.settings import SETTINGS
+    from siming_tasks.settings.prompt import build_prompt
 
     longest = {}
     for name, setting in SETTINGS.items():
@@ -101,7 +101,7 @@ def _prompt_bytes(rubric: Rubric) -> dict[str, int]:
     return longest
 
 
-def _print_plan(found: Plan, rubric: Rubric, formulas: list[str]) -> None:
+def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
     print(f"\n{'setting':12}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
     print("".join(f"{name:>24}" for name in formulas))
     print(f"{'':49}" + f"{'image tokens   context':>24}" * len(formulas))

@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "power",
         help="plan a data set: detectable effects, or videos needed for an effect",
-        description="Simulates raters and judges (synthetic; siming_tasks.metrics.power_model) to plan a data set.",
+        description="Simulates raters and judges (synthetic; siming_tasks.planning.model) to plan a data set.",
     )
     command.add_argument("--videos", type=int, default=200, help="size of the data set (default %(default)s)")
     command.add_argument("--effect", type=float, help="find the videos needed for this effect instead")
@@ -43,13 +43,13 @@ def power(arguments: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.metrics.power import QUESTIONS, Test, detectable, plan
-    from siming_tasks.metrics.power_model import METRICS, Design
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.planning.model import METRICS, Design
+    from siming_tasks.planning.power import QUESTIONS, Test, detectable, plan
 
     for name, least in (("videos", 10), ("models", 2), ("replicates", 100)):
         if getattr(arguments, name) < least:
-            raise SettingsError(f"--{name} is {getattr(arguments, name)}; give at least {least}.")
+            raise OptionsError(f"--{name} is {getattr(arguments, name)}; give at least {least}.")
     design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
     test = Test(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
     metrics = tuple(dict.fromkeys(arguments.metric or METRICS))

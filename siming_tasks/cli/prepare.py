@@ -9,7 +9,7 @@ from siming_tasks.cli.dataset import open_chosen
 
 if TYPE_CHECKING:
     from siming_tasks.media.jobs import Job
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
 
 __all__ = ["add", "media_options", "media_settings"]
 
@@ -40,20 +40,20 @@ def media_options(command: Any) -> None:
     command.add_argument("--matched", action="store_true", help="sample clips at the full-video rate (a control)")
 
 
-def media_settings(arguments: argparse.Namespace) -> Settings:
+def media_settings(arguments: argparse.Namespace) -> Options:
     """The environment's settings with the options given on the command line."""
     from dataclasses import replace
 
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.settings import Settings
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.options import Options
 
     names = ("data", "frames", "clip_frames", "frame_size", "cache", "cache_gb")
     given = {name: getattr(arguments, name, None) for name in names}
     chosen = {name: value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not isinstance(value, str) and value <= 0:
-            raise SettingsError(f"--{name.replace('_', '-')} {value:g} must be above 0.")
-    settings = replace(Settings.from_env(), **chosen)
+            raise OptionsError(f"--{name.replace('_', '-')} {value:g} must be above 0.")
+    settings = replace(Options.from_env(), **chosen)
     return replace(settings, clip_density="matched") if arguments.matched else settings
 
 
@@ -61,12 +61,12 @@ def prepare(arguments: argparse.Namespace) -> int:
     """Print the estimate, do the work under a progress bar, list what could not be decoded."""
     from tqdm import tqdm
 
-    from siming_tasks.errors import SettingsError
+    from siming_tasks.errors import OptionsError
     from siming_tasks.media.jobs import Outcome, estimate
     from siming_tasks.media.jobs import prepare as run
 
     if arguments.jobs < 1:
-        raise SettingsError("--jobs must be at least 1.")
+        raise OptionsError("--jobs must be at least 1.")
     settings = media_settings(arguments)
     jobs = _jobs(settings, arguments)
     if arguments.mode == "frames":
@@ -74,7 +74,7 @@ def prepare(arguments: argparse.Namespace) -> int:
         print(f"{len(jobs)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
         print(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {settings.cache_dir}")
         if ahead.bytes > settings.cache_gb * 1e9:
-            raise SettingsError(
+            raise OptionsError(
                 f"that is more than the limit of {settings.cache_gb:g} GB, and frames would be removed before they are"
                 " used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
             )
@@ -95,7 +95,7 @@ def prepare(arguments: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _jobs(settings: Settings, arguments: argparse.Namespace) -> list[Job]:
+def _jobs(settings: Options, arguments: argparse.Namespace) -> list[Job]:
     from siming_tasks.media.jobs import Job, requests_of
 
     dataset = open_chosen(settings)

@@ -11,7 +11,7 @@ from siming_tasks.cli.dataset import open_chosen
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
 
 __all__ = ["add", "no_ceiling", "origin", "statistics_options", "statistics_settings", "title", "two_raters"]
 
@@ -28,10 +28,10 @@ def add(commands: Any) -> None:
 def raters(arguments: argparse.Namespace) -> int:
     """Print the inter-rater table; exit code 1 if the data set cannot have one."""
     from siming_tasks.errors import DataError
-    from siming_tasks.metrics import rater_table
-    from siming_tasks.metrics.ceiling_text import markdown
+    from siming_tasks.metrics.humans.raters import rater_table
+    from siming_tasks.present.raters import markdown
+    from siming_tasks.runs.score import panel_of
     from siming_tasks.schema import CONSENSUS
-    from siming_tasks.scoring import panel_of
 
     settings = statistics_settings(arguments)
     dataset = open_chosen(replace(settings, data=arguments.dir) if arguments.dir else settings)
@@ -61,16 +61,16 @@ def statistics_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
 
 
-def statistics_settings(arguments: argparse.Namespace) -> Settings:
+def statistics_settings(arguments: argparse.Namespace) -> Options:
     """The environment's settings, overruled by the options that were given."""
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.settings import Settings
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.options import Options
 
     names = ("data", "mapping", "positive", "rater", "resamples", "seed")
     given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     if given.get("resamples", 2) < 2 or given.get("seed", 0) < 0:
-        raise SettingsError("--resamples must be at least 2 and --seed at least 0.")
-    return replace(Settings.from_env(), **given)
+        raise OptionsError("--resamples must be at least 2 and --seed at least 0.")
+    return replace(Options.from_env(), **given)
 
 
 def two_raters(dataset: Dataset) -> tuple[str, str] | None:
@@ -87,7 +87,7 @@ def _has_points(dataset: Dataset, rater: str) -> bool:
 
 def no_ceiling(dataset: Dataset) -> str:
     """Why there is no human row."""
-    from siming_tasks.metrics.ceiling_text import NO_CEILING
+    from siming_tasks.present.raters import NO_CEILING
 
     return NO_CEILING.format(found=", ".join(name for name in dataset.raters if _has_points(dataset, name)) or "none")
 

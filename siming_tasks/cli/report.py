@@ -83,18 +83,18 @@ def _data(command: argparse.ArgumentParser) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    from siming_tasks.errors import SettingsError
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.options import Options
     from siming_tasks.report.build import write_report
     from siming_tasks.report.pool import cores
-    from siming_tasks.report.sources import find_sources
-    from siming_tasks.settings import Settings
+    from siming_tasks.runs.find import find_sources
 
     names = ("mapping", "positive", "rater", "resamples", "seed")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     jobs = cores() if arguments.jobs is None else arguments.jobs
     if jobs < 1 or chosen.get("resamples", 1) < 1 or chosen.get("seed", 0) < 0:
-        raise SettingsError("--jobs and --resamples must be at least 1, --seed at least 0.")
-    options = replace(Settings.from_env(), **chosen)
+        raise OptionsError("--jobs and --resamples must be at least 1, --seed at least 0.")
+    options = replace(Options.from_env(), **chosen)
     sources = find_sources(arguments.runs)
     dataset = _dataset(arguments, options, sources)
     out = write_report(sources, dataset, arguments.out, options, media=arguments.media, jobs=jobs)
@@ -107,7 +107,7 @@ def _dataset(arguments: argparse.Namespace, options: Any, sources: Any) -> Any:
     """The dataset that the command line, the environment or the runs themselves name."""
     from siming_tasks.data import open_dataset, resolve_dataset
     from siming_tasks.data.withheld import with_labels
-    from siming_tasks.report.sources import dataset_folder
+    from siming_tasks.runs.find import dataset_folder
 
     given = arguments.data or options.data
     if given:
@@ -121,20 +121,20 @@ def _dataset(arguments: argparse.Namespace, options: Any, sources: Any) -> Any:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Write or check an archive; 1 if it is not fit to be sent."""
-    from siming_tasks.report.sources import find_sources
-    from siming_tasks.report.submission import ModelCard, pack, predictions_of, read_submission
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
+    from siming_tasks.report.board.submission import ModelCard, pack, predictions_of, read_submission
+    from siming_tasks.runs.find import find_sources
 
-    options = Settings.from_env()
+    options = Options.from_env()
     if arguments.check:
         received = read_submission(Path(arguments.run_path))
         dataset = _dataset(arguments, options, [])
     else:
         from pydantic import ValidationError
 
-        from siming_tasks.data import read_records
         from siming_tasks.errors import DataError
-        from siming_tasks.scoring import evaluate_records
+        from siming_tasks.runs.read import read_records
+        from siming_tasks.runs.score import evaluate_records
 
         sources = find_sources([arguments.run_path])
         if len(sources) != 1:
@@ -165,13 +165,13 @@ def submit(arguments: argparse.Namespace) -> int:
 
 def board(arguments: argparse.Namespace) -> int:
     """Build the board; 1 if an archive was refused."""
-    from siming_tasks.errors import SettingsError
-    from siming_tasks.report.board import build_board
-    from siming_tasks.settings import Settings
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.options import Options
+    from siming_tasks.report.board.build import build_board
 
     if not 0 < arguments.match <= 1 or (arguments.resamples or 1) < 1:
-        raise SettingsError("--match must be above 0 and at most 1, --resamples at least 1.")
-    options = Settings.from_env()
+        raise OptionsError("--match must be above 0 and at most 1, --resamples at least 1.")
+    options = Options.from_env()
     options = replace(options, resamples=arguments.resamples or options.resamples)
     dataset = _dataset(arguments, options, [])
     entries, refused = build_board(

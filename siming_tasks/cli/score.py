@@ -34,9 +34,9 @@ def add(commands: Any) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data import score_predictions, validate_predictions
     from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
-    from siming_tasks.settings import Settings
+    from siming_tasks.options import Options
+    from siming_tasks.runs.predictions_score import score_predictions, validate_predictions
 
     if arguments.validate_only:
         found, summary = validate_predictions(arguments.root, arguments.predictions)
@@ -58,7 +58,7 @@ def _score(arguments: argparse.Namespace) -> int:
         arguments.root,
         arguments.predictions,
         labels=arguments.labels,
-        settings=replace(Settings.from_env(), **chosen),
+        settings=replace(Options.from_env(), **chosen),
         partial=arguments.partial,
         observable=arguments.observable,
         fps=arguments.fps,

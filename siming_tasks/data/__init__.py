@@ -1,12 +1,10 @@
-"""Dataset folders: open, build, check, withhold, score. Knows no framework."""
+"""Dataset folders: open, build, check, withhold. Knows no framework and no run."""
 
-from siming_tasks.data.build import Built, build_dataset
-from siming_tasks.data.check import CheckReport, check_dataset
+from siming_tasks.data.build.make import Built, build_dataset
+from siming_tasks.data.build.plan import BuildOptions
+from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.plan import BuildOptions
-from siming_tasks.data.predictions import Predictions, load_predictions, read_records, write_predictions
 from siming_tasks.data.resolve import resolve_dataset
-from siming_tasks.data.score import Scores, score_predictions, validate_predictions
 from siming_tasks.data.withheld import with_labels, withhold
 
 __all__ = [
@@ -14,17 +12,10 @@ __all__ = [
     "Built",
     "CheckReport",
     "Dataset",
-    "Predictions",
-    "Scores",
     "build_dataset",
     "check_dataset",
-    "load_predictions",
     "open_dataset",
-    "read_records",
     "resolve_dataset",
-    "score_predictions",
-    "validate_predictions",
     "with_labels",
     "withhold",
-    "write_predictions",
 ]

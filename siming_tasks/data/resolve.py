@@ -12,7 +12,7 @@ from siming_tasks.data.digest import label_digest
 from siming_tasks.data.hub import fetch
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 
 __all__ = ["resolve_dataset"]
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
 
 
-def resolve_dataset(settings: Settings) -> Path:
+def resolve_dataset(settings: Options) -> Path:
     """The dataset folder that ``settings.data`` means; fetched or generated if need be.
 
     Raises:
@@ -39,7 +39,7 @@ def resolve_dataset(settings: Settings) -> Path:
     )
 
 
-def _demo(settings: Settings) -> Path:
+def _demo(settings: Options) -> Path:
     from filelock import FileLock
 
     from siming_tasks import simulate

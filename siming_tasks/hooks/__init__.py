@@ -12,7 +12,7 @@ from typing import Any
 from siming_tasks.hooks.docs import CONFIG, docs_for, run_settings
 from siming_tasks.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from siming_tasks.hooks.results import aggregator, evaluation, process_results
-from siming_tasks.schema import SETTINGS
+from siming_tasks.settings import SETTINGS
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "evaluation", "process_results"]
 

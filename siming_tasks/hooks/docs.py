@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset
-from siming_tasks.prompts import PROMPT_VERSION, template_hash
-from siming_tasks.records import expected_requests, record_id
-from siming_tasks.schema import Setting
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
+from siming_tasks.settings import Setting
+from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
+from siming_tasks.settings.requests import expected_requests, record_id
 
 __all__ = ["CONFIG", "current_dataset", "dataset_at", "docs_for", "run_settings"]
 
@@ -25,13 +25,13 @@ def dataset_at(root: str) -> Dataset:
 
 
 @lru_cache(maxsize=1)
-def run_settings() -> Settings:
+def run_settings() -> Options:
     """The settings of the run: as they are when a task is loaded, which forgets the ones before."""
-    return Settings.from_env()
+    return Options.from_env()
 
 
 @lru_cache(maxsize=4)
-def _resolve(settings: Settings) -> str:
+def _resolve(settings: Options) -> str:
     return str(resolve_dataset(settings))
 
 

@@ -10,20 +10,21 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from siming_tasks.errors import SettingsError
+from siming_tasks.errors import OptionsError
 from siming_tasks.files import sha256_json
 from siming_tasks.hooks.docs import dataset_at, run_settings
 from siming_tasks.media import Budget, Mode, Request, View, matched_budget, view
-from siming_tasks.prompts import build_prompt, frame_caption, frames_note
-from siming_tasks.records import asked_steps
+from siming_tasks.options import Options
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import SETTINGS, Video
-from siming_tasks.settings import Settings
+from siming_tasks.schema import Video
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.prompt import build_prompt, frame_caption, frames_note
+from siming_tasks.settings.requests import asked_steps
 
 __all__ = ["doc_steps", "doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "prompt_hash", "shown"]
 
 Doc = Mapping[str, Any]
-Options = Mapping[str, Any] | None
+Backend = Mapping[str, Any] | None
 
 
 @lru_cache(maxsize=4096)
@@ -55,16 +56,16 @@ def prompt_hash(doc: Doc) -> str:
     return _written(doc["setting"], doc["root"], tuple(step.id for step in doc_steps(doc)))[1]
 
 
-def _mode(options: Options, settings: Settings) -> Mode:
+def _mode(options: Backend, settings: Options) -> Mode:
     """How the backend gets its media: by the task file's table, unless ``SIMING_MEDIA`` says otherwise.
 
     Raises:
-        SettingsError: a video file is asked for where lmms-eval would send wrong frames of it.
+        OptionsError: a video file is asked for where lmms-eval would send wrong frames of it.
     """
     options = options or {}
     wanted: Mode = settings.media if settings.media != "auto" else options.get("media", "video")  # type: ignore[assignment]
     if wanted != "frames" and options.get("video") == "refused":
-        raise SettingsError(
+        raise OptionsError(
             f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
             "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
         )
@@ -93,7 +94,7 @@ def shown(doc: Doc) -> dict[str, Any]:
     return _shown.entries.get(doc["id"], {"mode": "unknown"})
 
 
-def _request(video: Video, step_id: str, settings: Settings) -> Request:
+def _request(video: Video, step_id: str, settings: Options) -> Request:
     """Which part of a video a document shows, and how many frames of it."""
     span = video.step(step_id).span if step_id else None
     if span is None:
@@ -103,7 +104,7 @@ def _request(video: Video, step_id: str, settings: Settings) -> Request:
     return Request(span, Budget(frames=settings.clip_frames))
 
 
-def _view(doc: Doc, options: Options) -> View:
+def _view(doc: Doc, options: Backend) -> View:
     settings = run_settings()
     dataset = dataset_at(doc["root"])
     video = dataset.video(doc["video_id"])
@@ -133,13 +134,13 @@ def _times(doc: Doc, media: View) -> list[float]:
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
-def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[Any]:
+def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> list[Any]:
     """Simple models: the frames as images, or the path of the (clip's) video file."""
     media = _view(doc, lmms_eval_specific_kwargs)
     return [str(media.path)] if media.path else list(media.images())
 
 
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     mode = _mode(lmms_eval_specific_kwargs, run_settings())
     if mode == "frames":
@@ -149,7 +150,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> str:
     return _prompt(doc)
 
 
-def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Options = None) -> list[dict[str, Any]]:
+def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> list[dict[str, Any]]:
     """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
     media = _view(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []

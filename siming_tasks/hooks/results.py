@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.data import write_predictions
 from siming_tasks.hooks.docs import current_dataset, dataset_at, run_settings
 from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
+from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.records import join, record_of
-from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_panel, evaluate_records, panel_of
-from siming_tasks.settings import Settings
+from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.record import join, record_of
+from siming_tasks.runs.score import evaluate_panel, evaluate_records, panel_of
+from siming_tasks.settings import SETTINGS
 
 __all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]
 
@@ -72,7 +72,7 @@ class _Last:
     """The last evaluation: lmms-eval hands equal items to one aggregator after the other."""
 
     items: list[Item] = field(default_factory=list)
-    settings: Settings | None = None
+    settings: Options | None = None
     evaluation: Evaluation | None = None
 
 

@@ -21,7 +21,7 @@ from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
 from siming_tasks.media.views import Mode, Request, View, view, wanted_by
 from siming_tasks.schema import Video
 
-__all__ = ["Estimate", "Job", "Outcome", "estimate", "prepare", "requests_of"]
+__all__ = ["Job", "Outcome", "Workload", "estimate", "prepare", "requests_of"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Workload:
     """What is left to do, measured on a sample of the first video: frames, bytes on disk, seconds."""
 
     videos: int
@@ -88,7 +88,7 @@ def requests_of(video: Video, *, frames: int, clip_frames: int, matched: bool = 
     return (Request(None, Budget(frames=frames)), *clips)
 
 
-def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Estimate:
+def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
     """Time and space that :func:`prepare` will take in frames mode, from two seconds or so of the first video to do.
 
     Videos that cannot be opened are left out; ``prepare`` reports them.
@@ -102,7 +102,7 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Estimate:
             continue
     frames = sum(len(missing) for _, missing in todo)
     if not todo:
-        return Estimate(0, 0, 0, 0.0)
+        return Workload(0, 0, 0, 0.0)
     job = todo[0][0]
     timeline = job.store(cache).timeline()
     sample, sizes = range(0, min(50, timeline.n_frames), 10), []
@@ -111,7 +111,7 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Estimate:
         sizes.append(len(jpeg(frame, job.size, job.quality)))
     per_frame = (time.perf_counter() - began) / (sample[-1] + 1)
     decoded = sum(missing[-1] + 1 for _, missing in todo)
-    return Estimate(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
+    return Workload(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
 
 
 def prepare(

@@ -14,9 +14,9 @@ from siming_tasks.media.sampler import Budget, frame_range, matched_budget, samp
 from siming_tasks.media.store import SIZE
 from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.schema import SETTINGS
+from siming_tasks.settings import SETTINGS
 
-__all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "Exam", "Plan", "SettingPlan", "alike", "plan"]
+__all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 
 BYTES_PER_PIXEL = 0.12
 """Stored JPEG (quality 90) of a noisy 720p recording; smooth pictures take a third."""
@@ -29,7 +29,7 @@ CAPTION_TOKENS = 16
 
 
 @dataclass(frozen=True)
-class Exam:
+class ExamFacts:
     """What planning needs to know of a video: seconds, frames/s, pixels, and each asked step's span (None: no clip)."""
 
     duration: float
@@ -66,7 +66,7 @@ class SettingPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A whole run.
 
     Attributes:
@@ -86,15 +86,15 @@ class Plan:
 
 def alike(
     rubric: Rubric, videos: int, duration: float, *, fps: float = 25.0, size: tuple[int, int] = (1280, 720)
-) -> list[Exam]:
+) -> list[ExamFacts]:
     """Exams when no dataset is at hand: every video alike, its steps sharing the time equally, without sound."""
     borders = np.linspace(0, duration, len(rubric.steps) + 1)
     spans = {step.id: (float(a), float(b)) for step, a, b in zip(rubric.steps, borders, borders[1:], strict=False)}
-    return [Exam(duration, fps, *size, spans)] * videos
+    return [ExamFacts(duration, fps, *size, spans)] * videos
 
 
 def plan(
-    exams: Sequence[Exam],
+    exams: Sequence[ExamFacts],
     rubric: Rubric,
     *,
     frames: int,
@@ -105,7 +105,7 @@ def plan(
     prompt_bytes: Mapping[str, int] | None = None,
     reply_tokens: int = 4096,
     prices: tuple[float, float] | None = None,
-) -> Plan:
+) -> RunPlan:
     """Work out a run.
 
     Args:
@@ -143,7 +143,7 @@ def plan(
     stored = [(one, len({index for request in (*one.full, *one.clips) for index in request.indices})) for one in shown]
     disk = sum(count * one.size[0] * one.size[1] * BYTES_PER_PIXEL for one, count in stored)
     seconds = sum(exam.duration * exam.fps * exam.width * exam.height / DECODE_PIXELS for exam in exams)
-    return Plan(tuple(settings), sum(count for _, count in stored), disk, seconds, cost)
+    return RunPlan(tuple(settings), sum(count for _, count in stored), disk, seconds, cost)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class _Shown:
     size: tuple[int, int]
 
     @classmethod
-    def of(cls, exam: Exam, frames: int, clip_frames: int, frame_size: int | None, matched: bool) -> _Shown:
+    def of(cls, exam: ExamFacts, frames: int, clip_frames: int, frame_size: int | None, matched: bool) -> _Shown:
         size = fitted(exam.width, exam.height, frame_size)
         times = np.arange(max(1, round(exam.duration * exam.fps))) / exam.fps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from siming_tasks.errors import SettingsError
+from siming_tasks.errors import OptionsError
 from siming_tasks.media.sampler import Budget
 
 __all__ = ["PAPER_FRAMES", "preset"]
@@ -32,7 +32,7 @@ def preset(model: str) -> Budget:
     """The paper's frame budget for a model; case, spaces, dashes and dots in its name do not matter.
 
     Raises:
-        SettingsError: the table does not list the model; names those it lists.
+        OptionsError: the table does not list the model; names those it lists.
 
     Example:
         >>> preset("qwen3_vl")
@@ -40,7 +40,7 @@ def preset(model: str) -> Budget:
     """
     known = {_plain(name): frames for name, frames in PAPER_FRAMES.items()}
     if _plain(model) not in known:
-        raise SettingsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")
+        raise OptionsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")
     return Budget(frames=known[_plain(model)])
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import MediaError, SettingsError
+from siming_tasks.errors import MediaError, OptionsError
 
 __all__ = ["SAMPLER", "Budget", "frame_range", "matched_budget", "sample_count", "sample_indices"]
 
@@ -37,7 +37,7 @@ class Budget:
     """How many frames a request may show: at most ``frames``, at most ``fps`` a second, or both (the smaller wins).
 
     Raises:
-        SettingsError: neither is given, or one is not positive.
+        OptionsError: neither is given, or one is not positive.
     """
 
     frames: int | None = None
@@ -45,11 +45,11 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.frames is None and self.fps is None:
-            raise SettingsError("A frame budget needs `frames`, `fps` or both.")
+            raise OptionsError("A frame budget needs `frames`, `fps` or both.")
         if self.frames is not None and self.frames < 1:
-            raise SettingsError(f"A frame budget of {self.frames} frames shows nothing; give at least 1.")
+            raise OptionsError(f"A frame budget of {self.frames} frames shows nothing; give at least 1.")
         if self.fps is not None and not 0 < self.fps < math.inf:
-            raise SettingsError(f"A frame budget of {self.fps} frames per second is not a positive number.")
+            raise OptionsError(f"A frame budget of {self.fps} frames per second is not a positive number.")
 
 
 def sample_count(n_frames: int, rate: float, budget: Budget, *, even: bool = False) -> int:

@@ -35,7 +35,7 @@ from siming_tasks.files import atomic_write, sha256_file
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.timeline import Timeline, read_timeline
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -44,7 +44,7 @@ __all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held"]
 
 LAYOUT = "v1"
 
-SIZE = Settings.frame_size
+SIZE = Options.frame_size
 """Longest side of stored frames in pixels, unless told otherwise."""
 
 QUALITY = 90

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import extra
-from siming_tasks.metrics.classification import Positive
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import LEVEL, jackknife, sample
 from siming_tasks.metrics.summary import Method, summarise

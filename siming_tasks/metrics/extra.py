@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.metrics.labels import LEVELS, MAPPINGS
+from siming_tasks.metrics.agreement.labels import LEVELS, MAPPINGS
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.tally import BINARY, Tally

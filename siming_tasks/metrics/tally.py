@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics import agreement, classification, correlation
-from siming_tasks.metrics.classification import Positive
-from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.agreement import classification, correlation, kappa
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.panel import FloatArray, Panel
 
 __all__ = ["BINARY", "METRICS", "TOTALS", "Tally"]
@@ -71,7 +71,7 @@ class Tally:
         x = y = np.full(len(panel.video_ids), np.nan)
         if panel.answer == "score":
             sides = [np.where(both, points, np.nan) for points in (panel.reference, panel.predicted)]
-            labels = agreement.confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
+            labels = kappa.confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
             x, y = correlation.totals(panel)
         return cls(
             panel=panel,
@@ -93,7 +93,7 @@ class Tally:
             if name in TOTALS:
                 values[name] = TOTALS[name](self.totals, weights)
             elif name == "qwk":
-                values[name] = agreement.qwk(weights @ self.labels)
+                values[name] = kappa.qwk(weights @ self.labels)
             elif name == "coverage":
                 asked, answered = weights @ self.asked, weights @ self.answered
                 values[name] = np.divide(answered, asked, out=np.full(len(weights), np.nan), where=asked > 0)

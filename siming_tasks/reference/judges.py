@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError, SettingsError
+from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.files import sha256_json
-from siming_tasks.metrics.baselines import step_prior
+from siming_tasks.metrics.video.baselines import step_prior
 from siming_tasks.rubrics import RubricStep
+from siming_tasks.runs.score import panel_of
 from siming_tasks.schema import CONSENSUS, Answer, Video
-from siming_tasks.scoring import panel_of
 
 __all__ = ["KINDS", "Judge", "judge"]
 
@@ -37,7 +37,7 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
         seed: of ``random``; the draw depends on video, step and answer only, not on order or process.
 
     Raises:
-        SettingsError: there is no such kind.
+        OptionsError: there is no such kind.
         DataError: the judge needs labels that the data set does not have.
     """
     if kind == "random":
@@ -66,7 +66,7 @@ def _points(kind: str, dataset: Dataset) -> Points:
             raise DataError(
                 f"kind={kind} needs the labels of {rater!r}; {dataset.name} has {', '.join(dataset.raters)}."
             )
-        raise SettingsError(f"kind={kind!r} is not one of {', '.join(KINDS)}, nor a rater of {dataset.name}.")
+        raise OptionsError(f"kind={kind!r} is not one of {', '.join(KINDS)}, nor a rater of {dataset.name}.")
 
     def of_rater(video: Video, step: RubricStep) -> float:
         found = video.step(step.id).scores.get(rater)
@@ -78,7 +78,7 @@ def _points(kind: str, dataset: Dataset) -> Points:
 
 
 def _step_prior(dataset: Dataset) -> Judge:
-    """The blind row of :func:`siming_tasks.metrics.baselines.step_prior`, on the points that a reply may give."""
+    """The blind row of :func:`siming_tasks.metrics.video.baselines.step_prior`, on the points that a reply may give."""
     given: dict[Answer, dict[tuple[str, str], float]] = {}
     for answer in ("score", "error"):
         panel = step_prior(panel_of([], dataset, f"full_{answer}", complete=True))

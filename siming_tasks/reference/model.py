@@ -16,7 +16,7 @@ from siming_tasks.hooks.docs import dataset_at
 from siming_tasks.hooks.messages import doc_steps
 from siming_tasks.parsing import format_answers
 from siming_tasks.reference.judges import Judge, judge
-from siming_tasks.schema import SETTINGS
+from siming_tasks.settings import SETTINGS
 
 __all__ = ["SimingReference"]
 

@@ -18,15 +18,24 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
-from siming_tasks.report.book import Book, Linker, Media, front, model_pages, pair_chapter, step_chapter, video_chapter
-from siming_tasks.report.markdown import markdown
-from siming_tasks.report.pairs import read_pairs
+from siming_tasks.options import Options
+from siming_tasks.report.pages.book import (
+    Book,
+    Linker,
+    Media,
+    front,
+    model_pages,
+    pair_chapter,
+    step_chapter,
+    video_chapter,
+)
+from siming_tasks.report.pages.markdown import markdown
+from siming_tasks.report.pages.pairs import read_pairs
 from siming_tasks.report.pool import pool
-from siming_tasks.report.sources import Source
-from siming_tasks.report.standings import standings
-from siming_tasks.report.study import Study, study
-from siming_tasks.schema import SETTINGS
-from siming_tasks.settings import Settings
+from siming_tasks.report.study.standings import standings
+from siming_tasks.report.study.study import Study, study
+from siming_tasks.runs.find import Source
+from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "write_report"]
 
@@ -37,7 +46,7 @@ def write_report(
     sources: Sequence[Source],
     dataset: Dataset,
     out: Path,
-    options: Settings,
+    options: Options,
     *,
     media: Media = "link",
     jobs: int = 1,
@@ -87,12 +96,12 @@ def write_report(
 
 
 def _study(
-    source: Source, *, dataset: Dataset, options: Settings, pairs: Sequence[Mapping[str, Any]], folder: Path
+    source: Source, *, dataset: Dataset, options: Options, pairs: Sequence[Mapping[str, Any]], folder: Path
 ) -> Study:
     return study(source, dataset, options, pairs, folder / source.slug)
 
 
-def _standings(setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Settings) -> dict[str, Any] | None:
+def _standings(setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Options) -> dict[str, Any] | None:
     return standings(studies, dataset, setting, options)
 
 
@@ -125,7 +134,7 @@ def _is_report(out: Path) -> bool:
 
 
 def _report(
-    studies: Sequence[Study], dataset: Dataset, options: Settings, tables: Mapping[str, dict[str, Any] | None]
+    studies: Sequence[Study], dataset: Dataset, options: Options, tables: Mapping[str, dict[str, Any] | None]
 ) -> dict[str, Any]:
     """Everything the pages say, as plain JSON."""
     return {

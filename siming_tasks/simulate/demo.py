@@ -20,7 +20,7 @@ from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
 from siming_tasks.simulate.contact import ContactSheet
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.exam import Exam, simulate_labels
-from siming_tasks.simulate.folder import GENERATOR_VERSION, Request, describe, event_log, video_row
+from siming_tasks.simulate.folder import GENERATOR_VERSION, Recipe, describe, event_log, video_row
 from siming_tasks.simulate.pairs import pair_row, simulate_pairs
 from siming_tasks.simulate.render import FPS, frames
 
@@ -75,7 +75,7 @@ def make_demo(
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
-    request = Request(GENERATOR_VERSION, videos, seed, short, pairs, contact)
+    request = Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
     out.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(out.with_name(f".{out.name}.lock")):
         if not _is_there(out, request):
@@ -89,7 +89,7 @@ def make_demo(
     return out
 
 
-def _is_there(out: Path, request: Request) -> bool:
+def _is_there(out: Path, request: Recipe) -> bool:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
     try:
@@ -101,7 +101,7 @@ def _is_there(out: Path, request: Request) -> bool:
 
 
 @contextmanager
-def _workplace(out: Path, request: Request) -> Iterator[Path]:
+def _workplace(out: Path, request: Recipe) -> Iterator[Path]:
     """A hidden folder that becomes ``out`` when the block ends well; kept for the next run when it does not."""
     part = out.with_name(f".{out.name}.part")
     note = part / "request.json"

@@ -9,7 +9,7 @@ import numpy as np
 
 from siming_tasks.rubrics import Rubric, default_rubric
 from siming_tasks.schema import CONSENSUS
-from siming_tasks.simulate.plan import Plan, draw_plan
+from siming_tasks.simulate.plan import ExamPlan, draw_plan
 from siming_tasks.simulate.raters import Rater, draw_raters, rate
 from siming_tasks.simulate.truth import StepTruth, judge
 
@@ -30,7 +30,7 @@ class Exam:
 
     video_id: str
     look: int
-    plan: Plan
+    plan: ExamPlan
     truth: Mapping[str, StepTruth]
     scores: Mapping[str, Mapping[str, float]]
 
@@ -52,7 +52,9 @@ def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) ->
     return tuple(exams)
 
 
-def examine(video_id: str, plan: Plan, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric) -> Exam:
+def examine(
+    video_id: str, plan: ExamPlan, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
+) -> Exam:
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
     truth = judge(rubric, plan.errors)
     rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from siming_tasks.simulate.stage import Stage
+__all__ = ["Channels", "Figure"]
 
-__all__ = ["Figure"]
+
+class Channels(Protocol):
+    """What a figure needs of its stage: channels by name, and time that passes while they move."""
+
+    def put(self, **values: float) -> None:
+        """Set channels at once."""
+
+    def start(self, seconds: float, **values: float) -> None:
+        """Begin to move."""
+
+    def move(self, seconds: float, **values: float) -> None:
+        """Move and go on from there."""
+
+    def value(self, name: str) -> float:
+        """Where a channel stands now."""
+
+    def say(self, who: str, text: str, seconds: float, exact: bool) -> None:
+        """Say something; time does not pass."""
 
 
 class Figure:
     """One person on the stage; channel names without the person's prefix."""
 
-    def __init__(self, stage: Stage, who: str) -> None:
+    def __init__(self, stage: Channels, who: str) -> None:
         self._stage, self.who = stage, who
 
     def put(self, **values: float) -> None:

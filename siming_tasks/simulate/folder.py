@@ -16,14 +16,14 @@ from siming_tasks.rubrics import load_rubric
 from siming_tasks.simulate.exam import Exam
 from siming_tasks.simulate.performance import Performance
 
-__all__ = ["GENERATOR_VERSION", "Request", "describe", "event_log", "video_row"]
+__all__ = ["GENERATOR_VERSION", "Recipe", "describe", "event_log", "video_row"]
 
 GENERATOR_VERSION = "1"
 """Moves whenever a seed no longer gives the same labels, event logs or (apart from the encoder) pictures."""
 
 
 @dataclass(frozen=True)
-class Request:
+class Recipe:
     """What was asked of the generator; written into ``dataset.yaml`` under ``simulation``."""
 
     generator_version: str
@@ -115,7 +115,7 @@ def event_log(exam: Exam, played: Performance) -> dict[str, Any]:
     }
 
 
-def describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], request: Request) -> None:
+def describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], request: Recipe) -> None:
     """Write everything but media, logs and pictures: the folder is a dataset afterwards."""
     from siming_tasks.simulate.render import FPS
 

@@ -15,7 +15,7 @@ import numpy as np
 from siming_tasks.rubrics import Rubric, default_rubric
 from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
 from siming_tasks.simulate.exam import Exam, examine
-from siming_tasks.simulate.plan import Plan, completed, draw_plan
+from siming_tasks.simulate.plan import ExamPlan, completed, draw_plan
 from siming_tasks.simulate.raters import draw_raters
 from siming_tasks.simulate.render import FPS
 
@@ -121,7 +121,7 @@ def _closure(rubric: Rubric, target: str) -> set[str]:
     return steps
 
 
-def _without(plan: Plan, steps: set[str], rubric: Rubric) -> Plan:
+def _without(plan: ExamPlan, steps: set[str], rubric: Rubric) -> ExamPlan:
     """The plan without errors in these steps, nor errors elsewhere that entail some there."""
     kept: dict[str, tuple[str, ...]] = {}
     for step, errors in plan.errors.items():
@@ -132,7 +132,7 @@ def _without(plan: Plan, steps: set[str], rubric: Rubric) -> Plan:
     return completed(rubric, kept, plan.ability)
 
 
-def _joined(plan: Plan, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _joined(plan: ExamPlan, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     chosen = dict(plan.errors)
     for error in errors:
         step = error.rpartition(".")[0]

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from siming_tasks.rubrics import Rubric, RubricStep
 
-__all__ = ["CONFLICTS", "ENTAILS", "Plan", "completed", "draw_plan"]
+__all__ = ["CONFLICTS", "ENTAILS", "ExamPlan", "completed", "draw_plan"]
 
 CONFLICTS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
@@ -82,7 +82,7 @@ ENTAILS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExamPlan:
     """What a trainee will do.
 
     Attributes:
@@ -100,7 +100,7 @@ class Plan:
         return error_id in self.errors.get(error_id.rpartition(".")[0], ())
 
 
-def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> Plan:
+def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> ExamPlan:
     """A plan from chosen errors and what they entail.
 
     The first named wins: an error that cannot happen together with those already made, itself or by what it entails,
@@ -127,10 +127,10 @@ def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: fl
         made.append("aed_07.contact_overlooked")  # somebody who cleared cannot but have overlooked the contact
         entailed.add("aed_07.contact_overlooked")
     errors = {step.id: tuple(error.id for error in step.errors if error.id in made) for step in rubric.steps}
-    return Plan(errors, frozenset(entailed), ability)
+    return ExamPlan(errors, frozenset(entailed), ability)
 
 
-def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> Plan:
+def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> ExamPlan:
     """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability)."""
     ability = float(rng.normal())
     chosen: dict[str, tuple[str, ...]] = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.simulate.figure import Figure
 from siming_tasks.simulate.performance import CHANNELS, Pace, Performance, Saying
-from siming_tasks.simulate.plan import Plan
+from siming_tasks.simulate.plan import ExamPlan
 
 __all__ = ["Stage"]
 
@@ -30,7 +30,7 @@ class Stage:
     """
 
     def __init__(
-        self, plan: Plan, pace: Pace, fps: int, seed: int = 0, slots: Mapping[str, float] | None = None
+        self, plan: ExamPlan, pace: Pace, fps: int, seed: int = 0, slots: Mapping[str, float] | None = None
     ) -> None:
         self.plan, self.pace, self.fps, self.seed, self.slots = plan, pace, fps, seed, slots or {}
         self.base_x = 290.0

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from siming_tasks.data import load_predictions, open_dataset
+from siming_tasks.data import open_dataset
+from siming_tasks.data.build.labels import read_labels
 from siming_tasks.data.dataset import scan
 from siming_tasks.data.jsonl import parse_object, read_jsonl
-from siming_tasks.data.labels import read_labels
 from siming_tasks.errors import DataError, Problem, SimingError
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.runs.read import load_predictions
 from tests.data.conftest import RUBRIC, make_folder
 
 TINY = rubric_from(RUBRIC)

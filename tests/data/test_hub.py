@@ -22,10 +22,10 @@ FETCH = """
 import json, sys
 from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.errors import DataError
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 for data in sys.argv[1:]:
     try:
-        root = resolve_dataset(Settings(data=data))
+        root = resolve_dataset(Options(data=data))
         dataset = open_dataset(root)
         size = dataset.media_path(dataset.videos[0]).stat().st_size
         print(json.dumps([root.name, dataset.digest, dataset.meta.get("revision"), size]))

@@ -21,7 +21,7 @@ from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.data.digest import content_digest, fingerprint
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 from tests.data.conftest import make_folder, write_video
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
@@ -133,13 +133,13 @@ def test_two_hundred_videos_open_quickly(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
-    assert resolve_dataset(Settings(data=str(folder))) == folder
+    assert resolve_dataset(Options(data=str(folder))) == folder
 
 
 @pytest.mark.parametrize("data", ["/no/such/folder", "no-such-name", "a/b/c", "../x"])
 def test_neither_folder_nor_repository(data: str) -> None:
     with pytest.raises(DataError) as caught:
-        resolve_dataset(Settings(data=data))
+        resolve_dataset(Options(data=data))
     assert str(caught.value) == (
         f"SIMING_DATA={data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
         "a folder with dataset.yaml, or unset SIMING_DATA for the synthetic demo."
@@ -152,14 +152,14 @@ from pathlib import Path
 from siming_tasks import simulate
 from siming_tasks import simulate
 from siming_tasks.data import open_dataset, resolve_dataset
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 real = simulate.make_demo
 def counted(out, **options):
     with open(sys.argv[1] + "/made", "a") as stream:
         stream.write("once\\n")
     return real(out, **{**options, "short": True, "jobs": 1})
 simulate.make_demo = counted
-print(open_dataset(resolve_dataset(Settings(cache=sys.argv[1], demo_videos=1))).digest)
+print(open_dataset(resolve_dataset(Options(cache=sys.argv[1], demo_videos=1))).digest)
 """
 
 
@@ -182,7 +182,7 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
         return real(out, **{**options, "short": True, "jobs": 1, "progress": False})
 
     monkeypatch.setattr(simulate, "make_demo", short)
-    settings = Settings(cache=str(tmp_path), demo_videos=1)
+    settings = Options(cache=str(tmp_path), demo_videos=1)
     with caplog.at_level(logging.WARNING):
         home = resolve_dataset(settings)
     assert "SYNTHETIC" in caplog.text

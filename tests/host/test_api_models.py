@@ -19,9 +19,9 @@ from PIL import Image
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, view
 from siming_tasks.parsing import format_answers
-from siming_tasks.records import asked_steps, expected_requests
 from siming_tasks.reference import judge
-from siming_tasks.schema import SETTINGS
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import asked_steps, expected_requests
 
 pytestmark = pytest.mark.host
 

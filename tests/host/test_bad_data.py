@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from siming_tasks import plugin
 from siming_tasks.hooks.docs import _resolve, dataset_at
+from siming_tasks.host import entry as plugin
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from siming_tasks.data import open_dataset
-from siming_tasks.errors import SettingsError
+from siming_tasks.errors import OptionsError
 from siming_tasks.hooks import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.hooks.docs import run_settings
 from siming_tasks.media import Budget, view
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -42,7 +42,7 @@ def store_frames(doc: dict[str, str]) -> list[np.ndarray]:
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     shown = view(
         dataset.media_path(video), digest=dataset.media_digest(video), span=span,
-        budget=Budget(frames=16 if span else FRAMES), mode="frames", cache=Settings.from_env().cache_dir,
+        budget=Budget(frames=16 if span else FRAMES), mode="frames", cache=Options.from_env().cache_dir,
     )  # fmt: skip
     return [np.asarray(image) for image in shown.images()]
 
@@ -121,7 +121,7 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     for media in ("video", "proxy"):
         monkeypatch.setenv("SIMING_MEDIA", media)
         run_settings.cache_clear()
-        with pytest.raises(SettingsError, match=f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"):
+        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"):
             doc_to_messages(doc, {"media": "frames", "video": "refused"})
 
 

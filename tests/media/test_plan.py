@@ -10,7 +10,7 @@ from qwen_vl_utils.vision_process import smart_resize
 
 from siming_tasks.cli import main
 from siming_tasks.media import observable_steps
-from siming_tasks.media.plan import Exam, alike, plan
+from siming_tasks.media.plan import ExamFacts, alike, plan
 from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.rubrics import default_rubric, rubric_from
 
@@ -78,7 +78,7 @@ def test_the_default_rubric_at_the_papers_rates() -> None:
 def test_a_plan_by_hand() -> None:
     """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
-    exams = [Exam(40.0, 25.0, 640, 480, spans)] * 2
+    exams = [ExamFacts(40.0, 25.0, 640, 480, spans)] * 2
     found = plan(exams, FOUR, frames=20, clip_frames=5, formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
     full, _, clip, _ = found.settings
     assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
@@ -93,7 +93,7 @@ def test_a_plan_by_hand() -> None:
 
 
 def test_steps_that_some_videos_show() -> None:
-    short, long = (Exam(seconds, 25.0, 640, 480, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
+    short, long = (ExamFacts(seconds, 25.0, 640, 480, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
     full = plan([short, long], FOUR, frames=10, clip_frames=5).settings[0]
     assert full.blind == {"look": (0.5, "rate")}
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)

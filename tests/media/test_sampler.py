@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lmms_eval.models.model_utils.load_video import _compute_sample_count, _compute_uniform_indices
 from qwen_vl_utils.vision_process import smart_nframes
 
-from siming_tasks.errors import MediaError, SettingsError
+from siming_tasks.errors import MediaError, OptionsError
 from siming_tasks.media import PAPER_FRAMES, Budget, frame_range, matched_budget, preset, sample_count, sample_indices
 
 COUNTS = st.integers(1, 9000)
@@ -151,7 +151,7 @@ def test_matched_budget_has_the_rate_of_the_full_video() -> None:
 
 @pytest.mark.parametrize("arguments", [{}, {"frames": 0}, {"fps": 0.0}, {"fps": float("inf")}, {"fps": float("nan")}])
 def test_budgets_that_show_nothing(arguments: dict[str, float]) -> None:
-    with pytest.raises(SettingsError, match="frame budget"):
+    with pytest.raises(OptionsError, match="frame budget"):
         Budget(**arguments)  # type: ignore[arg-type]
 
 
@@ -165,5 +165,5 @@ def test_presets_are_table_6() -> None:
     assert sorted(PAPER_FRAMES.values()) == [30, 30, 30, 50, 50, 60, 64, 64, 64, 120, 240]
     assert preset("gpt-4o") == preset("GPT-5.2") == Budget(50)
     assert preset("doubao 1.6 vision") == Budget(240)
-    with pytest.raises(SettingsError, match=r"table 6 has no model 'gpt-9'. It lists LLaVA-Video, "):
+    with pytest.raises(OptionsError, match=r"table 6 has no model 'gpt-9'. It lists LLaVA-Video, "):
         preset("gpt-9")

@@ -9,9 +9,10 @@ import pytest
 from sklearn import metrics as sk
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import evaluate, human_ratio, ordinal_labels, rater_table
-from siming_tasks.metrics.ceiling import rater_panel
-from siming_tasks.metrics.ceiling_text import markdown, ratio_markdown
+from siming_tasks.metrics import evaluate, ordinal_labels
+from siming_tasks.metrics.humans.raters import rater_panel, rater_table
+from siming_tasks.metrics.humans.ratio import human_ratio
+from siming_tasks.present.raters import markdown, ratio_markdown
 
 
 @pytest.fixture

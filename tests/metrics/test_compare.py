@@ -12,10 +12,13 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Panel, Run, compare, evaluate, human_ratio, rater_table
-from siming_tasks.metrics.align import align
-from siming_tasks.metrics.compare_text import markdown
-from siming_tasks.metrics.significance import detectable, holm, max_t, pseudo_values, sign_flip
+from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics.compare.align import Contestant, align
+from siming_tasks.metrics.compare.paired import compare
+from siming_tasks.metrics.compare.significance import detectable, holm, max_t, pseudo_values, sign_flip
+from siming_tasks.metrics.humans.raters import rater_table
+from siming_tasks.metrics.humans.ratio import human_ratio
+from siming_tasks.present.comparison import markdown
 
 
 @pytest.fixture
@@ -25,7 +28,12 @@ def judges(synthetic):
     weak = synthetic(rng, videos=80, agreement=0.2, missing=0.01)
     good = weak.predicting(np.where(rng.random(weak.reference.shape) < 0.7, weak.reference, weak.predicted))
     constant = weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))
-    return [Run("good", good), Run("weak", weak), Run("copy", weak), Run("constant", constant)]
+    return [
+        Contestant("good", good),
+        Contestant("weak", weak),
+        Contestant("copy", weak),
+        Contestant("constant", constant),
+    ]
 
 
 # --- tests of differences --------------------------------------------------------------------------------------------
@@ -125,7 +133,7 @@ def test_pairing_shortens_the_interval(judges):
     """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
     good, weak = judges[:2]
     half = np.where(np.arange(33) < 28, good.panel.predicted, weak.panel.predicted)
-    found = compare([good, Run("half", good.panel.predicting(half))], resamples=500)
+    found = compare([good, Contestant("half", good.panel.predicting(half))], resamples=500)
     row = next(d for d in found.differences if d.metric == "qwk")
     apart = np.hypot(*(found.estimates[name]["qwk"].stderr for name in ("good", "half")))
     assert row.stderr < 0.7 * apart
@@ -141,7 +149,7 @@ def test_against_one_run(judges):
 def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
     good, weak = judges[:2]
     mixed = weak.panel.videos(np.random.default_rng(1).permutation(80)).subset(weak.panel.step_ids[::-1])
-    a, b = (compare([good, Run("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
+    a, b = (compare([good, Contestant("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
     assert a.to_json() == b.to_json()
 
 
@@ -164,7 +172,7 @@ def test_a_metric_without_data_is_skipped(judges):
     """Half of every video missing: no totals, but steps to compare."""
     good, weak = judges[:2]
     half = weak.panel.predicting(np.where(np.arange(33) % 2, weak.panel.predicted, np.nan))
-    found = compare([good, Run("half", half)], resamples=50)
+    found = compare([good, Contestant("half", half)], resamples=50)
     assert {d.metric for d in found.differences} == {"qwk"}
     assert found.skipped["plcc"] == "half: No video had 80 % of its steps answered."
     assert "PLCC is not compared: half: No video had 80 % of its steps answered." in markdown(found)
@@ -194,18 +202,18 @@ def test_empty_run(judges):
     panel = judges[1].panel
     nothing = replace(panel, asked=np.zeros(panel.asked.shape, bool))
     message = "Run 'weak' is empty: no question of it was found. Is it the right folder and setting?"
-    refuses([judges[0], Run("weak", nothing)], message)
+    refuses([judges[0], Contestant("weak", nothing)], message)
 
 
 def test_all_predictions_missing(judges):
     panel = judges[1].panel
-    silent = Run("weak", panel.predicting(np.full(panel.reference.shape, np.nan)))
+    silent = Contestant("weak", panel.predicting(np.full(panel.reference.shape, np.nan)))
     refuses([judges[0], silent], "Run 'weak' has nothing to compare. No step with a reference was answered.")
 
 
 def test_different_videos(judges):
     good, weak = judges[:2]
-    fewer = Run("weak", weak.panel.videos(range(2, 80)))
+    fewer = Contestant("weak", weak.panel.videos(range(2, 80)))
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different videos: 2 only in 'good' (v00000, v00001). Compare runs over the "
@@ -221,7 +229,7 @@ def test_different_videos(judges):
 
 def test_different_steps(judges):
     good, weak = judges[:2]
-    fewer = Run("weak", weak.panel.subset(weak.panel.step_ids[4:]))
+    fewer = Contestant("weak", weak.panel.subset(weak.panel.step_ids[4:]))
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different steps: 4 only in 'good' (s00, s01, s02, ...). Compare runs over the "
@@ -234,7 +242,7 @@ def test_different_questions(judges):
     good, weak = judges[:2]
     asked = weak.panel.asked.copy()
     asked[3, 5] = False
-    runs = [good, Run("weak", replace(weak.panel, asked=asked))]
+    runs = [good, Contestant("weak", replace(weak.panel, asked=asked))]
     refuses(
         runs,
         "Runs 'good' and 'weak' were not asked the same: step 's05' of video 'v00003' is in one only. Run both on the "
@@ -247,13 +255,13 @@ def test_different_reference_and_rubric(judges):
     good, weak = judges[:2]
     other = np.where(weak.panel.reference == 1, 0, weak.panel.reference)
     refuses(
-        [good, Run("weak", replace(weak.panel, reference=other))],
+        [good, Contestant("weak", replace(weak.panel, reference=other))],
         "Runs 'good' and 'weak' are scored against different references. Use the same labels and rater for both, or "
         "allow the difference (reference).",
     )
-    compare([good, Run("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
+    compare([good, Contestant("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
     refuses(
-        [good, Run("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
+        [good, Contestant("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
         "Runs 'good' and 'weak' have different points for step 's07'. Use the same rubric for both.",
     )
 
@@ -282,7 +290,7 @@ def test_a_fact_that_is_not_stated_is_no_difference_but_hides_none(judges):
 
 
 def test_different_answers(judges, synthetic):
-    verdicts = Run("verdicts", synthetic(np.random.default_rng(0), videos=80, answer="error"))
+    verdicts = Contestant("verdicts", synthetic(np.random.default_rng(0), videos=80, answer="error"))
     refuses(
         [judges[0], verdicts],
         "Run 'good' gives answers of the kind 'score' and 'verdicts' of the kind 'error'; no metric is common to both. "
@@ -314,8 +322,8 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     a, b = base, base.predicting(grid(1))
     other = replace(base, reference=grid(2))
     for call in (
-        lambda: compare([Run("a", a), Run("b", b)], resamples=20).to_json(),
-        lambda: markdown(compare([Run("a", a), Run("b", b)], resamples=20), joint=True),
+        lambda: compare([Contestant("a", a), Contestant("b", b)], resamples=20).to_json(),
+        lambda: markdown(compare([Contestant("a", a), Contestant("b", b)], resamples=20), joint=True),
         lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
         lambda: rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),
     ):

@@ -8,12 +8,14 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.metrics import baselines, contribution, evaluate
-from siming_tasks.metrics.mismatch import Mismatch
+from siming_tasks.metrics import evaluate
 from siming_tasks.metrics.resample import bootstrap, observed
-from siming_tasks.metrics.shuffled import ShuffledSelf
-from siming_tasks.metrics.split import Split, shuffle_p
 from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.video import baselines
+from siming_tasks.metrics.video.contribution import contribution
+from siming_tasks.metrics.video.mismatch import Mismatch
+from siming_tasks.metrics.video.shuffled import ShuffledSelf
+from siming_tasks.metrics.video.split import Split, shuffle_p
 
 
 def kappa(reference, predicted):

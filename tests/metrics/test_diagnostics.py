@@ -15,16 +15,16 @@ from siming_tasks.cli import main
 from siming_tasks.data import open_dataset
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import evaluate, ordinal_labels
-from siming_tasks.metrics.diagnostics import diagnose
-from siming_tasks.metrics.diagnostics_choices import choices
-from siming_tasks.metrics.diagnostics_disputed import disputed, wilson
-from siming_tasks.metrics.diagnostics_frame import difference, estimates, frame_of, kappa_stat
-from siming_tasks.metrics.diagnostics_history import history_contrast
-from siming_tasks.metrics.diagnostics_markdown import to_markdown
-from siming_tasks.metrics.diagnostics_order import sequence
-from siming_tasks.metrics.diagnostics_severity import severity
-from siming_tasks.metrics.diagnostics_state import required_state
-from siming_tasks.metrics.diagnostics_steps import step_sheet
+from siming_tasks.metrics.diagnosis.choices import choices
+from siming_tasks.metrics.diagnosis.diagnose import diagnose
+from siming_tasks.metrics.diagnosis.disputed import disputed, wilson
+from siming_tasks.metrics.diagnosis.frame import difference, estimates, frame_of, kappa_stat
+from siming_tasks.metrics.diagnosis.history import history_contrast
+from siming_tasks.metrics.diagnosis.order import sequence
+from siming_tasks.metrics.diagnosis.severity import severity
+from siming_tasks.metrics.diagnosis.state import required_state
+from siming_tasks.metrics.diagnosis.steps import step_sheet
+from siming_tasks.present.diagnosis import to_markdown
 from siming_tasks.rubrics import Rubric, rubric_from
 
 LABELS = [0, 1, 2, 3]

@@ -16,7 +16,8 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Panel, evaluate, ordinal_labels, two_way
+from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics.compare.twoway import two_way
 
 TOL = 1e-12
 

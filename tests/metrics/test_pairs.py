@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.metrics.pairs import clip_only_bound, pair_metric
+from siming_tasks.metrics.video.pairs import clip_only_bound, pair_metric
 
 NAN = np.nan
 TRUTH_A = np.array([[2.0, 3, 3], [2, 3, 3], [2, 3, 0], [2, 3, 3]])

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.metrics import agreement, classification, correlation, evaluate, ordinal_labels, resample
-from siming_tasks.metrics.twoway import two_way
+from siming_tasks.metrics import evaluate, ordinal_labels, resample
+from siming_tasks.metrics.agreement import classification, correlation, kappa
+from siming_tasks.metrics.compare.twoway import two_way
 
 TOL = 1e-12
 
@@ -64,12 +65,12 @@ def test_step_metrics_of_every_resample(synthetic):
     labels = [ordinal_labels(side, panel.max_score) for side in (panel.reference, panel.predicted)]
     wrong = panel.reference_wrong, panel.predicted_wrong
     weights = weights_of(15, 50)
-    kappa = agreement.qwk(weights @ agreement.confusion(*labels))
+    pooled = kappa.qwk(weights @ kappa.confusion(*labels))
     counts = weights @ classification.binary_counts(*wrong, np.ones_like(wrong[0]))
     for b, row in enumerate(weights):
         taken = np.repeat(np.arange(15), row.astype(int))
         a, p = (side[taken].ravel() for side in labels)
-        assert kappa[b] == pytest.approx(sk.cohen_kappa_score(a, p, weights="quadratic", labels=range(4)), abs=TOL)
+        assert pooled[b] == pytest.approx(sk.cohen_kappa_score(a, p, weights="quadratic", labels=range(4)), abs=TOL)
         a, p = (side[taken].ravel() for side in wrong)
         for ours, theirs in (
             (classification.mcc, sk.matthews_corrcoef),

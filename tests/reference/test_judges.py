@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.data import open_dataset
-from siming_tasks.errors import DataError, SettingsError
-from siming_tasks.records import asked_steps
+from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.reference import KINDS, judge
-from siming_tasks.schema import SETTINGS, Video
+from siming_tasks.schema import Video
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import asked_steps
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_the_step_prior_does_not_know_its_own_video(dataset) -> None:  # type: i
 
 
 def test_unknown_judges_and_missing_labels_are_named(dataset) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(SettingsError, match=r"kind='cleverest' is not one of oracle, rater_a"):
+    with pytest.raises(OptionsError, match=r"kind='cleverest' is not one of oracle, rater_a"):
         judge("cleverest", dataset)
     bare = replace(
         dataset,

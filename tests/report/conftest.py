@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.data import Dataset, open_dataset, read_records
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.options import Options
 from siming_tasks.parsing import format_answers, parse_reply
-from siming_tasks.records import asked_steps, expected_requests, record_of
 from siming_tasks.reference import judge
-from siming_tasks.report.board import build_board
+from siming_tasks.report.board.build import build_board
+from siming_tasks.report.board.submission import ModelCard, pack
 from siming_tasks.report.build import write_report
-from siming_tasks.report.sources import find_sources
-from siming_tasks.report.submission import ModelCard, pack
-from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_records
-from siming_tasks.settings import Settings
+from siming_tasks.runs.find import find_sources
+from siming_tasks.runs.read import read_records
+from siming_tasks.runs.record import record_of
+from siming_tasks.runs.score import evaluate_records
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import asked_steps, expected_requests
 
-OPTIONS = Settings(resamples=100)
+OPTIONS = Options(resamples=100)
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"
 HOSTILE = {
     0: "<script>alert(1)</script></script><script>alert(2)</script>\u2028",

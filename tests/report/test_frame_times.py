@@ -8,7 +8,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from siming_tasks.report.frame_times import frame_times
+from siming_tasks.report.pages.frame_times import frame_times
 
 
 def encoded(path: Path, pts: Sequence[int], time_base: Fraction) -> Path:

@@ -10,18 +10,19 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from siming_tasks.data import Dataset, read_records, write_predictions
+from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
+from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
-from siming_tasks.report.markdown import escape
-from siming_tasks.report.pages import POLICY, number, percent
-from siming_tasks.report.sources import find_sources
-from siming_tasks.report.study import study
-from siming_tasks.schema import SETTINGS
-from siming_tasks.scoring import evaluate_records
-from siming_tasks.settings import Settings
+from siming_tasks.report.pages.markdown import escape
+from siming_tasks.report.pages.site import POLICY, number, percent
+from siming_tasks.report.study.study import study
+from siming_tasks.runs.find import find_sources
+from siming_tasks.runs.read import read_records, write_predictions
+from siming_tasks.runs.score import evaluate_records
+from siming_tasks.settings import SETTINGS
 
-OPTIONS = Settings(resamples=100)
+OPTIONS = Options(resamples=100)
 
 
 class Page(HTMLParser):
@@ -168,7 +169,7 @@ def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
 def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
     source = find_sources([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
     out = tmp_path / "report"
-    quick = Settings(resamples=20)
+    quick = Options(resamples=20)
     for _ in range(2):
         write_report(source, lab.dataset, out, quick, media="copy", jobs=1, progress=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "run"]
@@ -253,7 +254,7 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
     dataset = replace(lab.dataset, root=root)
     run = make_run(dataset, tmp_path / "run", settings=("full_score",))
-    source, quick = find_sources([str(run)]), Settings(resamples=20)
+    source, quick = find_sources([str(run)]), Options(resamples=20)
     out = write_report(source, dataset, tmp_path / "out", quick, media="none", jobs=1, progress=False)
     assert "pair001" in (out / "pairs" / "index.html").read_text()
     page = (out / "pairs" / "pair001.html").read_text()

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.data import read_records
 from siming_tasks.errors import DataError
-from siming_tasks.report.board import build_board
-from siming_tasks.report.sources import find_sources
-from siming_tasks.report.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
-from siming_tasks.scoring import evaluate_records
-from siming_tasks.settings import Settings
+from siming_tasks.options import Options
+from siming_tasks.report.board.build import build_board
+from siming_tasks.report.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
+from siming_tasks.runs.find import find_sources
+from siming_tasks.runs.read import read_records
+from siming_tasks.runs.score import evaluate_records
 
-OPTIONS = Settings(resamples=50)
+OPTIONS = Options(resamples=50)
 
 
 def packed(lab, run: str, out: Path, **card: str) -> Path:

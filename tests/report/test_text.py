@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.report.replies import raw_reply
+from siming_tasks.report.study.replies import raw_reply
 from siming_tasks.report.text import HEAD, TAIL, cut, script_json, visible
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.data import open_dataset
-from siming_tasks.metrics.pairs import pair_metric
+from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.simulate import make_demo, simulate_pairs
 from siming_tasks.simulate.acts.exam import SHORT, perform
 from siming_tasks.simulate.pairs import HISTORY, LOCAL, pair_row

@@ -10,7 +10,7 @@ from siming_tasks.simulate.acts.cpr import before_compressions
 from siming_tasks.simulate.acts.cycles import compressions_and_breaths
 from siming_tasks.simulate.acts.shock import analyse_and_shock
 from siming_tasks.simulate.performance import Pace, Performance
-from siming_tasks.simulate.plan import Plan
+from siming_tasks.simulate.plan import ExamPlan
 from siming_tasks.simulate.stage import Stage
 
 __all__ = ["FULL", "SHORT", "perform"]
@@ -22,7 +22,7 @@ SHORT = Pace(time=0.13, clock=0.13, strokes=6)
 
 
 def perform(
-    plan: Plan, *, pace: Pace = FULL, fps: int = 10, seed: int = 0, slots: Mapping[str, float] | None = None
+    plan: ExamPlan, *, pace: Pace = FULL, fps: int = 10, seed: int = 0, slots: Mapping[str, float] | None = None
 ) -> Performance:
     """Play an exam of the embedded rubric's 33 steps.
 

@@ -1,0 +1,50 @@
+"""The two private tables beside a new dataset folder: original names, and rows that people must decide."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from siming_tasks.data.build.labels import LabelRow
+from siming_tasks.data.build.plan import BuildPlan
+from siming_tasks.files import atomic_write
+
+__all__ = ["beside", "write_names", "write_undecided"]
+
+
+def beside(out: Path, kind: str) -> Path:
+    """Where the table of this kind lies: ``<out>.<kind>.csv``."""
+    return out.with_name(f"{out.name}.{kind}.csv")
+
+
+def write_names(path: Path, plan: BuildPlan) -> None:
+    """Original names to ids. Private: it lies outside the folder, readable by its owner only."""
+    with atomic_write(path) as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["kind", "id", "name", "file"])
+        writer.writerows(["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items())
+        writer.writerows(["student", number, name, ""] for name, number in plan.students.items())
+    path.chmod(0o600)
+
+
+def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
+    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in."""
+    raters = sorted({rater for row in rows for rater in row.scores})
+    table = [["line", "video_id", "step_id", *raters, "consensus"]]
+    for row in rows:
+        points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
+        table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(table)
+    for number in itertools.count(1):
+        path = beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
+        if not path.exists():
+            with atomic_write(path, "wb") as stream:
+                stream.write(text.getvalue().encode("utf-8-sig"))  # the mark makes Excel read it as UTF-8
+            return path
+        if path.read_bytes() == text.getvalue().encode("utf-8-sig"):
+            return path
+    raise AssertionError  # count() does not end

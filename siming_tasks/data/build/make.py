@@ -1,0 +1,218 @@
+"""Rubric, score sheet and videos in, a complete dataset folder out: all of it or nothing."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from siming_tasks import __version__
+from siming_tasks.data.build.beside import beside, write_names, write_undecided
+from siming_tasks.data.check.labels import label_problems
+from siming_tasks.data.build.consensus import Decision
+from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.folder import write_folder
+from siming_tasks.data.build.labels import VIDEO_FIELDS, LabelRow
+from siming_tasks.data.build.plan import BuildOptions, Inputs, BuildPlan, make_plan
+from siming_tasks.data.build.sources import span_problems
+from siming_tasks.data.build.transcode import transcode
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import read_yaml
+
+__all__ = ["Built", "build_dataset"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Built:
+    """The new dataset, the table of original names beside it, and what should be looked at."""
+
+    dataset: Dataset
+    names_file: Path
+    warnings: tuple[Problem, ...]
+
+
+def build_dataset(
+    out: str | Path,
+    *,
+    rubric: str | Path,
+    labels: str | Path,
+    videos: str | Path,
+    spans: str | Path | None = None,
+    adjudicated: str | Path | None = None,
+    mapping: str | Path | None = None,
+    encoding: str | None = None,
+    options: BuildOptions | None = None,
+    jobs: int = 2,
+    progress: bool = False,
+) -> Built:
+    """Build a dataset folder. ``out`` appears when everything is done; until then finished videos wait beside it.
+
+    Args:
+        out: the new folder. If it exists and was built from the same inputs, nothing is done.
+        rubric: ``rubric.yaml``.
+        labels: score sheet, long or wide (see :func:`siming_tasks.data.build.labels.read_labels`).
+        videos: folder of the video files that the sheet names.
+        spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
+        adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
+        mapping: mapping file (see :class:`siming_tasks.data.build.mapping.SheetMapping`).
+        encoding: of CSV files, if neither UTF-8 nor GB 18030.
+        options: the rest.
+        jobs: videos worked on at once.
+        progress: show a bar on stderr.
+
+    Raises:
+        DataError: all findings about the inputs in ``.problems``; rows to adjudicate are also written to
+            ``<out>.adjudicate.csv`` (no existing file is overwritten).
+        RubricError: the rubric is wrong.
+    """
+    out = Path(out)
+    options = options or BuildOptions()
+    options = replace(options, name=options.name or out.name)
+    inputs = Inputs(
+        rubric=Path(rubric),
+        labels=Path(labels),
+        videos=Path(videos),
+        spans=Path(spans) if spans else None,
+        adjudicated=Path(adjudicated) if adjudicated else None,
+        mapping=Path(mapping) if mapping else None,
+        encoding=encoding,
+    )
+    plan, problems = make_plan(inputs, options)
+    _refuse(out, plan, problems)
+    with _alone(out):
+        if not _already(out, plan.key()):
+            problems += _build(out, plan, jobs, progress)
+    dataset = open_dataset(out)
+    return Built(dataset, beside(out, "names"), (*problems, *label_problems(dataset)))
+
+
+def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if plan.decision.open:
+        sheet = write_undecided(out, plan.decision.open)
+        what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
+        fix = "Fill in its last column and give it as --adjudicated, or choose a rule with --consensus."
+        errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
+    if errors:
+        raise DataError.of(errors, shown=20)
+
+
+def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:
+    """Make the folder under another name, then give it its own."""
+    part = out.with_name(f".{out.name}.part")
+    sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
+    media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
+    rows, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()})
+    digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
+    write_folder(part, plan.rubric_file, rows, _info(plan), digests)
+    shutil.rmtree(part / "done")
+    open_dataset(part)
+    write_names(beside(out, "names"), plan)
+    if out.exists():
+        out.rmdir()
+    os.replace(part, out)
+    return cut
+
+
+def _rows(plan: BuildPlan, durations: Mapping[str, float]) -> tuple[list[dict[str, Any]], list[Problem]]:
+    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
+    problems = span_problems(plan.rows, {name: durations[video_id] for name, video_id in plan.ids.items()})
+    if problems:
+        raise DataError.of(problems, shown=20)
+    order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
+    canary = _canary(plan)
+    videos: list[dict[str, Any]] = []
+    for name, video_id in plan.ids.items():
+        mine = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
+        about = {key: value for row in mine for key, value in row.about.items()}
+        if "student" in about:
+            about["student"] = plan.students[about["student"]]
+        duration = round(durations[video_id], 6)
+        video: dict[str, Any] = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
+        video |= {key: about[key] for key in VIDEO_FIELDS if key in about}
+        video["steps"] = [_step(row, plan.decision, duration, problems) for row in mine]
+        videos.append({**video, "canary": canary})
+    return videos, problems
+
+
+def _step(row: LabelRow, decision: Decision, duration: float, cut: list[Problem]) -> dict[str, Any]:
+    if not row.applicable:
+        return {"step_id": row.step_id, "applicable": False}
+    end = row.end
+    if end is not None and end > duration:
+        what = f"end {end:g} s cut back to the video's {duration:g} s."
+        cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
+        end = duration
+    scores = decision.scores[row.video, row.step_id].items()
+    points = {rater: int(value) if value is not None and value == int(value) else value for rater, value in scores}
+    return {"step_id": row.step_id, "start": row.start, "end": end, "score": points}
+
+
+def _canary(plan: BuildPlan) -> str:
+    """A string that exists nowhere else: if a model can complete it, these files were in its training data."""
+    return f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
+
+
+def _info(plan: BuildPlan) -> dict[str, Any]:
+    """``dataset.yaml``, without the digests."""
+    options = plan.options
+    return {
+        "name": options.name,
+        "version": options.version,
+        "license": options.license or None,
+        "synthetic": options.synthetic,
+        "languages": list(options.languages),
+        "label_sources": {
+            "raters": sorted({rater for row in plan.rows for rater in row.scores}),
+            "rule": options.consensus,
+            "consensus": dict(plan.decision.origins),
+        },
+        "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
+        f"{'kept' if options.keep_audio else 'removed'}; file names and student names replaced by ids.",
+        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
+        "canary": _canary(plan),
+    }
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Only one build works on ``out``; another waits."""
+    from filelock import FileLock, Timeout
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(out.with_name(f".{out.name}.lock"))
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        _log.warning("Another build is working on %s; waiting for it.", out)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _already(out: Path, key: str) -> bool:
+    """Whether ``out`` is this build, finished.
+
+    Raises:
+        DataError: ``out`` is something else.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return False
+    try:
+        if read_yaml(out / "dataset.yaml")["build"]["inputs"] == key:
+            return True
+    except (DataError, KeyError, TypeError):
+        pass
+    raise DataError(f"{out}: exists and was not built from these inputs. Name another folder, or delete that one.")

@@ -1,0 +1,219 @@
+"""The doctor: every problem of a dataset folder in one run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.data.check.labels import label_problems
+from siming_tasks.data.check.media import Inspection, inspect
+from siming_tasks.data.dataset import Dataset, scan
+from siming_tasks.data.digest import label_digest
+from siming_tasks.errors import Problem
+
+__all__ = ["NOT_CHECKED", "CheckReport", "check_dataset"]
+
+NOT_CHECKED = (
+    "faces, name badges, screens and other people in the picture",
+    "copies that were cut, mirrored or filmed again",
+    "whether the labels are right",
+)
+"""What no finding says anything about; printed with every report."""
+
+_COPY = 0.9
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All findings about a folder, errors first, and a few numbers about what was looked at."""
+
+    root: Path
+    problems: tuple[Problem, ...]
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """What stops a run or makes its numbers wrong."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What should be looked at."""
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object."""
+        return {
+            "root": str(self.root),
+            "ok": not self.errors,
+            "errors": [problem.to_json() for problem in self.errors],
+            "warnings": [problem.to_json() for problem in self.warnings],
+            "summary": dict(self.summary),
+            "not_checked": list(NOT_CHECKED),
+        }
+
+
+def check_dataset(
+    root: str | Path, *, quick: bool = False, jobs: int | None = None, progress: bool = False
+) -> CheckReport:
+    """Look at everything in a dataset folder; never raises on what it finds.
+
+    Args:
+        root: the folder.
+        quick: open the videos without decoding or hashing them.
+        jobs: videos worked on at once (default: as many as there are processors).
+        progress: show a bar on stderr.
+    """
+    root = Path(root)
+    dataset, found = scan(root)
+    problems = list(found)
+    summary: dict[str, Any] = {"quick": quick}
+    if dataset is not None:
+        broken = {problem.line for problem in found if problem.code.startswith("media-")}
+        problems += label_problems(dataset)
+        inspected = _inspect_all(dataset, broken, quick, jobs or os.cpu_count() or 1, progress)
+        problems += [problem for item in inspected.values() for problem in item.problems]
+        problems += _copies(dataset, inspected)
+        problems += _digests(dataset, inspected)
+        problems += _about(dataset)
+        summary |= {
+            "name": dataset.name,
+            "digest": dataset.digest,
+            "synthetic": dataset.synthetic,
+            "withheld": dataset.withheld,
+            "videos": len(dataset.videos),
+            "steps": sum(len(video.applicable) for video in dataset.videos),
+            "seconds": round(sum(video.duration for video in dataset.videos), 3),
+            "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
+        }
+    if root.is_dir():
+        problems += _strays(root, dataset)
+    order = sorted(problems, key=lambda item: (item.severity, item.file or "", item.line or 0, item.code, item.what))
+    return CheckReport(root, tuple(dict.fromkeys(order)), summary)
+
+
+def _inspect_all(
+    dataset: Dataset, broken: set[int | None], quick: bool, jobs: int, progress: bool
+) -> dict[str, Inspection]:
+    from tqdm import tqdm
+
+    videos = [video for video in dataset.videos if dataset.lines[video.video_id] not in broken]
+    with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(videos), unit="video", disable=not progress) as bar:
+        work = {
+            video.video_id: pool.submit(inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick)
+            for video in videos
+        }
+        try:
+            for future in work.values():
+                future.result()
+                bar.update()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return {video_id: future.result() for video_id, future in work.items()}
+
+
+def _copies(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[Problem]:
+    """Pairs of videos in which the same things move at the same times.
+
+    Exams are filmed by a fixed camera in one room, so that pictures of different exams look alike (and so do their
+    usual perceptual hashes). What is compared is therefore each picture minus the video's mean picture.
+    """
+    names = [name for name, item in inspected.items() if item.pictures is not None]
+    if len(names) < 2:
+        return
+    pictures = np.stack([item.pictures for item in inspected.values() if item.pictures is not None])
+    moving = (pictures - pictures.mean(axis=1, keepdims=True)).reshape(len(names), -1)
+    energy = np.linalg.norm(moving, axis=1)
+    still = energy < 0.5 * np.sqrt(moving.shape[1])
+    unit = moving / np.maximum(energy, 1e-9)[:, None]
+    same = unit @ unit.T
+    means = pictures.mean(axis=1).reshape(len(names), -1)
+    for first, second in zip(*np.triu_indices(len(names), 1), strict=True):
+        if dataset.video(names[first]).media == dataset.video(names[second]).media:
+            continue
+        if still[first] and still[second]:
+            copy = np.abs(means[first] - means[second]).mean() < 1.0
+        else:
+            copy = same[first, second] > _COPY
+        if copy:
+            what = (
+                f"videos {names[first]!r} and {names[second]!r} show the same (similarity {same[first, second]:.2f})."
+            )
+            fix = "Remove one, unless they are meant to be twins."
+            yield Problem("media-copy", what, fix, "videos.jsonl", dataset.lines[names[second]], "media", "warning")
+
+
+def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[Problem]:
+    stated: Mapping[str, str] = dataset.meta.get("media_sha256") or {}
+    if not stated:
+        fix = "`siming build` writes them; without them nobody can tell whether two copies are the same."
+        yield Problem("digest-absent", "gives no media_sha256.", fix, "dataset.yaml", severity="warning")
+        return
+    real = {dataset.video(name).media: item.sha256 for name, item in inspected.items() if item.sha256}
+    for media in sorted(real.keys() & stated.keys()):
+        if real[media] != stated[media]:
+            what = f"{media} is not the file that the digest was taken of."
+            fix = "Fetch it again; or build the dataset anew if the change is meant."
+            yield Problem("media-digest", what, fix, "dataset.yaml", None, "media_sha256")
+    if lacking := sorted({video.media for video in dataset.videos} - stated.keys()):
+        fix = "Build the dataset anew."
+        yield Problem(
+            "digest-absent", f"{lacking[0]} has no digest.", fix, "dataset.yaml", None, "media_sha256", "warning"
+        )
+    elif (
+        label_digest(dataset.root, dataset.rubric, {video.media: stated[video.media] for video in dataset.videos})
+        != dataset.digest
+    ):
+        what = "the digest is not that of this rubric, these labels and these media."
+        fix = "Something was changed after the build: fetch it again, or remove `digest` and raise the version."
+        yield Problem("digest-mismatch", what, fix, "dataset.yaml", None, "digest")
+
+
+def _about(dataset: Dataset) -> Iterator[Problem]:
+    if not dataset.meta.get("license"):
+        fix = "Write `license:`; without one nobody may use the data."
+        yield Problem("license-absent", "gives no license.", fix, "dataset.yaml", None, "license", "warning")
+    if not (dataset.root / "README.md").is_file():
+        fix = "`siming build` writes one."
+        yield Problem("card-absent", "there is no dataset card.", fix, "README.md", severity="warning")
+
+
+def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
+    """Links that leave the folder, and files in ``media`` that no row names (originals left behind, say)."""
+    home = root.resolve()
+    blobs = home.parent.parent / "blobs"  # where a Hugging Face snapshot keeps its files
+    named = {video.media for video in dataset.videos} if dataset else set()
+    spare: list[str] = []
+    for path in _walk(root):
+        relative = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            target = path.resolve()
+            if not (target.is_relative_to(home) or target.parent == blobs):
+                fix = "Put the file itself there; a link does not survive being copied or published."
+                yield Problem("symlink-outside", "is a link that leaves the folder.", fix, relative)
+        elif dataset and relative.startswith("media/") and path.is_file() and relative not in named:
+            spare.append(relative)
+        if relative.endswith((".names.csv", ".key.json")):
+            fix = "Keep it outside the folder."
+            yield Problem("private-inside", "looks like a private table of names or labels.", fix, relative)
+    if spare:
+        what = f"{len(spare)} files in media/ belong to no video ({_first(spare)})."
+        yield Problem("media-spare", what, "Remove them, or add their rows.", "media", severity="warning")
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for folder, names, files in os.walk(root):
+        for name in sorted([*names, *files]):
+            if not name.startswith(".git"):
+                yield Path(folder) / name
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

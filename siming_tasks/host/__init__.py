@@ -1,0 +1,1 @@
+"""Everything that knows how lmms-eval is put together."""

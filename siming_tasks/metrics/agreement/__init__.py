@@ -1,0 +1,1 @@
+"""Agreement of two judges from counts and totals: kappa, correlation, verdicts."""

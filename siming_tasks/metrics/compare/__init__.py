@@ -1,0 +1,1 @@
+"""Runs over the same videos: paired differences, tests, ranks."""

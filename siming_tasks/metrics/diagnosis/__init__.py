@@ -1,0 +1,1 @@
+"""Why the agreement is what it is."""

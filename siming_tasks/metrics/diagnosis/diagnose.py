@@ -1,0 +1,115 @@
+"""Why is the agreement what it is? All diagnoses of one judge in one setting, each with the sentence to read it by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.errors import DataError
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.diagnosis.choices import Choices, choices
+from siming_tasks.metrics.diagnosis.decisions import PASS_MARK, Decisions, exam
+from siming_tasks.metrics.diagnosis.disputed import Disputed, disputed
+from siming_tasks.metrics.diagnosis.frame import frame_of
+from siming_tasks.metrics.diagnosis.history import HistoryContrast, history_contrast
+from siming_tasks.metrics.diagnosis.order import Sequence, sequence
+from siming_tasks.metrics.diagnosis.severity import Severity, severity
+from siming_tasks.metrics.diagnosis.state import RequiredState, required_state
+from siming_tasks.metrics.diagnosis.steps import StepSheet, step_sheet
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.rubrics import Rubric
+
+__all__ = ["Diagnostics", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Everything :func:`diagnose` found.
+
+    Attributes:
+        answer: ``score`` or ``error``.
+        videos: number of videos.
+        coverage: answered / asked steps, None if nothing was asked.
+        steps: the step sheet.
+        severity: offset and Bland-Altman limits.
+        history: local against history steps.
+        state: agreement by the state of required steps, error propagation.
+        sequence: first divergence and sequential credit.
+        disputed: agreed and disputed steps; None without two raters.
+        exam: pass decisions; None for verdicts.
+        choices: metrics under other label mappings, fills and positive classes.
+    """
+
+    answer: str
+    videos: int
+    coverage: float | None
+    steps: StepSheet
+    severity: Severity
+    history: HistoryContrast
+    state: RequiredState
+    sequence: Sequence
+    disputed: Disputed | None
+    exam: Decisions | None
+    choices: Choices
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
+        return found
+
+
+def diagnose(
+    panel: Panel,
+    rubric: Rubric,
+    rater_a: FloatArray | None = None,
+    rater_b: FloatArray | None = None,
+    *,
+    rng: np.random.Generator,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    pass_mark: float = PASS_MARK,
+    resamples: int = 2000,
+) -> Diagnostics:
+    """Diagnose one judge in one setting; the unit of resampling is the video.
+
+    Args:
+        panel: reference and judge.
+        rubric: scopes, requirements and critical steps of the panel's steps.
+        rater_a: points of physician A in the panel's order, ``float[V, S]``, NaN = not rated; None if unknown.
+        rater_b: points of physician B.
+        rng: of the resamples and random splits.
+        mapping: how points become labels.
+        positive: the positive class of precision, recall and F1 among the choices.
+        pass_mark: share of the points that passes the exam.
+        resamples: bootstrap resamples; 0 gives values without intervals.
+
+    Raises:
+        DataError: the panel is empty or has steps that the rubric lacks, one rater without the other, a bad pass mark.
+    """
+    unknown = [name for name in panel.step_ids if name not in rubric.by_id]
+    if unknown:
+        raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
+    if not panel.video_ids or not panel.step_ids:
+        raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
+    frame = frame_of(panel, rater_a, rater_b, mapping)
+    asked = int(panel.asked.sum())
+    return Diagnostics(
+        answer=panel.answer,
+        videos=len(panel.video_ids),
+        coverage=float(panel.answered.sum()) / asked if asked else None,
+        steps=step_sheet(frame, resamples, rng),
+        severity=severity(frame, resamples, rng),
+        history=history_contrast(frame, rubric, resamples, rng),
+        state=required_state(frame, rubric, resamples, rng),
+        sequence=sequence(frame, resamples, rng),
+        disputed=disputed(frame),
+        exam=exam(frame, rubric, resamples, rng, pass_mark),
+        choices=choices(frame.panel, mapping, positive),
+    )

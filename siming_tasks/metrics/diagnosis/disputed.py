@@ -1,0 +1,87 @@
+"""Agreed and disputed steps apart: is the judge wrong where physicians are sure, or where they differ too?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import NormalDist  # SciPy has it too, and takes a second to import
+
+import numpy as np
+
+from siming_tasks.metrics.diagnosis.frame import Frame
+from siming_tasks.metrics.panel import BoolArray
+
+__all__ = ["Disputed", "Proportion", "disputed", "wilson"]
+
+CAVEAT = (
+    "Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. Kappa is not "
+    "given on the disputed steps: they were selected by disagreement, which distorts it. A constant stands beside each "
+    "accuracy because the two sets differ in how many steps are correct."
+)
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """``count`` of ``n`` with its 95 % Wilson interval; all None without any."""
+
+    count: int
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """Accuracy (same label as the reference) where the physicians gave the same points, and where they did not.
+
+    Attributes:
+        agreed: accuracy on agreed steps.
+        agreed_constant: that of calling each of them fully correct.
+        disputed: accuracy on disputed steps, whose reference is the adjudicated label.
+        disputed_constant: that of calling each of them fully correct.
+        with_a: share of disputed steps with physician A's label.
+        with_b: with physician B's.
+        caveat: what to bear in mind.
+    """
+
+    agreed: Proportion
+    agreed_constant: Proportion
+    disputed: Proportion
+    disputed_constant: Proportion
+    with_a: Proportion
+    with_b: Proportion
+    caveat: str = field(default=CAVEAT, init=False)
+
+
+def disputed(frame: Frame) -> Disputed | None:
+    """The split, or None without two raters."""
+    if frame.raters is None:
+        return None
+    rated = frame.rated & frame.both
+    sure, unsure = rated & ~frame.disputed, rated & frame.disputed
+    right, constant = frame.said == frame.truth, frame.truth == frame.best
+
+    def share(hit: BoolArray, among: BoolArray) -> Proportion:
+        return wilson(int((hit & among).sum()), int(among.sum()))
+
+    return Disputed(
+        agreed=share(right, sure),
+        agreed_constant=share(constant, sure),
+        disputed=share(right, unsure),
+        disputed_constant=share(constant, unsure),
+        with_a=share(frame.said == frame.raters[0], unsure),
+        with_b=share(frame.said == frame.raters[1], unsure),
+    )
+
+
+def wilson(count: int, n: int, level: float = 0.95) -> Proportion:
+    """A share with its Wilson score interval (Wilson 1927), which stays inside 0..1 and has a width at 0 and 1."""
+    if n == 0:
+        return Proportion(0, 0, None, None, None)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    p, scale = count / n, 1 + z * z / n
+    centre = (p + z * z / (2 * n)) / scale
+    reach = z / scale * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))
+    low = 0.0 if count == 0 else max(0.0, centre - reach)
+    high = 1.0 if count == n else min(1.0, centre + reach)
+    return Proportion(count, n, p, low, high)

@@ -1,0 +1,1 @@
+"""How far physicians agree, and how far a run is from that."""

@@ -1,0 +1,1 @@
+"""What the video contributed to the agreement: splits, blind judges, counterfactual pairs."""

@@ -1,0 +1,171 @@
+"""What the video contributed: the split of the agreement, blind baselines, and the lift over the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES
+from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.resample import sample
+from siming_tasks.metrics.summary import derived, summarise
+from siming_tasks.metrics.tally import TOTALS, Tally
+from siming_tasks.metrics.video import baselines
+from siming_tasks.metrics.video.mismatch import Mismatch
+from siming_tasks.metrics.video.shuffled import ShuffledSelf
+from siming_tasks.metrics.video.split import PARTS, Split, shuffle_p
+
+__all__ = ["BLIND", "LIFTED", "Contribution", "Lift", "contribution"]
+
+BLIND: Mapping[str, str] = {
+    "always-correct": "full points for every step",
+    "always-failed": "no points for any step",
+    "step-prior": "what each step usually gets, from the labels of the other videos",
+    "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
+}
+"""The blind rows and what each of them does."""
+
+LIFTED = ("plcc", "srcc", "qwk", "mcc", "f1")
+"""Metrics with a lift; precision and recall alone can be had by answering the same everywhere."""
+
+_JUDGES = {
+    "always-correct": baselines.always_correct,
+    "always-failed": baselines.always_failed,
+    "step-prior": baselines.step_prior,
+}
+
+_NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
+
+
+@dataclass(frozen=True)
+class Lift:
+    """A metric minus that of the best blind row, paired; choosing the best row makes the lift err downwards."""
+
+    over: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What :func:`contribution` found.
+
+    Attributes:
+        parts: ``prior``, ``video``, ``local`` and ``total`` of ``metric``.
+        metric: what is split: ``qwk`` for scores, ``mcc`` for verdicts.
+        shuffle_p: p-values of "the predictions fit another video as well".
+        rows: metrics of the run (``run``) and of every blind row.
+        lift: by metric.
+        mismatch: ``plcc``, ``implied`` and ``excess``; empty for verdicts.
+    """
+
+    metric: str
+    parts: Mapping[str, Estimate]
+    shuffle_p: Mapping[str, float | None]
+    rows: Mapping[str, Mapping[str, Estimate]]
+    lift: Mapping[str, Lift]
+    mismatch: Mapping[str, Estimate]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        lift = {name: {"over": item.over, **item.estimate.to_json()} for name, item in self.lift.items()}
+        return {
+            "metric": self.metric,
+            "parts": plain(self.parts),
+            "shuffle_p": dict(self.shuffle_p),
+            "rows": plain(self.rows),
+            "lift": lift,
+            "mismatch": plain(self.mismatch),
+            "options": plain(self.options),
+        }
+
+
+def contribution(
+    panel: Panel,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    permutations: int = 1999,
+    seed: int = 0,
+) -> Contribution:
+    """Split, shuffle test, blind rows and lift of one panel; the unit of resampling is the video.
+
+    Args:
+        panel: what to look at.
+        mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
+        resamples: bootstrap resamples, shared by everything here.
+        permutations: exchanges of whole videos for the shuffle p-values.
+        seed: of both.
+    """
+    panel = panel.sorted()
+    run = Tally.of(panel, mapping, positive)
+    blind = {name: Tally.of(_where_answered(judge(panel), panel), mapping, positive) for name, judge in _JUDGES.items()}
+    parts: dict[str, Tally | ShuffledSelf | Split | Mismatch] = {"run": run, **blind}
+    parts |= {"shuffled-self": ShuffledSelf(run), "split": Split(panel, mapping)}
+    if panel.answer == "score":
+        parts["mismatch"] = Mismatch(panel)
+
+    def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
+        found = {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
+        return found | {("step-prior", name): np.full(len(weights), np.nan) for name in TOTALS if name in run.metrics}
+
+    values, spread = sample(compute, len(panel.video_ids), resamples=resamples, seed=seed)
+    rows = {
+        row: {name: summarise(tally, name, values[row, name], spread.get((row, name))) for name in run.metrics}
+        for row, tally in {"run": run, **blind, "shuffled-self": run}.items()
+    }
+    for name in set(TOTALS) & set(run.metrics):
+        if rows["step-prior"][name].value is not None:
+            rows["step-prior"][name] = replace(rows["step-prior"][name], reason=_NO_TOTALS, flags=())
+    metric = "qwk" if panel.answer == "score" else "mcc"
+    videos, items = run.size(metric)
+
+    def of(part: str, name: str) -> Estimate:
+        why = rows["run"][metric].reason or "The reference or the prediction has no spread: 0/0."
+        return derived(run, values[part, name], spread.get((part, name)), videos=videos, items=items, why=why)
+
+    return Contribution(
+        metric=metric,
+        parts={name: of("split", name) for name in (*PARTS, "total")},
+        shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
+        rows=rows,
+        lift={name: _lift(name, run, rows, values, spread) for name in run.metrics if name in LIFTED and items},
+        mismatch={name: of("mismatch", name) for name in ("plcc", "implied", "excess") if "mismatch" in parts},
+        options={
+            "mapping": mapping,
+            "positive": positive,
+            "resamples": resamples,
+            "permutations": permutations,
+            "seed": seed,
+        },
+    )
+
+
+def _where_answered(blind: Panel, panel: Panel) -> Panel:
+    """Blind answers only where the run gave one, so that both are judged on the same steps."""
+    return blind.predicting(np.where(panel.answered, blind.predicted, np.nan))
+
+
+def _lift(
+    name: str,
+    run: Tally,
+    rows: Mapping[str, Mapping[str, Estimate]],
+    values: Mapping[tuple[str, str], float],
+    spread: Mapping[tuple[str, str], FloatArray],
+) -> Lift:
+    over = max(BLIND, key=lambda row: rows[row][name].value or 0.0)
+    value, best = (float(np.nan_to_num(values[row, name])) for row in ("run", over))
+    drawn = None
+    if spread:
+        drawn = np.nan_to_num(spread["run", name]) - np.nan_to_num(spread[over, name])
+    videos, items = run.size(name)
+    why = rows["run"][name].reason or ""
+    return Lift(over, derived(run, value - best, drawn, videos=videos, items=items, why=why))

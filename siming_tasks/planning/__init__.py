@@ -1,0 +1,1 @@
+"""How many videos a question takes."""

@@ -1,0 +1,53 @@
+"""What the video contributed, as Markdown: one run, or several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from siming_tasks.metrics.video.contribution import BLIND, Contribution
+from siming_tasks.metrics.video.split import PARTS
+from siming_tasks.present.comparison import NAMES, table
+
+__all__ = ["markdown"]
+
+CAPTION = (
+    "prior: which steps are usually failed, needs no video; video: an overall impression; local: this step in this "
+    "video. They add up to the metric. p: the predictions fit another video as well. Lift: the metric minus that of "
+    "the best blind row, paired."
+)
+
+
+def markdown(runs: Mapping[str, Contribution]) -> str:
+    """The split with its p-value and lift for every run, then the blind rows.
+
+    Blind rows are over the steps that the first run answered; its own answers are the shuffled self.
+    """
+    first = next(iter(runs.values()))
+    metric = first.metric
+    rows = [
+        [
+            name,
+            str(found.parts["total"]),
+            *(str(found.parts[part]) for part in PARTS),
+            _p(found.shuffle_p.get(metric)),
+            f"{found.lift[metric].estimate} over {found.lift[metric].over}" if metric in found.lift else "-",
+        ]
+        for name, found in runs.items()
+    ]
+    lines = table(["run", NAMES[metric], *PARTS, "p", "lift"], rows)
+    lines += ["", CAPTION, ""]
+    names = [name for name in first.rows["run"] if name != "coverage"]
+    rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
+    lines += table(["blind row", *(NAMES[name] for name in names)], rows)
+    lines += ["", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
+    if any(found.mismatch for found in runs.values()):
+        rows = [
+            [name, *(str(found.mismatch[key]) for key in ("plcc", "implied", "excess"))] for name, found in runs.items()
+        ]
+        lines += ["", *table(["run", "PLCC", "implied by the steps", "excess"], rows), ""]
+        lines += ["Above 0 the totals agree more than the steps account for: an overall impression, not the steps."]
+    return "\n".join(lines) + "\n"
+
+
+def _p(p: float | None) -> str:
+    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")

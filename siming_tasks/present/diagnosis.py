@@ -1,0 +1,195 @@
+"""Diagnostics as Markdown: short tables, each followed by the sentence to read it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
+from siming_tasks.metrics.diagnosis.disputed import Proportion
+from siming_tasks.metrics.diagnosis.severity import Limits
+from siming_tasks.metrics.estimate import FLAGS, Estimate
+from siming_tasks.metrics.summary import TRUSTED
+
+__all__ = ["to_markdown"]
+
+SHADE = "▒"
+
+
+def to_markdown(found: Diagnostics, title: str) -> str:
+    """Everything in :class:`Diagnostics` under one heading."""
+    coverage = "nothing was asked" if found.coverage is None else f"{found.coverage:.1%} of the asked steps answered"
+    sections = [
+        f"# Diagnostics: {title}",
+        f"{found.videos} videos, {coverage}. 95 % intervals in brackets; the unit of resampling is the video. "
+        "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (found.videos < TRUSTED),
+        *_steps(found),
+        *_severity(found),
+        *_history(found),
+        *_state(found),
+        *_sequence(found),
+        *_disputed(found),
+        *_exam(found),
+        *_choices(found),
+    ]
+    return "\n\n".join(sections)
+
+
+def _steps(found: Diagnostics) -> list[str]:
+    human = any(row.human for row in found.steps.rows)
+    head = [
+        "step",
+        "imperfect",
+        "kappa",
+        "SE",
+        "sensitivity",
+        "specificity",
+        "bias",
+        *(["physicians"] if human else []),
+    ]
+    rows = []
+    for row in found.steps.rows:
+        error = f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-"
+        share = "-" if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
+        cells = [_short(row.kappa), error, _short(row.sensitivity), _short(row.specificity), _signed(row.bias)]
+        rows.append([f"{SHADE} " * row.thin + row.step_id, share, *cells, *([_short(row.human)] if human else [])])
+    return ["## Steps", _table(head, rows), f"{found.steps.caveat} {SHADE} = shaded."]
+
+
+def _severity(found: Diagnostics) -> list[str]:
+    s = found.severity
+    rows = [["called less than correct", str(s.called_wrong)], ["less than correct", str(s.prevalence)],
+            ["offset", _signed(s.offset, 3, interval=True)]]  # fmt: skip
+    for who, limits in (("judge - reference", s.totals), ("physician A - B", s.human)):
+        rows += [[f"{who}: {name}", text] for name, text in _limits(limits)]
+    return ["## Severity", _table(["", "value"], rows), s.caveat]
+
+
+def _limits(limits: Limits | None) -> Iterable[tuple[str, str]]:
+    if limits:
+        yield "bias, points", _signed(limits.bias, interval=True)
+        yield "standard deviation", f"{_short(limits.sd)}"
+        yield "limits of agreement", f"{_signed(limits.lower)} to {_signed(limits.upper)}"
+
+
+def _history(found: Diagnostics) -> list[str]:
+    h = found.history
+    rows = [
+        [f"{name} ({h.steps[name]} steps)", str(kappa), *([str(h.human_kappa[name])] if h.human_kappa else [])]
+        for name, kappa in h.kappa.items()
+    ]
+    rows.append(["local - history", _signed(h.contrast, 3, interval=True),
+                 *([_signed(h.human, 3, interval=True)] if h.human else [])])  # fmt: skip
+    text = "" if h.rank is None else f"A share of {h.rank:.3f} of random assignments has a contrast at least as large. "
+    if h.excess:
+        text += f"Judge minus physicians: {_signed(h.excess, 3, interval=True)}. "
+    head = ["scope", "kappa", *(["physicians"] if h.human_kappa else [])]
+    return ["## Local and history steps", _table(head, rows), text + h.caveat]
+
+
+def _state(found: Diagnostics) -> list[str]:
+    s = found.state
+    rows = [["kappa, a required step failed", str(s.kappa_failed), f"{s.kappa_failed.n_items}"],
+            ["kappa, none failed", str(s.kappa_passed), f"{s.kappa_passed.n_items}"]]  # fmt: skip
+    for name, value in (
+        ("physicians, a required step failed", s.human_failed),
+        ("physicians, none failed", s.human_passed),
+    ):
+        rows += [[name, str(value), f"{value.n_items}"]] if value else []
+    for name, value in (
+        ("carried forward: reference", s.carried_truth),
+        ("carried forward: judge, by the true state", s.carried_seen),
+        ("carried forward: judge, by its own answers", s.carried_said),
+        ("... expected from its hit rate", s.expected),
+        ("shortfall: expected - judge, by the true state", s.shortfall),
+    ):
+        rows.append([name, _signed(value, 3, interval=True), f"{value.n_items}"])
+    note = (
+        f"{s.requirements} requirements. *Carried forward* is the share of steps less than fully correct after a "
+        "failed requirement, minus the share of the same steps after none."
+    )
+    return ["## State carried forward", _table(["", "value", "steps"], rows), f"{note} {s.caveat}"]
+
+
+def _sequence(found: Diagnostics) -> list[str]:
+    s = found.sequence
+    median = "no video diverges" if s.median is None else f"step {s.median:g}"
+    rows = [["gain over the best constant", _signed(s.gain, 3, interval=True)], ["credit", str(s.credit)],
+            ["best constant", str(s.constant)], ["videos without divergence", str(s.flawless)],
+            ["median first divergence", median]]  # fmt: skip
+    return ["## Sequence", _table(["", "value"], rows), s.caveat]
+
+
+def _disputed(found: Diagnostics) -> list[str]:
+    d = found.disputed
+    if d is None:
+        return ["## Agreed and disputed steps", "Needs the labels of both physicians."]
+    rows = [["agreed", _share(d.agreed), _share(d.agreed_constant)],
+            ["disputed", _share(d.disputed), _share(d.disputed_constant)]]  # fmt: skip
+    sides = f"On disputed steps the judge has physician A's label in {_share(d.with_a)}, B's in {_share(d.with_b)}."
+    return [
+        "## Agreed and disputed steps",
+        _table(["steps", "accuracy", "always correct"], rows),
+        f"{sides} {d.caveat}",
+    ]
+
+
+def _exam(found: Diagnostics) -> list[str]:
+    e = found.exam
+    if e is None:
+        return ["## Exam decisions", "Needs points; this setting asks for verdicts."]
+    rows = [
+        ["false pass (unsafe)", _share(e.false_pass)],
+        ["false fail", _share(e.false_fail)],
+        ["pass by the reference", _share(e.passed_truth)],
+        ["passed by the judge", _share(e.passed_said)],
+        ["failed must-pass steps not seen", _share(e.missed_must_pass)],
+        ["decided alike", _share(e.consistency)],
+        ["kappa of decisions", str(e.kappa)],
+    ]
+    if e.human and e.human_kappa:
+        rows += [["physicians decide alike", _share(e.human)], ["their kappa", str(e.human_kappa)]]
+    marks = [[f"{m.pass_mark:.0%}", *(_share(p) for p in (m.consistency, m.false_pass, m.false_fail))] for m in e.marks]
+    must = ", ".join(e.must_pass) or "none"
+    return [
+        "## Exam decisions",
+        f"Pass: {e.pass_mark:.0%} of the points and no failed must-pass step ({must}).",
+        _table(["", "value"], rows),
+        _table(["pass mark", "decided alike", "false pass", "false fail"], marks),
+        e.caveat,
+    ]
+
+
+def _choices(found: Diagnostics) -> list[str]:
+    tables = []
+    for choice, group in groupby(found.choices.options, key=lambda option: option.choice):
+        options = list(group)
+        rows = [[o.option, *("-" if v is None else f"{v:.3f}" for v in o.values.values())] for o in options]
+        tables.append(_table([choice, *options[0].values], rows))
+    return ["## Choices left open", *tables, found.choices.caveat]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _short(value: Estimate | None) -> str:
+    if value is None or value.value is None:
+        return "-"
+    return f"{value.value:.2f}".replace("-0.00", "0.00") + "*" * value.undefined
+
+
+def _signed(value: Estimate, digits: int = 2, *, interval: bool = False) -> str:
+    if value.value is None:
+        return "-"
+    text = f"{value.value:+.{digits}f}" + "*" * value.undefined
+    if interval and value.low is not None and value.high is not None:
+        text += f" [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+    return text
+
+
+def _share(value: Proportion) -> str:
+    if value.value is None:
+        return "- (0)"
+    return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}] ({value.count}/{value.n})"

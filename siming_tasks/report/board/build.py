@@ -1,0 +1,194 @@
+"""A static leaderboard from a folder of submissions: verified rows, community rows, and what is odd about each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from siming_tasks import __version__
+from siming_tasks.data import Dataset
+from siming_tasks.errors import DataError
+from siming_tasks.files import atomic_write
+from siming_tasks.metrics.summary import COMPARABLE
+from siming_tasks.options import Options
+from siming_tasks.report.board.checks import check
+from siming_tasks.report.board.page import board_page
+from siming_tasks.report.board.submission import Received, predictions_of, read_submission
+from siming_tasks.report.study.detail import HEADLINE
+from siming_tasks.report.text import visible
+from siming_tasks.runs.read import load_predictions
+from siming_tasks.runs.score import evaluate_records
+from siming_tasks.settings import SETTINGS
+
+__all__ = ["FORMAT", "Entry", "build_board"]
+
+FORMAT = "siming-board-1"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: the archive, the numbers computed here, whether a re-run agrees, and the findings about it.
+
+    ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
+    equals a missing answer); None without a re-run.
+    """
+
+    received: Received
+    settings: Mapping[str, Mapping[str, Any]]
+    findings: tuple[str, ...]
+    agreement: float | None
+    verified: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        about = self.received.submission
+        return {
+            "archive": self.received.path.name,
+            "model": about.model.model_dump(),
+            "run": about.run,
+            "settings": dict(self.settings),
+            "findings": list(self.findings),
+            "agreement": self.agreement,
+            "verified": self.verified,
+        }
+
+
+def build_board(
+    folder: Path,
+    dataset: Dataset,
+    out: Path,
+    options: Options,
+    *,
+    reruns: Path | None = None,
+    match: float = 1.0,
+    progress: bool = True,
+) -> tuple[list[Entry], list[str]]:
+    """Score every ``*.zip`` of a folder and write ``index.html`` and ``board.json``.
+
+    Args:
+        folder: of submissions.
+        dataset: with labels.
+        out: folder to write to.
+        options: label mapping, positive class, rater, resamples, seed.
+        reruns: folder of the host's own runs, ``<archive name without .zip>`` (a folder or ``.jsonl`` file) each.
+        match: share of equal answers from which a re-run verifies a row.
+        progress: show a bar on stderr.
+
+    Returns:
+        The rows, and one line for each archive that was refused.
+
+    Raises:
+        DataError: no archive, no labels, or ``out`` is in use.
+    """
+    archives = sorted(path for path in folder.glob("*.zip") if path.is_file())
+    if not archives:
+        raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming submit` there.")
+    if dataset.withheld:
+        raise DataError(f"{dataset.root}: the labels are withheld. Give the label file with --labels.")
+    if out.exists() and any(out.iterdir()) and not (out / "board.json").is_file():
+        raise DataError(f"{out}: exists and is not a board. Name another folder, or delete it.")
+    entries: list[Entry] = []
+    refused: list[str] = []
+    for path in tqdm(archives, unit="submission", disable=not progress):
+        try:
+            entries.append(_entry(read_submission(path), dataset, options, reruns, match))
+        except DataError as error:
+            why = visible(str(error).replace(str(path), path.name))
+            refused.append(why if why.startswith(path.name) else f"{path.name}: {why}")
+    entries = _with_duplicates(entries)
+    entries.sort(key=_order)
+    board = _report(dataset, options, entries, refused, match)
+    with atomic_write(out / "board.json") as stream:
+        json.dump(board, stream, indent=1, allow_nan=False)
+    board_page(out, board)
+    return entries, refused
+
+
+def _entry(received: Received, dataset: Dataset, options: Options, reruns: Path | None, match: float) -> Entry:
+    found = predictions_of(received, dataset)
+    if errors := [problem for problem in found.problems if problem.severity == "error"]:
+        raise DataError.of(errors, shown=3)
+    settings = {
+        name: evaluate_records(records, dataset, options, name, complete=True)
+        for name, records in found.records.items()
+    }
+    agreement = _agreement(received, found.records, dataset, reruns)
+    findings = list(check(received, settings, found.problems))
+    if agreement is not None and agreement < match:
+        findings.append(f"The host’s own run gave the same answer to {agreement:.1%} of the steps: not verified.")
+    return Entry(received, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
+
+
+def _agreement(
+    received: Received, records: Mapping[str, Sequence[Any]], dataset: Dataset, reruns: Path | None
+) -> float | None:
+    """Share of answers that the host's own run repeats."""
+    stem = received.path.stem
+    paths = [reruns / name for name in (stem, f"{stem}.jsonl")] if reruns else []
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
+        return None
+    mine = _answers(load_predictions(path, dataset).records)
+    theirs = _answers(records)
+    asked = [key for key in theirs.keys() | mine.keys() if theirs.get(key) is not None or mine.get(key) is not None]
+    return sum(mine.get(key) == theirs.get(key) for key in asked) / len(asked) if asked else None
+
+
+def _answers(records: Mapping[str, Sequence[Any]]) -> dict[tuple[str, str], float]:
+    return {
+        (record["id"], step): float(value)
+        for mine in records.values()
+        for record in mine
+        for step, value in record["answers"].items()
+    }
+
+
+def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
+    """A note on rows that share predictions or a name."""
+    found = []
+    for entry in entries:
+        mine = entry.received.submission
+        notes = []
+        for other in entries:
+            theirs = other.received.submission
+            if other is not entry and theirs.predictions_sha256 == mine.predictions_sha256:
+                notes.append(f"The same predictions as {other.received.path.name}.")
+            elif other is not entry and theirs.model.name.casefold() == mine.model.name.casefold():
+                notes.append(f"The same model name as {other.received.path.name}.")
+        found.append(replace(entry, findings=(*entry.findings, *notes)))
+    return found
+
+
+def _order(entry: Entry) -> tuple[bool, bool, float, str]:
+    """Verified rows first, then those that can be compared, then by kappa of full scoring or the first headline."""
+    values = [
+        (entry.settings[name]["metrics"]["coverage"]["value"], estimate["value"])
+        for name, setting in SETTINGS.items()
+        if name in entry.settings and (estimate := entry.settings[name]["metrics"][HEADLINE[setting.answer]])
+    ]
+    coverage, value = values[0]
+    comparable = coverage is not None and value is not None and coverage >= COMPARABLE
+    return not entry.verified, not comparable, -float(value or 0.0), entry.received.path.name
+
+
+def _report(
+    dataset: Dataset, options: Options, entries: Sequence[Entry], refused: Sequence[str], match: float
+) -> dict[str, Any]:
+    """Everything the page says, as plain JSON."""
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "synthetic": dataset.synthetic,
+        "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest,
+                    "videos": len(dataset.videos), "steps": len(dataset.rubric.steps)},
+        "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
+        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
+        "match": match,
+        "rows": [entry.to_json() for entry in entries],
+        "refused": list(refused),
+    }  # fmt: skip

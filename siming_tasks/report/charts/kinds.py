@@ -1,0 +1,140 @@
+"""The four kinds of charts. The table behind each is the page's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from siming_tasks.report.charts.svg import Axis, across, document, line, marker, text
+from siming_tasks.report.text import visible
+
+__all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
+
+Reach = tuple[float, float]
+WIDTH, ROW, TOP, BOTTOM = 740.0, 20.0, 6.0, 40.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One value with its interval on a line of its own; ``thin`` is drawn pale, ``beside`` is a second mark."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    role: str = "model"
+    thin: bool = False
+    beside: float | None = None
+
+    @classmethod
+    def of(cls, label: str, estimate: Mapping[str, Any], **more: Any) -> Mark:
+        """The mark of an estimate in its JSON form; an undefined one has no place on an axis."""
+        value = None if estimate["undefined"] else estimate["value"]
+        return cls(label, value, estimate["low"], estimate["high"], **more)
+
+    @property
+    def tip(self) -> str:
+        """What is said on hover."""
+        if self.value is None:
+            return f"{self.label}: no value"
+        reach = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.label}: {self.value:.3f}{reach}"
+
+
+def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", reach: Reach = (-0.1, 0.5)) -> Markup:
+    """A dot and its interval for each mark, first on top; zero is drawn as a line.
+
+    Args:
+        marks: at least one.
+        axis: what is on the axis.
+        alt: the chart in a sentence, for people who cannot see it.
+        beside: what the second mark of each line is.
+        reach: never show less than this stretch, so that noise does not fill the chart.
+    """
+    numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside) if x is not None]
+    frame = _Rows([mark.label for mark in marks], Axis.around([*reach, *numbers], 0, 1))
+    drawn = []
+    for y, mark in zip(frame.ys, marks, strict=True):
+        if mark.beside is not None:
+            tip = f"{mark.label}, {beside}: {mark.beside:.3f}"
+            drawn.append(marker("human hollow", frame.axis.at(mark.beside), y, tip, shape="human"))
+        if mark.value is not None:
+            behind: Markup | str = ""
+            if mark.low is not None and mark.high is not None:
+                behind = line("reach", frame.axis.at(mark.low), y, frame.axis.at(mark.high), y)
+            kind = mark.role + (" thin" if mark.thin else "")
+            drawn.append(marker(kind, frame.axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind))
+    return frame.chart(drawn, axis, alt)
+
+
+def dumbbell(labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
+             names: tuple[str, str], axis: str, alt: str) -> Markup:  # fmt: skip
+    """Two values for each label, joined: full video (circle) and clip (square)."""
+    frame = _Rows(labels, Axis.around([-0.1, 0.5, *(x for x in (*first, *second) if x is not None)], 0, 1))
+    drawn = []
+    for y, label, a, b in zip(frame.ys, labels, first, second, strict=True):
+        if a is not None and b is not None:
+            drawn.append(line("joint", frame.axis.at(a), y, frame.axis.at(b), y))
+        for role, title, x in (("model", names[0], a), ("clip", names[1], b)):
+            if x is not None:
+                drawn.append(marker(role, frame.axis.at(x), y, f"{label}, {title}: {x:.3f}"))
+    return frame.chart(drawn, axis, alt)
+
+
+def parts(rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: str) -> Markup:
+    """Signed parts of a whole for each row, side by side from zero outwards; named where there is room."""
+    ends = [sum(x for x in values.values() if sign * x > 0) for _, values in rows for sign in (1, -1)]
+    frame = _Rows([label for label, _ in rows], Axis.around([0.0, 0.1, *ends], 0, 1))
+    drawn = []
+    for y, (label, values) in zip(frame.ys, rows, strict=True):
+        edge = {True: 0.0, False: 0.0}
+        for part, value in values.items():
+            start, end = (frame.axis.at(x) for x in (edge[value >= 0], edge[value >= 0] + value))
+            edge[value >= 0] += value
+            form = '<rect class="part {}" x="{:g}" y="{:g}" width="{:g}" height="13"><title>{}</title></rect>'
+            tip = visible(f"{label}, {part}: {value:.3f}")
+            drawn.append(Markup(form).format(part, min(start, end), y - 6.5, round(abs(end - start), 1), tip))
+            if abs(end - start) > 8 * len(part):
+                drawn.append(text("inside", (start + end) / 2, y + 4, part))
+    return frame.chart(drawn, axis, alt)
+
+
+def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str], alt: str) -> Markup:
+    """Predicted against reference totals; the diagonal is agreement."""
+    low = max(0.0, min([min(x, y) for _, x, y in points], default=0.0) - 0.06 * top)
+    across_axis, up = Axis(low, top * 1.02, 56, 452), Axis(low, top * 1.02, 402, TOP)
+    drawn = across(across_axis, TOP, 402, axes[0])
+    for value, name in up.ticks():
+        drawn += [line("rule", 56, up.at(value), 452, up.at(value)), text("label", 50, up.at(value) + 4, name)]
+    drawn.append(line("zero", across_axis.at(low), up.at(low), across_axis.at(top), up.at(top)))
+    drawn.append(Markup('<g transform="rotate(-90 14 204)">') + text("axis", 14, 208, axes[1]) + Markup("</g>"))
+    drawn += [
+        marker("model faint", across_axis.at(x), up.at(y), f"{label}: reference {x:g}, judge {y:g}", shape="model")
+        for label, x, y in points
+    ]
+    return document(drawn, 460, 402 + BOTTOM, alt)
+
+
+class _Rows:
+    """A line for each label, with a horizontal axis below; the left margin follows the labels."""
+
+    def __init__(self, labels: Sequence[str], scale: Axis) -> None:
+        self.labels = [_short(label) for label in labels]
+        left = min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
+        self.axis = Axis(scale.low, scale.high, left, WIDTH - 14)
+        self.ys = [TOP + ROW * (k + 0.5) for k in range(len(labels))]
+
+    def chart(self, drawn: Sequence[Markup], axis: str, alt: str) -> Markup:
+        bottom = TOP + ROW * len(self.labels)
+        names = [
+            text("label", self.axis.start - 10, y + 4, label) for y, label in zip(self.ys, self.labels, strict=True)
+        ]
+        return document([*across(self.axis, TOP, bottom, axis), *names, *drawn], WIDTH, bottom + BOTTOM, alt)
+
+
+def _short(label: str, most: int = 32) -> str:
+    label = visible(label)
+    return label if len(label) <= most else label[: most - 1] + "…"

@@ -1,0 +1,59 @@
+"""One run's answers to one setting, as the cells and totals of the video pages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.report.pages.site import number, points
+from siming_tasks.report.study.study import Study
+
+__all__ = ["Answers"]
+
+
+class Answers:
+    """One run's answers to one setting, by video and step."""
+
+    def __init__(self, study: Study, panel: Panel) -> None:
+        self.source, self.panel = study.source, panel
+        self.row = {video: index for index, video in enumerate(panel.video_ids)}
+        self.column = {step: index for index, step in enumerate(panel.step_ids)}
+        self.predicted = panel.predicted.tolist()
+        self.asked = panel.asked.tolist()
+        if panel.answer == "score":
+            self.totals = totals(panel)[1].tolist()
+        else:
+            called = (panel.predicted_wrong & panel.asked).sum(axis=1).astype(float)
+            self.totals = np.where(panel.answered.any(axis=1), called, np.nan).tolist()
+
+    def total(self, video_id: str) -> float | None:
+        """Predicted total, or the number of steps called wrong; None if there is none."""
+        value = self.totals[self.row[video_id]] if video_id in self.row else float("nan")
+        return None if value != value else float(value)
+
+    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
+        """One cell of a sheet."""
+        v, s = self.row.get(video_id), self.column[step_id]
+        if v is None or not self.asked[v][s]:
+            return "<td></td>"
+        value = self.predicted[v][s]
+        if value != value:
+            return '<td class="num"><button type="button" class="m">–</button></td>'
+        if self.panel.answer == "score":
+            gap = "" if reference is None or value == reference else _gap(value - reference)
+            return f'<td class="num"><button type="button">{points(value)}{gap}</button></td>'
+        word = "incorrect" if value else "correct"
+        if reference is not None and bool(value) != (reference < top):
+            word += " <i>false alarm</i>" if value else " <i>missed</i>"
+        return f'<td class="num"><button type="button">{word}</button></td>'
+
+    @property
+    def head(self) -> dict[str, str]:
+        """What a column's heading says."""
+        return {"slug": self.source.slug, "name": self.source.name, "role": self.source.role}
+
+
+def _gap(value: float) -> str:
+    digits = 0 if float(value).is_integer() else 1
+    return f" <i>{'+' if value > 0 else ''}{number(value, digits)}</i>"

@@ -1,0 +1,82 @@
+"""The summary as Markdown: one table for each setting, and what to bear in mind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from siming_tasks.report.study.standings import METRIC_NAMES
+from siming_tasks.report.text import visible
+
+__all__ = ["markdown"]
+
+_TITLES = {
+    "full_score": "Full video, scores",
+    "full_error": "Full video, errors",
+    "clip_score": "Step clips, scores",
+    "clip_error": "Step clips, errors",
+}
+_ROLES = {"model": "", "reference": " (reference judge)", "human": " (physician)", "blind": " (blind)"}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The report's tables as GitHub-flavoured Markdown."""
+    data, options = report["dataset"], report["options"]
+    lines = ["# SiMing-Bench report", ""]
+    if report["synthetic"]:
+        lines += [
+            "> **SYNTHETIC DATA.** Simulated exams, labels and raters: no number says anything about real exams.",
+            "",
+        ]
+    lines += [
+        f"{data['videos']} videos of {escape(data['name'])} {escape(data['version'])}, digest `{data['digest'][:12]}`; "
+        f"{data['steps']} steps, rubric `{report['rubric']['id']}` {report['rubric']['version']}; reference "
+        f"{escape(options['rater'])}. 95 % intervals: {options['resamples']:,} bootstrap resamples over videos, seed "
+        f"{options['seed']}.",
+        "",
+    ]
+    for name, board in report["standings"].items():
+        if board:
+            lines += [f"## {_TITLES[name]}", "", *_table(board), ""]
+    lines += [
+        "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
+        "undefined, printed as zero. Rows marked † answered fewer than 95 % of the steps and are not comparable.",
+        "",
+    ]
+    warnings = [f"- {escape(run['name'])}: {escape(note)}" for run in report["runs"] for note in run["warnings"]]
+    return "\n".join([*lines, *(["## Warnings", "", *warnings, ""] if warnings else [])])
+
+
+def _table(board: Mapping[str, Any]) -> list[str]:
+    head = ["rank", "judge", *(METRIC_NAMES[name] for name in board["metrics"])]
+    lines = [_line(head), "|--:|---|" + "--:|" * len(board["metrics"])]
+    for row in board["rows"]:
+        weak = " †" if "not-comparable" in row["metrics"][board["metric"]]["flags"] else ""
+        cells = [_share(row["metrics"][name]) if name == "coverage" else _estimate(row["metrics"][name])
+                 for name in board["metrics"]]  # fmt: skip
+        standing = row.get("standing")
+        rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
+        lines.append(_line([rank, escape(row["name"]) + _ROLES[row["role"]] + weak, *cells]))
+    return lines
+
+
+def escape(text: object) -> str:
+    """Text that Markdown takes literally, on one line."""
+    return _SPECIAL.sub(r"\\\1", visible(str(text)).replace("\n", " "))
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _share(estimate: Mapping[str, Any]) -> str:
+    return "-" if estimate["value"] is None else f"{100 * estimate['value']:.1f} %"
+
+
+def _estimate(estimate: Mapping[str, Any]) -> str:
+    if estimate["value"] is None:
+        return "-"
+    value = f"{estimate['value']:.3f}".replace("-0.000", "0.000") + ("\\*" if estimate["undefined"] else "")
+    return value if estimate["low"] is None else f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]"

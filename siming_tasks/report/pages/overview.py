@@ -1,0 +1,118 @@
+"""The leaderboard, and the paper's tables beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from siming_tasks.metrics.summary import TRUSTED
+from siming_tasks.report.charts.kinds import Mark, intervals
+from siming_tasks.report.pages.site import TITLES, Site
+from siming_tasks.report.study.standings import METRIC_NAMES
+from siming_tasks.tables.model import METRICS as PAPER_NAMES
+from siming_tasks.tables.read import paper_tables
+
+__all__ = ["leaderboard"]
+
+
+def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
+    """Write ``index.html``."""
+    boards = [_board(board) for board in report["standings"].values() if board]
+    site.page(
+        "index.html",
+        "leaderboard.html",
+        runs=report["runs"],
+        boards=boards,
+        glance=_glance(boards),
+        gains=_gains(report["runs"]),
+        metric_names=METRIC_NAMES,
+        paper=_paper(),
+        few=report["dataset"]["videos"] < TRUSTED,
+    )
+
+
+def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
+    found: dict[str, dict[str, Any]] = {}
+    for index, board in enumerate(boards):
+        for row in board["rows"]:
+            line = found.setdefault(
+                f"{row['role']} {row['name']}",
+                {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
+            )
+            line["cells"][index] = row["metrics"][board["metric"]]
+    order = ("model", "reference", "human", "blind")
+    return sorted(found.values(), key=lambda line: order.index(line["role"]))
+
+
+def _board(board: Mapping[str, Any]) -> dict[str, Any]:
+    name, metric = board["setting"], board["metric"]
+    rows = [_row(row, board) for row in board["rows"]]
+    title, question = TITLES[name]
+    comparison: Any = board["comparison"]
+    marks = [Mark.of(row["name"], row["metrics"][metric], role=row["role"]) for row in rows]
+    alt = f"{title}: {METRIC_NAMES[metric]} of {len(rows)} judges with intervals; the numbers are in the table below."
+    return {
+        "setting": name,
+        "title": title,
+        "question": question,
+        "metric": metric,
+        "metric_name": METRIC_NAMES[metric],
+        "metrics": board["metrics"],
+        "rows": rows,
+        "chart": intervals(marks, axis=METRIC_NAMES[metric], alt=alt),
+        "not_compared": board["not_compared"],
+        "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
+        "detectable": comparison["detectable"].get(metric) if comparison else None,
+    }
+
+
+def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
+    coverage = row["metrics"]["coverage"]["value"]
+    asked: Any = row.get("requests")
+    return {
+        "standing": None,
+        **row,
+        "rivals": len(board["comparison"]["runs"]) - 1 if board["comparison"] else 0,
+        "not_comparable": coverage is not None and "not-comparable" in row["metrics"][board["metric"]]["flags"],
+        "partial": bool(asked) and asked["answered"] < asked["expected"],
+        "constant": "constant-prediction" in row["metrics"][board["metric"]]["flags"] and row["role"] == "model",
+    }
+
+
+def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Full against clip for runs that did both."""
+    rows = []
+    for run in runs:
+        cells: list[Any] = []
+        for answer, metric in (("score", "qwk"), ("error", "mcc")):
+            pair = [
+                run["settings"][f"{scope}_{answer}"]["numbers"]["metrics"][metric]
+                if f"{scope}_{answer}" in run["settings"]
+                else None
+                for scope in ("full", "clip")
+            ]
+            gain = run["gains"].get(answer)
+            cells += [*pair, gain]
+        if any(cells[index] for index in (2, 5)):
+            rows.append({"name": run["name"], "cells": cells})
+    return rows
+
+
+def _paper() -> dict[str, Any]:
+    document = paper_tables()
+    tables = []
+    for table in document.tables:
+        if table.name in ("Table 4", "Table 5"):
+            names = list(dict.fromkeys(name for row in table.rows for name in row.values))
+            tables.append(
+                {
+                    "name": f"{table.name} ({'full videos' if table.name == 'Table 4' else 'step clips'})",
+                    "note": table.note,
+                    "columns": [PAPER_NAMES[name] for name in names],
+                    "rows": [
+                        {"name": row.name, "cells": [row.values[name].text for name in names]} for row in table.rows
+                    ],
+                }
+            )
+    return {"reference": document.reference, "tables": tables}

@@ -1,0 +1,57 @@
+"""What is known of how a run was made, in words and as the command to make it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from siming_tasks.report.pages.site import number
+
+__all__ = ["command", "facts", "lead"]
+
+_SHOWN = ("model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size", "generation", "gen_kwargs",
+          "seeds", "limit", "offset")  # fmt: skip
+
+
+def lead(run: Mapping[str, Any]) -> str:
+    """Who this is, in a sentence."""
+    if run["role"] == "reference":
+        return (
+            "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
+        )
+    model = run["facts"].get("model")
+    return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
+
+
+def facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is known of how it was run and scored, as rows of a table."""
+    known = dict(run["facts"])
+    rows = [("source", run["source"]), ("raw replies", f"{run['replies']:,}")]
+    rows += [(key.replace("_", " "), str(known[key])) for key in _SHOWN if known.get(key) is not None]
+    if known.get("seconds"):
+        rows.append(("duration", f"{number(known['seconds'] / 60, 1)} minutes"))
+    for name, metadata in known.get("tasks", {}).items():
+        rows += [(f"{name} {key}", str(value)) for key, value in metadata.items()]
+    rows += [(f"prompts of {name}", value) for name, value in run["prompts"].items() if value]
+    dataset = report["dataset"]
+    rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
+    options = ", ".join(f"{key} {value}" for key, value in report["options"].items())
+    return [*rows, ("scored with", options)]
+
+
+def command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
+    """The command to run it again; None for what was not run here."""
+    known = run["facts"]
+    if not known.get("model") or not known.get("tasks"):
+        return None
+    words = ["lmms-eval", "--model", str(known["model"])]
+    if known.get("model_args"):
+        words += ["--model_args", str(known["model_args"])]
+    words += ["--tasks", ",".join(name for name in known["tasks"])]
+    words += ["--batch_size", str(known["batch_size"])] if known.get("batch_size") else []
+    words += ["--gen_kwargs", str(known["gen_kwargs"])] if known.get("gen_kwargs") else []
+    words += ["--limit", str(known["limit"])] if known.get("limit") else []
+    words += ["--log_samples", "--output_path", "OUT"]
+    data = "" if report["synthetic"] else "SIMING_DATA=DATASET "
+    return data + shlex.join(words)

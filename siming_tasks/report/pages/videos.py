@@ -1,0 +1,183 @@
+"""The videos: a list with totals, and for each a player, its step spans and every judge's answer to every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.report.pages.answers import Answers
+from siming_tasks.report.pages.frame_times import frame_times
+from siming_tasks.report.pages.site import TITLES, Site, points
+from siming_tasks.report.study.detail import questions, raters_of
+from siming_tasks.report.study.study import Study
+from siming_tasks.schema import CONSENSUS, StepLabel, Video
+from siming_tasks.settings import SETTINGS
+
+__all__ = ["video_pages"]
+
+LANE = 18
+NO_MEDIA = "The report was made without videos (--media none)."
+LEGEND = (
+    "Shading: the reference’s label (none: fully correct; darker: more deducted). In scores, the small number is the "
+    "difference from the reference; in verdicts, “missed” and “false alarm” are against “less than full points”. "
+    "A dash is a missing answer. An empty cell was not asked."
+)
+
+
+def video_pages(
+    site: Site,
+    dataset: Dataset,
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+    mapping: LabelMapping,
+    part: int = 0,
+    parts: int = 1,
+) -> None:
+    """Write every ``parts``-th video's page, beginning with the ``part``-th; the first part writes the index too.
+
+    Args:
+        site: where to.
+        dataset: spans and labels.
+        studies: the runs.
+        media: link to a video's file as seen from ``videos/``, or None to leave it out.
+        mapping: how points become the labels that cells are shaded by.
+        part: which share of the pages, from 0.
+        parts: in how many shares they are written.
+    """
+    answers = {
+        name: [Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
+    }
+    answers = {name: found for name, found in answers.items() if found}
+    raters = raters_of(dataset)
+    if part == 0:
+        _index(site, dataset, answers, raters)
+    labels = _labels(dataset, mapping)
+    for index in range(part, len(dataset.videos), parts):
+        video = dataset.videos[index]
+        spans, height = _spans(video, dataset, labels)
+        source = media(video)
+        site.page(
+            f"videos/{video.video_id}.html",
+            "video.html",
+            video={"id": video.video_id},
+            before=dataset.videos[index - 1].video_id if index else None,
+            after=dataset.videos[index + 1].video_id if index + 1 < len(dataset.videos) else None,
+            media=source,
+            frames=frame_times(site.out, video.video_id, dataset.media_path(video)) if source else "unknown",
+            no_media=NO_MEDIA,
+            spans=spans,
+            height=height,
+            raters=raters,
+            parts=[_sheet(name, video, dataset, found, raters, labels) for name, found in answers.items()],
+            legend=LEGEND,
+        )
+
+
+def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
+    """Label 0..3 of the consensus by video and step; withheld ones are absent."""
+    panel = questions(dataset, "full_score")
+    found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
+    return {
+        (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])
+        for v, s in np.argwhere(panel.counted)
+    }  # fmt: skip
+
+
+def _points(label: StepLabel, rater: str) -> float | None:
+    return label.scores.get(rater)
+
+
+def _sum(video: Video, rater: str) -> float | None:
+    given = [_points(label, rater) for label in video.applicable]
+    return None if not given or any(value is None for value in given) else sum(value or 0.0 for value in given)
+
+
+def _spans(video: Video, dataset: Dataset, labels: Mapping[tuple[str, str], int]) -> tuple[list[dict[str, Any]], int]:
+    """The time line: one lane for each skill, 1000 units wide."""
+    lanes = {skill.id: index for index, skill in enumerate(dataset.rubric.skills)}
+    found = []
+    for label in video.applicable:
+        if label.span:
+            start, end = label.span
+            found.append(
+                {
+                    "id": label.step_id,
+                    "name": dataset.rubric.by_id[label.step_id].name,
+                    "start": start,
+                    "end": end,
+                    "x": round(1000 * start / video.duration, 2),
+                    "width": round(max(1.5, 1000 * (end - start) / video.duration), 2),
+                    "y": 2 + LANE * lanes[dataset.rubric.skill_of[label.step_id]],
+                    "label": labels.get((video.video_id, label.step_id), 3),
+                }
+            )
+    return found, LANE * len(lanes) + 14
+
+
+def _sheet(
+    name: str,
+    video: Video,
+    dataset: Dataset,
+    answers: Sequence[Answers],
+    raters: Sequence[str],
+    labels: Mapping[tuple[str, str], int],
+) -> dict[str, Any]:
+    rows = []
+    for label in video.applicable:
+        step = dataset.rubric.by_id[label.step_id]
+        rows.append(
+            {
+                "id": step.id,
+                "name": step.name,
+                "max": step.max_score,
+                "start": label.start,
+                "end": label.end,
+                "label": labels.get((video.video_id, step.id), 3),
+                "reference": label.consensus,
+                "raters": [_points(label, rater) for rater in raters],
+                "cells": Markup(
+                    "".join(one.cell(video.video_id, step.id, label.consensus, step.max_score) for one in answers)
+                ),
+            }
+        )
+    return {
+        "setting": name,
+        "title": TITLES[name][0],
+        "runs": [one.head for one in answers],
+        "rows": rows,
+        "max": sum(row["max"] for row in rows),
+        "reference": _sum(video, CONSENSUS),
+        "raters": [_sum(video, rater) for rater in raters],
+        "totals": [one.total(video.video_id) for one in answers],
+    }
+
+
+def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Answers]], raters: Sequence[str]) -> None:
+    name = next(iter(answers))
+    unit = "points, full marks " + points(dataset.rubric.max_score)
+    rows = [
+        {
+            "id": video.video_id,
+            "site": video.site,
+            "duration": video.duration,
+            "reference": _sum(video, CONSENSUS),
+            "raters": [_sum(video, rater) for rater in raters],
+            "cells": [(one.total(video.video_id), one.source.slug) for one in answers[name]],
+        }
+        for video in dataset.videos
+    ]
+    site.page(
+        "videos/index.html",
+        "videos.html",
+        title=f"{TITLES[name][0]}: {unit if SETTINGS[name].answer == 'score' else 'steps called incorrect'}",
+        setting=name,
+        sites=any(video.site for video in dataset.videos),
+        raters=raters,
+        runs=[one.head for one in answers[name]],
+        videos=rows,
+    )

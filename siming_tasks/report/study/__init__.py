@@ -1,0 +1,1 @@
+"""What a report says about runs, as plain JSON."""

@@ -1,0 +1,159 @@
+"""The parts of a study beyond the headline: diagnoses, what the video contributed, totals, gains, twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.data import Dataset
+from siming_tasks.errors import DataError
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.metrics.compare.align import Contestant
+from siming_tasks.metrics.compare.paired import compare
+from siming_tasks.metrics.diagnosis.diagnose import diagnose
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.video.contribution import contribution
+from siming_tasks.metrics.video.pairs import pair_metric
+from siming_tasks.options import Options
+from siming_tasks.runs.score import panel_of
+from siming_tasks.schema import CONSENSUS
+
+__all__ = [
+    "DETAIL_RESAMPLES",
+    "HEADLINE",
+    "detail",
+    "gains",
+    "human_panel",
+    "questions",
+    "raters_of",
+    "totals_of",
+    "twins",
+]
+
+HEADLINE = {"score": "qwk", "error": "mcc"}
+"""The metric that orders a table: step-level agreement, which the benchmark is about."""
+
+DETAIL_RESAMPLES = 1_000
+"""Resamples of diagnoses and of what the video contributed; headline metrics use the settings' number."""
+
+
+def questions(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Panel:
+    """Everything that a complete run is asked in a setting, with nothing answered."""
+    return panel_of((), dataset, setting, rater, complete=True)
+
+
+def raters_of(dataset: Dataset) -> tuple[str, ...]:
+    """Names of the physicians (not the consensus) whose points the data set holds."""
+    return tuple(name for name in dataset.raters if name != CONSENSUS)
+
+
+def human_panel(dataset: Dataset, setting: str) -> tuple[Panel, Sequence[str]] | None:
+    """Physician B judged against physician A, as if B were a model; None unless the data set has both."""
+    names = raters_of(dataset)
+    if len(names) != 2:
+        return None
+    base = questions(dataset, setting)
+    a, b = (questions(dataset, setting, name).reference for name in names)
+    said = b if base.answer == "score" else np.where(np.isnan(b), np.nan, b < base.max_score)
+    return replace(base, reference=a).predicting(said), names
+
+
+def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
+    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion."""
+    if not (panel.counted & panel.answered).any():
+        return {"contribution": None, "diagnostics": None, "misses": {}}
+    common: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
+                         seed=options.seed, **common)  # fmt: skip
+    rng = np.random.default_rng(np.random.SeedSequence(options.seed, spawn_key=(7,)))
+    a, b = _physicians(panel, dataset)
+    found = diagnose(panel, dataset.rubric, a, b, rng=rng, resamples=min(DETAIL_RESAMPLES, options.resamples), **common)
+    return {
+        "contribution": parts.to_json(),
+        "diagnostics": found.to_json(),
+        "misses": {step: _confusion(panel.subset([step]), options) for step in panel.step_ids},
+    }
+
+
+def _physicians(panel: Panel, dataset: Dataset) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
+    """Both physicians' points on the panel's videos, NaN where there are none; nothing unless the data set has two."""
+    names = raters_of(dataset)
+    if len(names) != 2:
+        return None, None
+    points = np.full((2, len(panel.video_ids), len(panel.step_ids)), np.nan)
+    column = {step: index for index, step in enumerate(panel.step_ids)}
+    for v, video in enumerate(panel.video_ids):
+        for label in dataset.video(video).applicable:
+            for rater, name in enumerate(names):
+                given = label.scores.get(name)
+                points[rater, v, column[label.step_id]] = np.nan if given is None else given
+    return points[0], points[1]
+
+
+def totals_of(panel: Panel) -> list[tuple[str, float, float]]:
+    """Video, reference total and predicted total; none for verdicts."""
+    if panel.answer != "score":
+        return []
+    pairs = zip(panel.video_ids, *(side.tolist() for side in totals(panel)), strict=True)
+    return [(video, x, y) for video, x, y in pairs if x == x and y == y]
+
+
+def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
+    """What the step's own clip changes in the headline metric."""
+    found: dict[str, Any] = {}
+    for answer, metric in HEADLINE.items():
+        full, clip = (panels.get(f"{scope}_{answer}") for scope in ("full", "clip"))
+        if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
+            continue
+        with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
+            result = compare(
+                [Contestant("clip", clip), Contestant("full", full)],
+                allow=("videos", "steps"),
+                mapping=options.mapping,
+                positive=options.positive,
+                resamples=min(DETAIL_RESAMPLES, options.resamples),
+                seed=options.seed,
+            )
+            item = next((item for item in result.differences if item.metric == metric), None)
+            if item:
+                found[answer] = {"value": item.value, "low": item.low, "high": item.high, "p": item.p}
+    return found
+
+
+def twins(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How one run did on the twins whose videos it was asked about; None if there are none."""
+    row = {video: index for index, video in enumerate(panel.video_ids)}
+    column = {step: index for index, step in enumerate(panel.step_ids)}
+    mine = [pair for pair in pairs if pair["video_a"] in row and pair["video_b"] in row]
+    if not mine:
+        return None
+    first, second = (panel.predicted[[row[pair[side]] for pair in mine]] for side in ("video_a", "video_b"))
+    unchanged = np.zeros(first.shape, dtype=np.bool_)
+    for index, pair in enumerate(mine):
+        unchanged[index, [column[step] for step in pair["unchanged_steps"]]] = True
+    found = pair_metric(
+        first,
+        second,
+        np.array([column[pair["step_id"]] for pair in mine], dtype=np.int64),
+        np.array([pair["direction"] for pair in mine], dtype=np.float64),
+        unchanged,
+        [pair["kind"] for pair in mine],
+        panel.answer,
+    )
+    results: dict[str, Any] = plain(found.to_json())
+    return results
+
+
+def _confusion(panel: Panel, options: Options) -> list[list[int]]:
+    """Counts of one step, rows = reference: four labels for points, correct and wrong for verdicts."""
+    tally = Tally.of(panel, options.mapping)
+    counts, k = (tally.labels, 4) if panel.answer == "score" else (tally.binary, 2)
+    table: list[list[int]] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
+    return table

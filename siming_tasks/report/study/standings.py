@@ -1,0 +1,140 @@
+"""All runs of a report side by side: one table for each setting, with human and blind rows, ranks and paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from siming_tasks.data import Dataset
+from siming_tasks.errors import DataError
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.compare.align import Contestant
+from siming_tasks.metrics.compare.paired import Comparison, compare
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.evaluate import estimates
+from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.video.baselines import always_correct, always_failed, step_prior
+from siming_tasks.options import Options
+from siming_tasks.report.study.detail import HEADLINE, human_panel, questions, raters_of
+from siming_tasks.report.study.study import Study
+from siming_tasks.settings import SETTINGS
+
+__all__ = ["METRIC_NAMES", "standings"]
+
+METRIC_NAMES = {
+    "plcc": "PLCC",
+    "srcc": "SRCC",
+    "qwk": "kappa (quadratic)",
+    "mcc": "MCC",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "coverage": "Coverage",
+}
+
+INFLATED = "Judged against a consensus that it helped to make: inflated. The second physician’s row is not."
+
+_BLIND = {
+    "always correct": (always_correct, "Full points (or “correct”) for every step."),
+    "always failed": (always_failed, "No points (or “incorrect”) for every step."),
+    "step prior": (step_prior, "What each step usually gets in the other videos; sees no video."),
+}
+
+
+def standings(studies: Sequence[Study], dataset: Dataset, setting: str, options: Options) -> dict[str, Any] | None:
+    """One setting's table as plain JSON; None if no run has it.
+
+    Returns:
+        ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role`` = model, reference,
+        human or blind, ``metrics``, ``lift``, ``note``, ``standing``, ``better``), ``comparison`` or ``not_compared``.
+    """
+    mine = [study for study in studies if setting in study.panels]
+    if not mine:
+        return None
+    answer = SETTINGS[setting].answer
+    metric = HEADLINE[answer]
+    rows = [_run_row(study, setting, metric, raters_of(dataset)) for study in mine]
+    rows += _beside(dataset, setting, options)
+    found: dict[str, Any] = {
+        "setting": setting,
+        "answer": answer,
+        "metric": metric,
+        "metrics": list(mine[0].settings[setting]["numbers"]["metrics"]),
+    }
+    contestants = [study for study in mine if not study.source.reference] or mine
+    try:
+        comparison = _compare(contestants, setting, options)
+        found |= {"comparison": comparison.to_json(), "not_compared": None}
+        _mark(rows, comparison, metric)
+    except DataError as error:
+        found |= {"comparison": None, "not_compared": str(error)}
+    order = {"model": 0, "reference": 1, "human": 2, "blind": 3}
+    rows.sort(key=lambda row: (order[row["role"]], -_value(row, metric), row["name"]))
+    return {**found, "rows": rows}
+
+
+def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> dict[str, Any]:
+    part = study.settings[setting]
+    lift = (part["contribution"] or {}).get("lift", {}).get(metric)
+    return {
+        "name": study.source.name,
+        "slug": study.source.slug,
+        "role": study.source.role,
+        "metrics": part["numbers"]["metrics"],
+        "lift": lift,
+        "requests": part["numbers"]["requests"],
+        "note": INFLATED if study.source.reference and study.source.name in raters else None,
+    }
+
+
+def _beside(dataset: Dataset, setting: str, options: Options) -> list[dict[str, Any]]:
+    """The human row and the blind rows, by the same code as the models' rows."""
+    rows = []
+    base = questions(dataset, setting, options.rater)
+    if not base.counted.any():
+        return []
+    if human := human_panel(dataset, setting):
+        panel, (a, b) = human
+        note = f"{b} judged against {a}" + (
+            " (both saw the whole video)." if SETTINGS[setting].scope == "clip" else "."
+        )
+        rows.append(_row("second physician", "human", panel, options, note))
+    for name, (judge, note) in _BLIND.items():
+        rows.append(_row(name, "blind", judge(base), options, note))
+    return rows
+
+
+def _row(name: str, role: str, panel: Panel, options: Options, note: str) -> dict[str, Any]:
+    tally = Tally.of(panel.sorted(), options.mapping, options.positive)  # as evaluate() does, without what no row shows
+    found = estimates({"row": tally}, resamples=options.resamples, seed=options.seed)["row"]
+    return {"name": name, "slug": None, "role": role, "metrics": plain(found), "lift": None, "note": note}
+
+
+def _compare(studies: Sequence[Study], setting: str, options: Options) -> Comparison:
+    prompts = [study.prompts.get(setting) for study in studies]
+    runs = [
+        Contestant(study.source.name, study.panels[setting], {"prompt": prompt} if prompt and all(prompts) else {})
+        for study, prompt in zip(studies, prompts, strict=True)
+    ]
+    return compare(runs, mapping=options.mapping, positive=options.positive, resamples=options.resamples,
+                   seed=options.seed)  # fmt: skip
+
+
+def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> None:
+    """Give each compared row its rank and the runs that it is better than after Holm's correction."""
+    ranks = comparison.ranks.get(metric, {})
+    for row in rows:
+        if row["role"] in ("model", "reference") and row["name"] in ranks:
+            row["standing"] = vars(ranks[row["name"]])
+            row["better"] = [
+                item.b if item.a == row["name"] else item.a
+                for item in comparison.differences
+                if item.metric == metric
+                and item.p_holm < 0.05
+                and (item.a == row["name"] if item.value > 0 else item.b == row["name"])
+            ]
+
+
+def _value(row: Mapping[str, Any], metric: str) -> float:
+    value = row["metrics"][metric]["value"]
+    return float("-inf") if value is None else float(value)

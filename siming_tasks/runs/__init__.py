@@ -1,0 +1,1 @@
+"""Runs: what they are made of, how they are read, compared and scored."""

@@ -1,0 +1,87 @@
+"""What one request came to: flat records of who was asked what and how the reply was read.
+
+A *record* is one JSON object per request: who was asked what, how the reply was read, and under which prompt, data and
+media. It holds no label, so the same records can be scored against any rater, mapping or positive class later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from siming_tasks.parsing import Parsed
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import record_id
+
+__all__ = ["Record", "join", "prediction_line", "record_of"]
+
+logger = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+
+
+def record_of(
+    setting: str,
+    video_id: str,
+    step_id: str | None,
+    parsed: Parsed,
+    *,
+    prompt: str | None = None,
+    dataset: str | None = None,
+    media: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The record of one request.
+
+    Args:
+        setting: name of the setting.
+        video_id: which exam.
+        step_id: which step, for a clip; None for a full video.
+        parsed: the reply, read.
+        prompt: hash of the prompt's text.
+        dataset: content digest of the data set.
+        media: what the model was shown.
+    """
+    return {
+        "id": record_id(setting, video_id, step_id),
+        "setting": setting,
+        "video_id": video_id,
+        "step_id": step_id,
+        "status": parsed.status,
+        "answers": dict(parsed.answers),
+        "missing": dict(parsed.missing),
+        "prompt": prompt,
+        "dataset": dataset,
+        "media": dict(media or {}),
+    }
+
+
+def prediction_line(record: Record) -> dict[str, Any]:
+    """The record as a line of a prediction file (see the format page): what a submission holds."""
+    line = {"setting": record["setting"], "video_id": record["video_id"]}
+    answers: Mapping[str, float] = record["answers"]
+    if SETTINGS[record["setting"]].answer == "score":
+        values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
+        key = "score"
+    else:
+        values, key = {name: "incorrect" if value else "correct" for name, value in answers.items()}, "verdict"
+    if record["step_id"]:
+        return {**line, "step_id": record["step_id"], key: values.get(record["step_id"])}
+    return {**line, f"{key}s": values}
+
+
+def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
+    """Records sorted by id, each id once, and the ids that came with different answers.
+
+    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none.
+    """
+    by_id: dict[str, Record] = {}
+    conflicts: set[str] = set()
+    for record in records:
+        known = by_id.setdefault(record["id"], record)
+        if known["answers"] != record["answers"]:
+            conflicts.add(record["id"])
+    for name in sorted(conflicts):
+        logger.warning("%s was answered twice and differently; counted as missing.", name)
+        by_id[name] = {**by_id[name], "answers": {}}
+    return [by_id[name] for name in sorted(by_id)], sorted(conflicts)

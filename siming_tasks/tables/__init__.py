@@ -1,0 +1,1 @@
+"""Checking the arithmetic of published tables."""

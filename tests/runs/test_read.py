@@ -1,0 +1,267 @@
+"""Prediction files, raw replies and lmms-eval's sample logs become the same records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.errors import DataError
+from siming_tasks.parsing import parse_reply
+from siming_tasks.runs.read import load_predictions, read_records, write_predictions
+from siming_tasks.runs.record import record_of
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import asked_steps, expected_requests
+
+KEYS = {"full_score": "scores", "full_error": "verdicts", "clip_score": "score", "clip_error": "verdict"}
+
+
+@pytest.fixture
+def dataset(folder: Path) -> Dataset:
+    return open_dataset(folder)
+
+
+def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
+    """What a model writes when it gives every step the same value."""
+    answer = dict.fromkeys(steps, value) if setting.startswith("full") else value
+    return json.dumps({KEYS[setting]: answer})
+
+
+def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
+    """The records of a run over everything in which each reply's value goes up and down."""
+    records = []
+    for name, setting in SETTINGS.items():
+        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
+            steps = (step_id,) if step_id else asked_steps(setting, dataset.video(video_id))
+            value: Any = number % 3 if setting.answer == "score" else ("correct", "incorrect")[number % 2]
+            text = f"I cannot help with that{model}." if number % 7 == 6 else reply(name, steps, value)
+            parsed = parse_reply(text, [dataset.rubric.by_id[step] for step in steps], setting.answer)
+            media = {"mode": "frames", "n_frames": 64, "indices": [0, 1]}
+            records.append(
+                record_of(name, video_id, step_id, parsed, prompt="abc", dataset=dataset.digest, media=media)
+            )
+    return records
+
+
+def flat(records: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [record for present in records.values() for record in present]
+
+
+def lines(path: Path, rows: Iterable[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def logged(path: Path, records: Iterable[dict[str, Any]], key: str = "siming_record") -> Path:
+    """A sample log as lmms-eval writes it: one row per document, our record under one of the metrics' keys."""
+    return lines(
+        path,
+        [
+            {
+                "doc_id": number,
+                "target": "",
+                "filtered_resps": ["..."],
+                "qwk": {"id": record["id"], "answers": {}},
+                key: record,
+            }
+            for number, record in enumerate(records)
+        ],
+    )
+
+
+def test_what_is_written_reads_back_the_same(dataset: Dataset, tmp_path: Path) -> None:
+    records = complete_run(dataset)
+    path = write_predictions(records, tmp_path / "p.jsonl")
+    found = load_predictions(path, dataset)
+    assert flat(dict(found.records)) == records
+    assert {problem.severity for problem in found.problems} == {"warning"}
+
+
+def test_the_four_forms_of_the_format(dataset: Dataset, tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "p.jsonl",
+        [
+            {
+                "setting": "full_score",
+                "video_id": "v001",
+                "scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 5, "aed_01": 3},
+            },
+            {"setting": "full_error", "video_id": "v001", "verdicts": {"cpr_01": "correct", "cpr_02": "incorrect"}},
+            {"setting": "clip_score", "video_id": "v001", "step_id": "cpr_03", "score": 4},
+            {"setting": "clip_error", "video_id": "v002", "step_id": "aed_01", "verdict": "incorrect"},
+        ],
+    )
+    records = {record["id"]: record for record in flat(read_records(path, dataset))}
+    assert records["full_score/v001"]["answers"] == {"cpr_01": 2, "cpr_02": 0, "cpr_03": 5, "aed_01": 3}
+    assert records["full_error/v001"]["answers"] == {"cpr_01": 0, "cpr_02": 1}
+    assert records["full_error/v001"]["missing"] == {"cpr_03": "absent", "aed_01": "absent"}
+    assert records["clip_score/v001/cpr_03"]["answers"] == {"cpr_03": 4}
+    assert records["clip_error/v002/aed_01"]["answers"] == {"aed_01": 1}
+    assert records["clip_error/v002/aed_01"]["dataset"] == dataset.digest
+
+
+def test_raw_replies_go_through_the_parser(dataset: Dataset, tmp_path: Path) -> None:
+    text = "<think>cpr_03: 1?</think>Sure!\n```json\n{'score': '4/5',}\n```"
+    path = lines(
+        tmp_path / "p.jsonl",
+        [
+            {"setting": "clip_score", "video_id": "v001", "step_id": "cpr_03", "response": text},
+            {
+                "setting": "clip_score",
+                "video_id": "v002",
+                "step_id": "cpr_03",
+                "response": "[LMMS_EVAL_REQUEST_FAILED after 5 retries] x",
+            },
+            {"setting": "clip_score", "video_id": "v003", "step_id": "cpr_03", "response": None},
+        ],
+    )
+    first, second, third = flat(read_records(path, dataset))
+    assert (first["answers"], first["status"]) == ({"cpr_03": 4}, "ok")
+    assert (second["answers"], second["status"]) == ({}, "request_failed")
+    assert (third["answers"], third["status"]) == ({}, "empty")
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "message", "severity"),
+    [
+        (
+            {"setting": "full", "video_id": "v001"},
+            "setting-unknown",
+            ":1: setting: unknown setting 'full'. One of full_score,",
+            "error",
+        ),
+        ({"video_id": "v001"}, "prediction-invalid", ":1: neither a prediction nor a record.", "error"),
+        (
+            {"setting": "full_score", "video_id": "v001"},
+            "prediction-invalid",
+            "needs either `scores` or `response`",
+            "error",
+        ),
+        (
+            {"setting": "full_score", "video_id": "v001", "scores": {}, "response": ""},
+            "prediction-invalid",
+            "needs either `scores` or `response`",
+            "error",
+        ),
+        (
+            {"setting": "full_score", "video_id": "v9", "scores": {}},
+            "video-unknown",
+            "no video 'v9'; the line is not",
+            "warning",
+        ),
+        (
+            {"setting": "clip_score", "video_id": "v001", "step_id": "x", "score": 1},
+            "step-unknown",
+            "video 'v001' has no clip of step 'x'",
+            "warning",
+        ),
+        (
+            {"setting": "full_score", "video_id": "v001", "scores": {"cpr_77": 1}},
+            "step-unknown",
+            "step 'cpr_77' was not asked of video 'v001'",
+            "warning",
+        ),
+        (
+            {"setting": "clip_score", "video_id": "v001", "step_id": "cpr_01", "score": 9},
+            "answer-missing",
+            "step 'cpr_01' has no usable answer (off_scale); it counts as missing.",
+            "warning",
+        ),
+        (
+            {"setting": "full_score", "video_id": "v001", "scores": {"cpr_01": 1}},
+            "prediction-missing",
+            "full_score: 2 of 3 requests have no line (v002, v003); they count as missing.",
+            "warning",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_line(
+    dataset: Dataset, tmp_path: Path, row: dict[str, Any], code: str, message: str, severity: str
+) -> None:
+    path = lines(tmp_path / "p.jsonl", [row])
+    found = [problem for problem in load_predictions(path, dataset).problems if problem.code == code]
+    assert found and message in str(found[0]), load_predictions(path, dataset).problems
+    assert found[0].severity == severity
+
+
+def test_an_answer_given_twice_names_both_lines(dataset: Dataset, tmp_path: Path) -> None:
+    row = {"setting": "clip_score", "video_id": "v001", "step_id": "cpr_01", "score": 1}
+    path = lines(tmp_path / "p.jsonl", [row, {**row, "video_id": "v002"}, row])
+    with pytest.raises(DataError) as caught:
+        read_records(path, dataset)
+    assert str(caught.value) == (f"{path}:3: clip_score/v001/cpr_01 stands in {path}:1 already. Keep one of them.")
+
+
+def test_a_key_given_twice_in_one_line(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"setting": "full_score", "video_id": "v001", "scores": {"cpr_01": 1, "cpr_01": 2}}\n')
+    with pytest.raises(DataError, match=r"p\.jsonl:1: not a JSON object: key 'cpr_01' appears twice"):
+        read_records(path, dataset)
+
+
+def test_partial_logs_are_joined(dataset: Dataset, tmp_path: Path) -> None:
+    records = complete_run(dataset)
+    half = len(records) // 2
+    logged(tmp_path / "2026_samples_siming_a.jsonl", records[: half + 3])
+    (tmp_path / "deep").mkdir()
+    logged(tmp_path / "deep/2027_samples_siming_b.jsonl", reversed(records[half:]), key="siming_stderr")
+    lines(tmp_path / "2026_samples_mme.jsonl", [{"doc_id": 0, "target": "yes", "mme_score": {"id": 1, "score": 1.0}}])
+    (tmp_path / "2026_results.json").write_text("{}")
+    assert flat(read_records(tmp_path, dataset)) == records
+
+
+def test_two_runs_in_one_folder_are_a_conflict(dataset: Dataset, tmp_path: Path) -> None:
+    first, second = complete_run(dataset), complete_run(dataset)
+    second[0]["answers"] = {**second[0]["answers"], "cpr_01": 1.0}
+    one = logged(tmp_path / "1_samples_a.jsonl", first)
+    two = logged(tmp_path / "2_samples_a.jsonl", second)
+    with pytest.raises(DataError) as caught:
+        read_records(tmp_path, dataset)
+    assert str(caught.value) == (
+        f"{two}:1: full_score/v001 stands in {one}:1 already, with another answer. "
+        "Score two runs apart; of one run, remove the stale file."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"status": "fine"}, "unknown status 'fine'"),
+        ({"id": "full_score/v002"}, "id 'full_score/v002' is not 'full_score/v001'"),
+        ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is off the scale or was not asked"),
+        ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
+        ({"answers": {"cpr_01": True}}, "answer True to 'cpr_01' is off the scale"),
+        ({"answers": [1]}, "`answers` is not an object"),
+    ],
+)
+def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    record = complete_run(dataset)[0]
+    with pytest.raises(DataError) as caught:
+        read_records(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)
+    assert message in str(caught.value)
+
+
+def test_logs_may_hold_what_strict_json_does_not(dataset: Dataset, tmp_path: Path) -> None:
+    path = logged(tmp_path / "1_samples_a.jsonl", complete_run(dataset)[:1])
+    path.write_text(path.read_text().replace('"target": ""', '"target": "\\ud800", "mme": NaN'))
+    assert len(flat(read_records(path, dataset))) == 1
+
+
+def test_mixed_conditions_are_said(dataset: Dataset, tmp_path: Path) -> None:
+    records = complete_run(dataset)
+    records[0] = {**records[0], "media": {"mode": "video"}, "dataset": "f" * 64}
+    problems = load_predictions(logged(tmp_path / "1_samples_a.jsonl", records), dataset).problems
+    assert {problem.code for problem in problems} == {"media-mixed", "dataset-differs"}
+    assert f"made on dataset ffffffffffff, scored on {dataset.digest[:12]}" in "".join(map(str, problems))
+
+
+@pytest.mark.parametrize("name", ["absent", "empty", "other.jsonl"])
+def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
+    with pytest.raises(DataError, match=r"no such file or folder|no \*\.jsonl file|no line holds"):
+        read_records(tmp_path / name, dataset)
