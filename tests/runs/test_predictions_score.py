@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.data.test_predictions import complete_run, lines, logged
 
 from siming_tasks.cli import main
 from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
@@ -21,6 +20,7 @@ from siming_tasks.runs.predictions_score import score_predictions, validate_pred
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.score import evaluate_records
 from tests.data.conftest import video_row, write_video
+from tests.runs.test_read import complete_run, lines, logged
 
 QUICK = Options(resamples=200)
 
