@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import open_chosen
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.metrics import Panel
     from siming_tasks.options import Options
+    from siming_tasks.runs.run import Run
 
 __all__ = ["add"]
-
-Records = Sequence[Mapping[str, Any]]
 
 
 def add(commands: Any) -> None:
@@ -33,7 +31,10 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="accept runs that differ in WHAT: videos, steps, dataset, prompt, media or frames; may be repeated",
+        help="accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, videos or steps",
+    )
+    command.add_argument(
+        "--partial", action="store_true", help="count only requests that have a line (limited runs that do not say so)"
     )
     command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
     command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
@@ -45,11 +46,18 @@ def add(commands: Any) -> None:
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
     from siming_tasks.errors import DataError
-    from siming_tasks.runs.read import read_records
+    from siming_tasks.runs.comparable import check_allowed
+    from siming_tasks.runs.find import find_runs
+    from siming_tasks.runs.run import read_run
 
+    check_allowed(arguments.allow)
     settings = statistics_settings(arguments)
     dataset = open_chosen(settings)
-    runs = {name: read_records(path, dataset) for name, path in _named(arguments.runs)}
+    read = [
+        read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
+        for source in find_runs(arguments.runs)
+    ]
+    runs = {run.name: run.records for run in read}
     common = [
         setting
         for setting in dict.fromkeys(s for found in runs.values() for s in found)
@@ -60,7 +68,7 @@ def compare(arguments: argparse.Namespace) -> None:
         held = "; ".join(f"{name} has {', '.join(found) or 'none'}" for name, found in runs.items())
         asked = f" among {', '.join(arguments.setting)}" if arguments.setting else ""
         raise DataError(f"The runs have no setting in common{asked}: {held}. Give runs of the same setting.")
-    found = {s: _one(arguments, settings, dataset, s, {name: held[s] for name, held in runs.items()}) for s in shared}
+    found = {s: _one(arguments, settings, dataset, s, read) for s in shared}
     if arguments.json:
         parts = {setting: part for setting, (part, _) in found.items()}
         print(json.dumps(origin(dataset) | {"settings": parts}, ensure_ascii=False, allow_nan=False))
@@ -70,10 +78,10 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _one(
-    arguments: argparse.Namespace, settings: Options, dataset: Dataset, setting: str, records: Mapping[str, Records]
+    arguments: argparse.Namespace, settings: Options, dataset: Dataset, setting: str, read: Sequence[Run]
 ) -> tuple[dict[str, Any], str]:
     """JSON and Markdown of one setting."""
-    from siming_tasks.metrics.compare.align import Contestant, align
+    from siming_tasks.metrics.compare.align import align
     from siming_tasks.metrics.compare.paired import compare as compare_runs
     from siming_tasks.metrics.compare.twoway import two_way
     from siming_tasks.metrics.humans.ratio import human_ratio
@@ -81,14 +89,13 @@ def _one(
     from siming_tasks.present import comparison as compare_text
     from siming_tasks.present import contribution as contribution_text
     from siming_tasks.present import raters as ceiling_text
-    from siming_tasks.runs.score import panel_of
+    from siming_tasks.runs.comparable import Entrant, contestants
+    from siming_tasks.runs.panel import labels_of
 
     options: dict[str, Any] = {"mapping": settings.mapping, "positive": settings.positive}
     options |= {"resamples": settings.resamples, "seed": settings.seed}
-    runs = [
-        Contestant(name, panel_of(held, dataset, setting, settings.rater), _facts(held))
-        for name, held in records.items()
-    ]
+    entrants = [Entrant.of(run, setting, settings.rater) for run in read]
+    runs = contestants(entrants, arguments.allow)
     found = compare_runs(runs, allow=arguments.allow, against=arguments.against, **options)
     aligned = align(runs, arguments.allow)
     exchanges = min(1999, settings.resamples)
@@ -105,42 +112,12 @@ def _one(
     if names is None:
         parts |= {"human_ratio": None, "human_ratio_reason": no_ceiling(dataset)}
         return parts, "\n".join([*text, no_ceiling(dataset) + "\n"])
-    labels = [panel_of([], dataset, setting, rater, complete=True) for rater in names]
+    labels = [labels_of(dataset, setting, rater) for rater in names]
     ratios = {
         run.name: human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **options) for run in aligned
     }
     parts["human_ratio"] = {name: {k: v.to_json() for k, v in row.items()} for name, row in ratios.items()}
     return parts, "\n".join([*text, ceiling_text.ratio_markdown(ratios, names)])
-
-
-def _named(given: Sequence[str]) -> list[tuple[str, Path]]:
-    """Name and path of each run; without a name the file's or folder's, or the whole path where that is taken."""
-    pairs = []
-    for text in given:
-        name, separator, path = text.partition("=")
-        plain = not separator or Path(text).exists()
-        pairs.append((Path(text).stem or text, Path(text)) if plain else (name, Path(path)))
-    names = [name for name, _ in pairs]
-    return [(name if names.count(name) == 1 else str(path), path) for name, path in pairs]
-
-
-def _facts(records: Records) -> dict[str, str]:
-    """What must be equal for a fair comparison, as far as the records state it."""
-    from siming_tasks.files import sha256_json
-
-    def stated(values: Sequence[Any]) -> list[str]:
-        return sorted({str(value) for value in values if value is not None})
-
-    media = [record.get("media") or {} for record in records]
-    frames = sorted({item["n_frames"] for item in media if item.get("mode") == "frames" and "n_frames" in item})
-    prompts = stated([record.get("prompt") for record in records])
-    facts = {
-        "dataset": " and ".join(digest[:12] for digest in stated([record.get("dataset") for record in records])),
-        "prompt": sha256_json(prompts)[:12] if prompts else "",
-        "media": " and ".join(stated([item.get("mode") for item in media])),
-        "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",
-    }
-    return {name: value for name, value in facts.items() if value}
 
 
 def _rows(labels: Panel, run: Panel) -> Panel:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siming_tasks.data import Dataset
     from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
+    from siming_tasks.runs.run import Run
 
 __all__ = ["add"]
 
@@ -38,17 +38,18 @@ def diagnose(arguments: argparse.Namespace) -> None:
     from siming_tasks.data import open_dataset
     from siming_tasks.errors import DataError
     from siming_tasks.present.diagnosis import to_markdown
-    from siming_tasks.runs.read import read_records
+    from siming_tasks.runs.run import read_run
 
     dataset = open_dataset(arguments.data)
-    records = {name: lines for name, lines in read_records(arguments.path, dataset).items() if lines}
+    run = read_run(arguments.path, dataset, partial=arguments.partial)
+    records = run.settings
     wanted = [arguments.setting] if arguments.setting else list(records)
     if not wanted or any(name not in records for name in wanted):
         has = ", ".join(records) or "no setting"
         raise DataError(
             f"{arguments.path}: nothing to diagnose for {arguments.setting or 'any setting'}. It holds {has}."
         )
-    reports = {name: _one(arguments, dataset, name, records[name]) for name in wanted}
+    reports = {name: _one(arguments, run, name) for name in wanted}
     if arguments.json:
         found = {name: report.to_json() for name, report in reports.items()}
         print(json.dumps({"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": found}, allow_nan=False))
@@ -57,26 +58,17 @@ def diagnose(arguments: argparse.Namespace) -> None:
     print("\n\n".join(to_markdown(report, f"{name} on {origin}") for name, report in reports.items()))
 
 
-def _one(arguments: argparse.Namespace, dataset: Dataset, setting: str, records: list[dict[str, Any]]) -> Diagnostics:
+def _one(arguments: argparse.Namespace, run: Run, setting: str) -> Diagnostics:
     import numpy as np
 
-    from siming_tasks.metrics.diagnosis.diagnose import diagnose as run
-    from siming_tasks.runs.score import panel_of
-    from siming_tasks.schema import CONSENSUS
+    from siming_tasks.metrics.diagnosis.diagnose import diagnose as diagnoses
+    from siming_tasks.runs.physicians import physician_points
 
-    complete = not arguments.partial
-    panel = panel_of(records, dataset, setting, complete=complete)
-    given = {name for video in dataset.videos for step in video.steps for name in step.scores} - {CONSENSUS}
-    a, b = None, None
-    if len(given) >= 2:
-        a, b = (panel_of(records, dataset, setting, rater, complete=complete).reference for rater in sorted(given)[:2])
-        if np.isnan(a).all() or np.isnan(b).all():
-            a, b = None, None  # withheld
-    return run(
+    panel = run.panel(setting)
+    return diagnoses(
         panel,
-        dataset.rubric,
-        a,
-        b,
+        run.dataset.rubric,
+        *list(physician_points(run.dataset, panel).values())[:2],
         rng=np.random.default_rng(arguments.seed),
         mapping=arguments.mapping,
         pass_mark=arguments.pass_mark,

@@ -30,7 +30,7 @@ def raters(arguments: argparse.Namespace) -> int:
     from siming_tasks.errors import DataError
     from siming_tasks.metrics.humans.raters import rater_table
     from siming_tasks.present.raters import markdown
-    from siming_tasks.runs.score import panel_of
+    from siming_tasks.runs.panel import labels_of
     from siming_tasks.schema import CONSENSUS
 
     settings = statistics_settings(arguments)
@@ -41,7 +41,7 @@ def raters(arguments: argparse.Namespace) -> int:
     for name in names:
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
-    panels = [panel_of([], dataset, "full_score", rater, complete=True) for rater in (*names, CONSENSUS)]
+    panels = [labels_of(dataset, "full_score", rater) for rater in (*names, CONSENSUS)]
     found = rater_table(
         *panels, names=(names[0], names[1]), mapping=settings.mapping, resamples=settings.resamples, seed=settings.seed
     )

@@ -26,6 +26,9 @@ def add(commands: Any) -> None:
     command.add_argument("--out", type=Path, default=Path("siming_report"), metavar="DIR", help="default: %(default)s")
     command.add_argument("--media", choices=("link", "copy", "none"), default="link",
                          help="videos: link to the dataset (default), copy into the report, or leave out")  # fmt: skip
+    command.add_argument("--partial", action="store_true", help="count only requests that have a line")
+    command.add_argument("--allow", action="append", default=[], metavar="WHAT", help="rank runs that differ in WHAT "
+                         "(as compare --allow); may be repeated")  # fmt: skip
     command.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
     command.add_argument("--positive", choices=("error", "correct"), help="class of precision, recall and F1")
     command.add_argument("--rater", metavar="NAME", help="the reference (default: consensus)")
@@ -87,7 +90,8 @@ def report(arguments: argparse.Namespace) -> int:
     from siming_tasks.options import Options
     from siming_tasks.report.build import write_report
     from siming_tasks.report.pool import cores
-    from siming_tasks.runs.find import find_sources
+    from siming_tasks.runs.comparable import check_allowed
+    from siming_tasks.runs.find import find_runs
 
     names = ("mapping", "positive", "rater", "resamples", "seed")
     chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
@@ -95,9 +99,19 @@ def report(arguments: argparse.Namespace) -> int:
     if jobs < 1 or chosen.get("resamples", 1) < 1 or chosen.get("seed", 0) < 0:
         raise OptionsError("--jobs and --resamples must be at least 1, --seed at least 0.")
     options = replace(Options.from_env(), **chosen)
-    sources = find_sources(arguments.runs)
+    check_allowed(arguments.allow)
+    sources = find_runs(arguments.runs)
     dataset = _dataset(arguments, options, sources)
-    out = write_report(sources, dataset, arguments.out, options, media=arguments.media, jobs=jobs)
+    out = write_report(
+        sources,
+        dataset,
+        arguments.out,
+        options,
+        media=arguments.media,
+        jobs=jobs,
+        partial=arguments.partial,
+        allow=arguments.allow,
+    )
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
     print(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
     return 0
@@ -123,7 +137,7 @@ def submit(arguments: argparse.Namespace) -> int:
     """Write or check an archive; 1 if it is not fit to be sent."""
     from siming_tasks.options import Options
     from siming_tasks.report.board.submission import ModelCard, pack, predictions_of, read_submission
-    from siming_tasks.runs.find import find_sources
+    from siming_tasks.runs.find import find_runs
 
     options = Options.from_env()
     if arguments.check:
@@ -133,23 +147,22 @@ def submit(arguments: argparse.Namespace) -> int:
         from pydantic import ValidationError
 
         from siming_tasks.errors import DataError
-        from siming_tasks.runs.read import read_records
-        from siming_tasks.runs.score import evaluate_records
+        from siming_tasks.runs.run import read_run
 
-        sources = find_sources([arguments.run_path])
+        sources = find_runs([arguments.run_path])
         if len(sources) != 1:
             raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
         dataset = _dataset(arguments, options, sources)
-        records = read_records(sources[0].path, dataset)
+        run = read_run(sources[0], dataset)
         fields = ("organization", "url", "parameters", "license", "description", "saw_test_data")
         try:
             card = ModelCard(name=arguments.name or sources[0].name, **{key: getattr(arguments, key) for key in fields})
         except ValidationError as error:
             first = error.errors()[0]
             raise DataError(f"--{first['loc'][0]}: {first['msg']}.") from None
-        found = {name: evaluate_records(mine, dataset, options, name, complete=True) for name, mine in records.items()}
+        found = {name: run.evaluate(name, options) for name in run.settings}
         out = arguments.out or Path(f"{sources[0].slug}.zip")
-        received = read_submission(pack(sources[0], records, dataset, card, found, out))
+        received = read_submission(pack(sources[0], run.records, dataset, card, found, out))
     problems = predictions_of(received, dataset).problems
     for problem in problems[:10]:
         print(f"{problem.severity}: {problem}", file=sys.stderr)

@@ -25,6 +25,9 @@ def add(commands: Any) -> None:
     score.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
     score.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
     score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
+    score.add_argument(
+        "--allow", action="append", default=[], metavar="WHAT", help="dataset: accept other labels or media"
+    )
     score.add_argument("--observable", action="store_true", help="leave out steps that were not shown well enough")
     score.add_argument("--fps", type=float, help="with --observable: frames a second, where the logs do not say")
     score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
@@ -34,12 +37,15 @@ def add(commands: Any) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    from siming_tasks.data import open_dataset
     from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
     from siming_tasks.options import Options
-    from siming_tasks.runs.predictions_score import score_predictions, validate_predictions
+    from siming_tasks.runs.run import load_run
+    from siming_tasks.runs.scores import score_predictions, validation
 
     if arguments.validate_only:
-        found, summary = validate_predictions(arguments.root, arguments.predictions)
+        found = load_run(arguments.predictions, open_dataset(arguments.root, media=False), allow=arguments.allow)
+        summary = validation(found)
         if arguments.json:
             print(json.dumps(summary, ensure_ascii=False, indent=1, allow_nan=False))
         else:
@@ -57,9 +63,10 @@ def _score(arguments: argparse.Namespace) -> int:
     scores = score_predictions(
         arguments.root,
         arguments.predictions,
+        replace(Options.from_env(), **chosen),
         labels=arguments.labels,
-        settings=replace(Options.from_env(), **chosen),
         partial=arguments.partial,
+        allow=arguments.allow,
         observable=arguments.observable,
         fps=arguments.fps,
         has_audio=arguments.audio,

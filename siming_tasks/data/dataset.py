@@ -18,7 +18,7 @@ from siming_tasks.data.rows import DatasetInfo, VideoRow, problems_of
 from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml
 from siming_tasks.rubrics import Rubric, load_rubric
-from siming_tasks.schema import Video
+from siming_tasks.schema import CONSENSUS, Video
 
 __all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]
 
@@ -88,6 +88,18 @@ class Dataset:
     def raters(self) -> tuple[str, ...]:
         """Names under which any step has points, sorted; ``consensus`` included."""
         return tuple(sorted({name for video in self.videos for step in video.steps for name in step.scores}))
+
+    @cached_property
+    def physicians(self) -> tuple[str, ...]:
+        """Names of the raters other than the consensus who gave points to an applicable step, sorted."""
+        gave = {
+            name
+            for video in self.videos
+            for step in video.applicable
+            for name, points in step.scores.items()
+            if points is not None
+        }
+        return tuple(sorted(gave - {CONSENSUS}))
 
     @property
     def withheld(self) -> bool:

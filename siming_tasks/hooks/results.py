@@ -17,9 +17,10 @@ from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
+from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.record import join, record_of
-from siming_tasks.runs.score import evaluate_panel, evaluate_records, panel_of
+from siming_tasks.runs.score import evaluate_panel, evaluate_records
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]

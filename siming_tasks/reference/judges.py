@@ -12,7 +12,7 @@ from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.files import sha256_json
 from siming_tasks.metrics.video.baselines import step_prior
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.runs.score import panel_of
+from siming_tasks.runs.panel import labels_of
 from siming_tasks.schema import CONSENSUS, Answer, Video
 
 __all__ = ["KINDS", "Judge", "judge"]
@@ -81,7 +81,7 @@ def _step_prior(dataset: Dataset) -> Judge:
     """The blind row of :func:`siming_tasks.metrics.video.baselines.step_prior`, on the points that a reply may give."""
     given: dict[Answer, dict[tuple[str, str], float]] = {}
     for answer in ("score", "error"):
-        panel = step_prior(panel_of([], dataset, f"full_{answer}", complete=True))
+        panel = step_prior(labels_of(dataset, f"full_{answer}"))
         cells = product(panel.video_ids, panel.step_ids)
         given[answer] = dict(zip(cells, np.floor(panel.predicted + 0.5).ravel().tolist(), strict=True))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from siming_tasks.report.pages.pairs import read_pairs
 from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
-from siming_tasks.runs.find import Source
+from siming_tasks.runs.find import RunSource
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "write_report"]
@@ -43,13 +43,15 @@ FORMAT = "siming-report-1"
 
 
 def write_report(
-    sources: Sequence[Source],
+    sources: Sequence[RunSource],
     dataset: Dataset,
     out: Path,
     options: Options,
     *,
     media: Media = "link",
     jobs: int = 1,
+    partial: bool = False,
+    allow: Collection[str] = (),
     progress: bool = True,
 ) -> Path:
     """Study the runs and write the report.
@@ -63,6 +65,8 @@ def write_report(
         options: label mapping, positive class, rater, resamples, seed.
         media: ``link`` to the dataset's videos (relative), ``copy`` them into the report, or ``none``.
         jobs: worker processes.
+        partial: count only the requests that have a record as asked.
+        allow: differences between runs to accept (:data:`siming_tasks.runs.comparable.DIFFERENCES`).
         progress: show bars on stderr.
 
     Returns:
@@ -75,9 +79,11 @@ def write_report(
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
     pairs = read_pairs(dataset)
     with _in_place_of(out) as part, pool(jobs, max(len(sources), len(SETTINGS))) as apply:
-        ask = partial(_study, dataset=dataset, options=options, pairs=pairs, folder=part / "data")
+        ask = functools.partial(
+            _study, dataset=dataset, options=options, pairs=pairs, folder=part / "data", partial=partial, allow=allow
+        )
         studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
-        rank = partial(_standings, studies=studies, dataset=dataset, options=options)
+        rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
         tables = list(tqdm(apply(rank, SETTINGS), total=4, unit="table", desc="Tables", disable=not progress))
         report = _report(studies, dataset, options, dict(zip(SETTINGS, tables, strict=True)))
         with atomic_write(part / "report.json") as stream:
@@ -86,7 +92,7 @@ def write_report(
             stream.write(markdown(report))
         book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))
         book.site.static()
-        write = partial(_chapter, book)
+        write = functools.partial(_chapter, book)
         shares = range(jobs)
         chapters: list[tuple[Any, ...]] = [(step_chapter,), *((video_chapter, k, jobs) for k in shares)]
         chapters += [*((model_pages, k, jobs) for k in shares), (pair_chapter,), (front,)]
@@ -96,13 +102,22 @@ def write_report(
 
 
 def _study(
-    source: Source, *, dataset: Dataset, options: Options, pairs: Sequence[Mapping[str, Any]], folder: Path
+    source: RunSource,
+    *,
+    dataset: Dataset,
+    options: Options,
+    pairs: Sequence[Mapping[str, Any]],
+    folder: Path,
+    partial: bool,
+    allow: Collection[str],
 ) -> Study:
-    return study(source, dataset, options, pairs, folder / source.slug)
+    return study(source, dataset, options, pairs, folder / source.slug, partial=partial, allow=allow)
 
 
-def _standings(setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Options) -> dict[str, Any] | None:
-    return standings(studies, dataset, setting, options)
+def _standings(
+    setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Options, allow: Collection[str]
+) -> dict[str, Any] | None:
+    return standings(studies, dataset, setting, options, allow)
 
 
 @contextmanager

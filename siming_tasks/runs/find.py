@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.errors import DataError, Problem
+from siming_tasks.runs.asked import Slice, slices_of
 
-__all__ = ["Source", "dataset_folder", "find_sources", "slug_of"]
+__all__ = ["RunSource", "dataset_folder", "find_runs", "run_at", "slug_of"]
 
 REFERENCE_MODEL = "siming_reference"
 _SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Source:
-    """One run: where it is, what it is called, and what its results file says about it.
+class RunSource:
+    """Where a run is, what it is called, and what its results files say about it.
 
     Attributes:
         name: shown to readers; unique within a report.
         slug: the same as a file name; unique within a report.
         path: prediction file, or folder with sample logs.
         facts: model, model_args, date, versions... as far as they are known; secrets blanked.
-        limited: the run was told to ask only some of the questions.
+        slices: by setting, which requests the run was told to make; nothing for a prediction file.
     """
 
     name: str
     slug: str
     path: Path
     facts: Mapping[str, Any] = field(default_factory=dict)
-    limited: bool = False
+    slices: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
+
+    @property
+    def limited(self) -> bool:
+        """Whether it was told to make only some of the requests of some setting."""
+        return any(not any(part.whole for part in parts) for parts in self.slices.values())
 
     @property
     def reference(self) -> bool:
@@ -46,11 +53,14 @@ class Source:
         return "reference" if self.reference else "model"
 
 
-def find_sources(arguments: Sequence[str]) -> list[Source]:
+def find_runs(arguments: Sequence[str]) -> list[RunSource]:
     """The runs behind the command line's arguments, in their order.
 
     Args:
         arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that holds sample logs.
+
+    Returns:
+        Runs with unique names: what was run, or the file's name; the folder's name is added where two are alike.
 
     Raises:
         DataError: a path does not exist, or nothing was given.
@@ -60,22 +70,36 @@ def find_sources(arguments: Sequence[str]) -> list[Source]:
         name, _, rest = argument.rpartition("=")
         given = bool(name) and not Path(argument).exists()
         path = Path(rest if given else argument)
-        if not path.exists():
-            fix = "Give a prediction file, or the --output_path of a run with --log_samples."
-            raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
         folders = sorted({log.parent for log in path.rglob("*_samples_siming_*.jsonl")}) if path.is_dir() else []
         found += [(name if given and len(folders) < 2 else None, folder) for folder in folders or [path]]
     if not found:
-        raise DataError("There is no run to report on. Give at least one prediction file or lmms-eval output folder.")
+        raise DataError("There is no run to read. Give at least one prediction file or lmms-eval output folder.")
+    sources = [run_at(path, name) for name, path in found]
+    shared = {name for name, count in Counter(source.name for source in sources).items() if count > 1}
     names: set[str] = set()
     slugs: set[str] = set()
-    sources = []
-    for given_name, path in found:
-        facts = _facts(path)
-        name = _unique(given_name or _name_of(facts, path), names, " ({})")
-        slug = _unique(slug_of(name), slugs, "-{}")
-        sources.append(Source(name, slug, path, facts, bool(facts.get("limit") or facts.get("offset"))))
-    return sources
+    unique = []
+    for source in sources:
+        name = f"{source.name} ({source.path.stem})" if source.name in shared else source.name
+        name = _unique(name, names, " ({})")
+        unique.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
+    return unique
+
+
+def run_at(path: str | Path, name: str | None = None) -> RunSource:
+    """The one run in a prediction file, a sample log, or a folder with the parts of a run.
+
+    Raises:
+        DataError: there is no such path.
+    """
+    path = Path(path)
+    if not path.exists():
+        fix = "Give a prediction file, or the --output_path of a run with --log_samples."
+        raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+    results = _results(path)
+    facts = _facts(*results[-1]) if results else {}
+    name = name or _name_of(facts, path)
+    return RunSource(name, slug_of(name), path, facts, slices_of(result for _, result in results))
 
 
 def slug_of(name: str) -> str:
@@ -83,7 +107,7 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60].rstrip("-.") or "run"
 
 
-def dataset_folder(sources: Sequence[Source]) -> Path | None:
+def dataset_folder(sources: Sequence[RunSource]) -> Path | None:
     """The dataset folder that the runs' results files name, if it is still there."""
     for source in sources:
         folder = source.facts.get("data_folder")
@@ -92,16 +116,21 @@ def dataset_folder(sources: Sequence[Source]) -> Path | None:
     return None
 
 
-def _facts(path: Path) -> dict[str, Any]:
-    """What the newest results file beside the logs says; empty for a prediction file."""
-    files = sorted(path.glob("*_results.json")) if path.is_dir() else []
-    if not files:
-        return {}
-    try:
-        results = json.loads(files[-1].read_text(encoding="utf-8"))
-        config = results.get("config") or {}
-    except (OSError, ValueError, AttributeError) as error:
-        raise DataError(f"{files[-1]}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The results files beside the logs, oldest first; none for a prediction file."""
+    found = []
+    for file in sorted(path.rglob("*_results.json"), key=lambda file: file.name) if path.is_dir() else []:
+        try:
+            results = json.loads(file.read_text(encoding="utf-8"))
+            found.append((file, {**results, "config": results.get("config") or {}}))
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+    return found
+
+
+def _facts(file: Path, results: Mapping[str, Any]) -> dict[str, Any]:
+    """What a results file says of how the run was made; secrets blanked."""
+    config = results["config"]
     tasks = {name: task for name, task in (results.get("configs") or {}).items() if name.startswith("siming_")}
     first: Mapping[str, Any] = next(iter(tasks.values()), {})
     data_file = ((first.get("dataset_kwargs") or {}).get("data_files") or {}).get("test")

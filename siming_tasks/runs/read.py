@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.errors import DataError, Problem
+from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
 from siming_tasks.runs.record import prediction_line
 from siming_tasks.runs.rows import Record, RowReader
 
-__all__ = ["Predictions", "load_predictions", "read_records", "write_predictions"]
+__all__ = ["Predictions", "load_predictions", "write_predictions"]
 
 MAX_LOG_LINE = 256_000_000
 """Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
+
+FAILED = "request_failed"
 
 _KEPT = ("status", "missing", "prompt", "dataset", "media")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
@@ -42,7 +44,10 @@ class Predictions:
 
 @dataclass
 class _Join:
-    """Records by id with the place each came from; a second, different record of one id is a conflict."""
+    """Records by id with the place each came from; a second, different record of one id is a conflict.
+
+    A request that failed (no model answered) has no answer that another part of the run could contradict.
+    """
 
     found: dict[str, tuple[Record, Path, int]] = field(default_factory=dict)
 
@@ -52,8 +57,12 @@ class _Join:
         if first is mine:
             return []
         same_file = first[1] == path
-        if not same_file and _answer(first[0]) == _answer(record):
-            return []
+        if not same_file:
+            if _answer(first[0]) == _answer(record) or record["status"] == FAILED:
+                return []
+            if first[0]["status"] == FAILED:  # asked again, and answered this time
+                self.found[record["id"]] = mine
+                return []
         other = "" if same_file else ", with another answer"
         what = f"{record['id']} stands in {first[1]}:{first[2]} already{other}."
         fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
@@ -63,7 +72,9 @@ class _Join:
 Seen = Callable[[Record, Mapping[str, Any]], object]
 
 
-def read_records(path: str | Path, dataset: Dataset, seen: Seen | None = None) -> dict[str, list[Record]]:
+def load_predictions(
+    path: str | Path, dataset: Dataset, seen: Seen | None = None, *, allow: Collection[str] = ()
+) -> Predictions:
     """The records of a prediction file, a sample log, or a folder of several (partial ones are joined).
 
     Args:
@@ -72,21 +83,12 @@ def read_records(path: str | Path, dataset: Dataset, seen: Seen | None = None) -
         seen: is given each record with the whole line that it came from, once per request, as it is read; for what
             is too large to be kept, such as raw replies.
 
+        allow: ``dataset`` accepts predictions that were made on another version of the data set.
+
     Returns:
-        By setting name, one record per request that has a line, in dataset order. Entries that name an unknown video
-        or step are left out: what was asked and has no record counts as missing when it is scored.
-
-    Raises:
-        DataError: nothing to read, a line that is not JSON, or two different answers to one request (both named).
+        One record per request that has a line, in dataset order, and every problem. Entries that name an unknown video
+        or step are left out.
     """
-    predictions = load_predictions(path, dataset, seen)
-    if errors := [problem for problem in predictions.problems if problem.severity == "error"]:
-        raise DataError.of(errors)
-    return dict(predictions.records)
-
-
-def load_predictions(path: str | Path, dataset: Dataset, seen: Seen | None = None) -> Predictions:
-    """Like :func:`read_records`, but with every problem in the result instead of an exception."""
     files, problems = _files(Path(path))
     reader = RowReader(dataset, problems)
     join = _Join()
@@ -106,13 +108,12 @@ def load_predictions(path: str | Path, dataset: Dataset, seen: Seen | None = Non
         if request in join.found:
             record = join.found[request][0]
             records.setdefault(record["setting"], []).append(record)
-    problems += _unanswered(records, reader.requests, str(path))
-    problems += _mixed(records, dataset, str(path))
+    problems += _mixed(records, dataset, str(path), allow)
     return Predictions(records, tuple(problems), tuple(files))
 
 
 def write_predictions(records: Iterable[Mapping[str, Any]], path: Path) -> Path:
-    """Write records as a prediction file, from which :func:`read_records` gets the same records back.
+    """Write records as a prediction file, from which :func:`load_predictions` gets the same records back.
 
     Returns:
         ``path``.
@@ -144,25 +145,17 @@ def _answer(record: Record) -> tuple[Any, ...]:
     return record["status"], record["answers"], record.get("missing"), record.get("prompt"), record.get("media")
 
 
-def _unanswered(records: Mapping[str, list[Record]], requests: Iterable[str], file: str) -> Iterator[Problem]:
-    """One warning per setting that has some lines and lacks others."""
-    for name, present in records.items():
-        have = {record["id"] for record in present}
-        asked = [request for request in requests if request.startswith(f"{name}/")]
-        if lacking := [request.partition("/")[2] for request in asked if request not in have]:
-            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
-            yield Problem("prediction-missing", what, "Add them, or accept the coverage.", file, None, name, "warning")
-
-
-def _mixed(records: Mapping[str, list[Record]], dataset: Dataset, file: str) -> Iterator[Problem]:
-    """Warnings about records that were not made under one and the same condition."""
+def _mixed(
+    records: Mapping[str, list[Record]], dataset: Dataset, file: str, allow: Collection[str]
+) -> Iterator[Problem]:
+    """Records that were not made on these data, or not under one and the same condition."""
     every = [record for present in records.values() for record in present]
     if other := {record.get("dataset") for record in every} - {dataset.digest, None}:
         names = ", ".join(name[:12] for name in sorted(map(str, other)))
         what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
-        fix = "Fine if only labels changed in between."
-        yield Problem("dataset-differs", what, fix, file, severity="warning")
+        fix = "Give the data set that it was made on, or, if only labels changed, allow the difference (dataset)."
+        severity: Literal["error", "warning"] = "warning" if "dataset" in allow else "error"
+        yield Problem("dataset-differs", what, fix, file, severity=severity)
     for name, present in records.items():
         modes = Counter(str((record.get("media") or {}).get("mode")) for record in present)
         if len(modes) > 1:

@@ -139,14 +139,15 @@ def test_compare_verdicts(data, runs, capsys):
     [
         (
             {"videos": 9},
-            (),
+            ("--partial",),
             "Runs 'good' and 'weak' are over different videos: 3 only in 'good' (v09, v10, v11). Compare runs over the "
             "same videos, or allow the difference (videos) to use the 9 they share.",
         ),
         (
             {"media": "frames"},
             (),
-            "Runs 'good' and 'weak' differ in media: video against frames. Compare runs with the same media, or allow "
+            "Runs 'good' and 'weak' differ in media: video against frames (full_score/v00; every "
+            "request). Compare runs with the same media, or allow "
             "the difference (media).",
         ),
         (
@@ -166,7 +167,9 @@ def test_compare_refuses_in_one_sentence(data, runs, capsys, how, options, messa
 
 def test_allowed_differences_are_accepted_and_said(data, runs, capsys):
     paths = (runs("good", 0.2, media="video"), runs("weak", 0.8, media="frames", videos=9))
-    code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--allow", "media", "--allow", "videos")
+    code, out, _ = run(
+        capsys, "compare", *paths, "--data", str(data), "--partial", "--allow", "media", "--allow", "videos"
+    )
     assert code == 0
     assert "2 runs over the same 9 videos" in out
     assert "**Differences between the runs that were allowed: media, videos.**" in out
@@ -180,7 +183,7 @@ def test_one_run_is_no_comparison(data, runs, capsys):
 def test_one_video(data, runs, capsys):
     paths = (runs("good", 0.2, videos=1), runs("weak", 0.8, videos=1))
     message = "The runs share a single video; videos are the unit of comparison, so at least two are needed."
-    assert run(capsys, "compare", *paths, "--data", str(data)) == (1, "", f"siming compare: {message}\n")
+    assert run(capsys, "compare", *paths, "--data", str(data), "--partial") == (1, "", f"siming compare: {message}\n")
 
 
 def test_empty_run(data, runs, capsys, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.options import Options
-from siming_tasks.runs.predictions_score import score_predictions
+from siming_tasks.runs.scores import score_predictions
 
 pytestmark = pytest.mark.host
 
@@ -69,7 +69,7 @@ def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_d
         ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
         assert ids[0] == ids[1]
     # the same records, scored without lmms-eval, give the same numbers to the last digit
-    scored = score_predictions(short_demo, two.folder, settings=Options(resamples=500))
+    scored = score_predictions(short_demo, two.folder, options=Options(resamples=500))
     for name in ("full_score", "full_error", "clip_score", "clip_error"):
         mine = dict(scored.settings[name])
         assert json.loads(json.dumps(mine)) == one.task(name)["siming_stderr"]

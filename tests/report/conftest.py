@@ -19,10 +19,9 @@ from siming_tasks.reference import judge
 from siming_tasks.report.board.build import build_board
 from siming_tasks.report.board.submission import ModelCard, pack
 from siming_tasks.report.build import write_report
-from siming_tasks.runs.find import find_sources
-from siming_tasks.runs.read import read_records
+from siming_tasks.runs.find import find_runs
 from siming_tasks.runs.record import record_of
-from siming_tasks.runs.score import evaluate_records
+from siming_tasks.runs.run import read_run
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 
@@ -119,7 +118,7 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     write_run(exams, runs / "oracle")
     write_run(exams, runs / "noisy", "rater_a", model="example/Noisy-7B", noise=0.6, seed=1)
     write_run(exams, runs / "hostile", "rater_b", model=HOSTILE_NAME, replies=HOSTILE, settings=("full_score",))
-    sources = find_sources([str(runs / name) for name in ("oracle", "noisy", "hostile")])
+    sources = find_runs([str(runs / name) for name in ("oracle", "noisy", "hostile")])
     return Lab(exams, runs, write_report(sources, exams, root / "report", OPTIONS, jobs=2, progress=False))
 
 
@@ -136,7 +135,7 @@ def twins(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     ]  # fmt: skip
     (root / "data" / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     dataset = replace(lab.dataset, root=root / "data")
-    sources = find_sources([str(lab.runs / name) for name in ("oracle", "noisy")])
+    sources = find_runs([str(lab.runs / name) for name in ("oracle", "noisy")])
     out = write_report(sources, dataset, root / "report", OPTIONS, media="copy", progress=False)
     return Lab(dataset, lab.runs, out)
 
@@ -148,10 +147,10 @@ def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, card in (("noisy", ModelCard(name="Noisy 7B", organization="Example lab", parameters="7B",
                                            url="https://example.org/noisy")),
                        ("hostile", ModelCard(name=HOSTILE_NAME, saw_test_data="yes"))):  # fmt: skip
-        source = find_sources([str(lab.runs / name)])[0]
-        records = read_records(source.path, lab.dataset)
-        found = {key: evaluate_records(mine, lab.dataset, OPTIONS, key, complete=True) for key, mine in records.items()}
-        pack(source, records, lab.dataset, card, found, root / "inbox" / f"{name}.zip")
+        source = find_runs([str(lab.runs / name)])[0]
+        run = read_run(source, lab.dataset)
+        found = {key: run.evaluate(key, OPTIONS) for key in run.settings}
+        pack(source, run.records, lab.dataset, card, found, root / "inbox" / f"{name}.zip")
     (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
     build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
     return root / "board" / "index.html"

@@ -17,9 +17,9 @@ from siming_tasks.report.build import write_report
 from siming_tasks.report.pages.markdown import escape
 from siming_tasks.report.pages.site import POLICY, number, percent
 from siming_tasks.report.study.study import study
-from siming_tasks.runs.find import find_sources
-from siming_tasks.runs.read import read_records, write_predictions
-from siming_tasks.runs.score import evaluate_records
+from siming_tasks.runs.find import find_runs
+from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.run import read_run
 from siming_tasks.settings import SETTINGS
 
 OPTIONS = Options(resamples=100)
@@ -92,9 +92,10 @@ def test_numbers_are_those_of_the_library(lab) -> None:
     report = json.loads((lab.out / "report.json").read_text())
     assert "NaN" not in (lab.out / "report.json").read_text()
     source = lab.runs / "noisy"
-    for name, records in read_records(source, lab.dataset).items():
+    noisy = read_run(source, lab.dataset)
+    for name in noisy.settings:
         run = next(run for run in report["runs"] if run["name"] == "example/Noisy-7B")
-        expected = evaluate_records(records, lab.dataset, OPTIONS, name, complete=True)
+        expected = noisy.evaluate(name, OPTIONS)
         assert run["settings"][name]["numbers"] == json.loads(json.dumps(expected))
     oracle = next(run for run in report["runs"] if run["name"] == "oracle")
     assert oracle["settings"]["full_score"]["numbers"]["metrics"]["qwk"]["value"] == 1.0
@@ -167,7 +168,7 @@ def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
 
 
 def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
-    source = find_sources([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
+    source = find_runs([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
     out = tmp_path / "report"
     quick = Options(resamples=20)
     for _ in range(2):
@@ -182,22 +183,22 @@ def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path
 
 
 def test_a_failure_leaves_nothing_behind(lab, tmp_path: Path, make_run: Callable[..., Path]) -> None:
-    source = find_sources([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
+    source = find_runs([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
     other = replace(lab.dataset, digest="0" * 64)
-    with pytest.raises(DataError, match=r"the run saw dataset \w{12}, .* is 000000000000"):
+    with pytest.raises(DataError, match=r"made on dataset \w{12}, scored on 000000000000"):
         write_report(source, other, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
-    records = read_records(lab.runs / "oracle", lab.dataset)["full_score"]
+    records = read_run(lab.runs / "oracle", lab.dataset).records["full_score"]
     path = write_predictions(records[:3], tmp_path / "mine.jsonl")
-    source = find_sources([str(path)])[0]
+    source = find_runs([str(path)])[0]
     found = study(source, lab.dataset, OPTIONS, replies=tmp_path / "data")
     assert source.name == "mine" and found.replies == 0
     coverage = found.settings["full_score"]["numbers"]["metrics"]["coverage"]["value"]
     assert coverage == pytest.approx(3 / 4)  # the fourth video has no line and counts as missing
-    assert found.warnings == ("full_score: the run has replies to 3 of 4 questions.",)
+    assert found.warnings == ("full_score: the run has replies to 3 of 4 questions; the others count as missing.",)
     entry = (tmp_path / "data" / f"{records[0]['video_id']}.js").read_text()
     assert '"reply":null' in entry
 
@@ -205,7 +206,7 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
 def test_a_run_that_answered_nothing_says_so(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
     silent = dict.fromkeys(range(len(lab.dataset.videos)), "I cannot tell.")
     run = make_run(lab.dataset, tmp_path / "run", model="org/Silent", replies=silent, settings=("full_score",))
-    out = write_report(find_sources([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, progress=False)
+    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, progress=False)
     page = (out / "models" / "org-silent.html").read_text()
     assert "No step with a reference was answered: there is nothing to diagnose." in page
     assert "withheld" not in page
@@ -217,9 +218,7 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
     )
     hidden = replace(lab.dataset, videos=bare)
     assert hidden.withheld
-    out = write_report(
-        find_sources([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False
-    )
+    out = write_report(find_runs([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     report = json.loads((out / "report.json").read_text())
     for name in SETTINGS:
         metrics = report["runs"][0]["settings"][name]["numbers"]["metrics"]
@@ -254,7 +253,7 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
     dataset = replace(lab.dataset, root=root)
     run = make_run(dataset, tmp_path / "run", settings=("full_score",))
-    source, quick = find_sources([str(run)]), Options(resamples=20)
+    source, quick = find_runs([str(run)]), Options(resamples=20)
     out = write_report(source, dataset, tmp_path / "out", quick, media="none", jobs=1, progress=False)
     assert "pair001" in (out / "pairs" / "index.html").read_text()
     page = (out / "pairs" / "pair001.html").read_text()
@@ -263,7 +262,7 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     assert found["right"]["n_items"] == 1
     (root / "pairs.jsonl").write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
     with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
-        write_report(find_sources([str(run)]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+        write_report(find_runs([str(run)]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
 
 
 def test_runs_with_other_prompts_are_not_compared(
@@ -273,7 +272,7 @@ def test_runs_with_other_prompts_are_not_compared(
     runs = [make_run(exams, tmp_path / name, "rater_a", model=name, noise=0.5, settings=one) for name in "ab"]
     log = next(runs[1].glob("*samples*"))
     log.write_text(log.read_text().replace('"p-full"', '"p-other"'))
-    out = write_report(find_sources(list(map(str, runs))), exams, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    out = write_report(find_runs(list(map(str, runs))), exams, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     board = json.loads((out / "report.json").read_text())["standings"]["full_error"]
     assert board["comparison"] is None and "differ in prompt" in board["not_compared"]
     assert "Not compared with one another" in (out / "index.html").read_text()

@@ -11,18 +11,17 @@ from siming_tasks.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.report.board.build import build_board
 from siming_tasks.report.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
-from siming_tasks.runs.find import find_sources
-from siming_tasks.runs.read import read_records
-from siming_tasks.runs.score import evaluate_records
+from siming_tasks.runs.find import find_runs
+from siming_tasks.runs.run import read_run
 
 OPTIONS = Options(resamples=50)
 
 
 def packed(lab, run: str, out: Path, **card: str) -> Path:
-    source = find_sources([str(lab.runs / run)])[0]
-    records = read_records(source.path, lab.dataset)
-    found = {name: evaluate_records(mine, lab.dataset, OPTIONS, name, complete=True) for name, mine in records.items()}
-    return pack(source, records, lab.dataset, ModelCard(**{"name": "A model", **card}), found, out)
+    source = find_runs([str(lab.runs / run)])[0]
+    read = read_run(source, lab.dataset)
+    found = {name: read.evaluate(name, OPTIONS) for name in read.settings}
+    return pack(source, read.records, lab.dataset, ModelCard(**{"name": "A model", **card}), found, out)
 
 
 def repacked(archive: Path, out: Path, **changes: object) -> Path:
@@ -48,7 +47,7 @@ def test_what_is_packed_comes_back(lab, tmp_path: Path) -> None:
     assert received.submission.dataset.digest == lab.dataset.digest
     found = predictions_of(received, lab.dataset)
     assert found.problems == ()
-    original = read_records(lab.runs / "noisy", lab.dataset)
+    original = read_run(lab.runs / "noisy", lab.dataset).records
     for name, records in original.items():
         assert [(r["id"], r["answers"], r["status"]) for r in found.records[name]] == [
             (r["id"], r["answers"], r["status"]) for r in records

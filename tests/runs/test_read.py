@@ -12,8 +12,9 @@ import pytest
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.errors import DataError
 from siming_tasks.parsing import parse_reply
-from siming_tasks.runs.read import load_predictions, read_records, write_predictions
+from siming_tasks.runs.read import load_predictions, write_predictions
 from siming_tasks.runs.record import record_of
+from siming_tasks.runs.run import load_run, read_run
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 
@@ -95,7 +96,7 @@ def test_the_four_forms_of_the_format(dataset: Dataset, tmp_path: Path) -> None:
             {"setting": "clip_error", "video_id": "v002", "step_id": "aed_01", "verdict": "incorrect"},
         ],
     )
-    records = {record["id"]: record for record in flat(read_records(path, dataset))}
+    records = {record["id"]: record for record in flat(read_run(path, dataset).records)}
     assert records["full_score/v001"]["answers"] == {"cpr_01": 2, "cpr_02": 0, "cpr_03": 5, "aed_01": 3}
     assert records["full_error/v001"]["answers"] == {"cpr_01": 0, "cpr_02": 1}
     assert records["full_error/v001"]["missing"] == {"cpr_03": "absent", "aed_01": "absent"}
@@ -119,7 +120,7 @@ def test_raw_replies_go_through_the_parser(dataset: Dataset, tmp_path: Path) -> 
             {"setting": "clip_score", "video_id": "v003", "step_id": "cpr_03", "response": None},
         ],
     )
-    first, second, third = flat(read_records(path, dataset))
+    first, second, third = flat(read_run(path, dataset).records)
     assert (first["answers"], first["status"]) == ({"cpr_03": 4}, "ok")
     assert (second["answers"], second["status"]) == ({}, "request_failed")
     assert (third["answers"], third["status"]) == ({}, "empty")
@@ -183,8 +184,8 @@ def test_what_is_wrong_with_a_line(
     dataset: Dataset, tmp_path: Path, row: dict[str, Any], code: str, message: str, severity: str
 ) -> None:
     path = lines(tmp_path / "p.jsonl", [row])
-    found = [problem for problem in load_predictions(path, dataset).problems if problem.code == code]
-    assert found and message in str(found[0]), load_predictions(path, dataset).problems
+    found = [problem for problem in load_run(path, dataset).problems if problem.code == code]
+    assert found and message in str(found[0]), load_run(path, dataset).problems
     assert found[0].severity == severity
 
 
@@ -192,7 +193,7 @@ def test_an_answer_given_twice_names_both_lines(dataset: Dataset, tmp_path: Path
     row = {"setting": "clip_score", "video_id": "v001", "step_id": "cpr_01", "score": 1}
     path = lines(tmp_path / "p.jsonl", [row, {**row, "video_id": "v002"}, row])
     with pytest.raises(DataError) as caught:
-        read_records(path, dataset)
+        read_run(path, dataset)
     assert str(caught.value) == (f"{path}:3: clip_score/v001/cpr_01 stands in {path}:1 already. Keep one of them.")
 
 
@@ -200,7 +201,7 @@ def test_a_key_given_twice_in_one_line(dataset: Dataset, tmp_path: Path) -> None
     path = tmp_path / "p.jsonl"
     path.write_text('{"setting": "full_score", "video_id": "v001", "scores": {"cpr_01": 1, "cpr_01": 2}}\n')
     with pytest.raises(DataError, match=r"p\.jsonl:1: not a JSON object: key 'cpr_01' appears twice"):
-        read_records(path, dataset)
+        read_run(path, dataset)
 
 
 def test_partial_logs_are_joined(dataset: Dataset, tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_partial_logs_are_joined(dataset: Dataset, tmp_path: Path) -> None:
     logged(tmp_path / "deep/2027_samples_siming_b.jsonl", reversed(records[half:]), key="siming_stderr")
     lines(tmp_path / "2026_samples_mme.jsonl", [{"doc_id": 0, "target": "yes", "mme_score": {"id": 1, "score": 1.0}}])
     (tmp_path / "2026_results.json").write_text("{}")
-    assert flat(read_records(tmp_path, dataset)) == records
+    assert flat(read_run(tmp_path, dataset).records) == records
 
 
 def test_two_runs_in_one_folder_are_a_conflict(dataset: Dataset, tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_two_runs_in_one_folder_are_a_conflict(dataset: Dataset, tmp_path: Path)
     one = logged(tmp_path / "1_samples_a.jsonl", first)
     two = logged(tmp_path / "2_samples_a.jsonl", second)
     with pytest.raises(DataError) as caught:
-        read_records(tmp_path, dataset)
+        read_run(tmp_path, dataset)
     assert str(caught.value) == (
         f"{two}:1: full_score/v001 stands in {one}:1 already, with another answer. "
         "Score two runs apart; of one run, remove the stale file."
@@ -241,20 +242,21 @@ def test_two_runs_in_one_folder_are_a_conflict(dataset: Dataset, tmp_path: Path)
 def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path, change: dict[str, Any], message: str) -> None:
     record = complete_run(dataset)[0]
     with pytest.raises(DataError) as caught:
-        read_records(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)
+        read_run(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)
     assert message in str(caught.value)
 
 
 def test_logs_may_hold_what_strict_json_does_not(dataset: Dataset, tmp_path: Path) -> None:
     path = logged(tmp_path / "1_samples_a.jsonl", complete_run(dataset)[:1])
     path.write_text(path.read_text().replace('"target": ""', '"target": "\\ud800", "mme": NaN'))
-    assert len(flat(read_records(path, dataset))) == 1
+    assert len(flat(read_run(path, dataset).records)) == 1
 
 
 def test_mixed_conditions_are_said(dataset: Dataset, tmp_path: Path) -> None:
     records = complete_run(dataset)
     records[0] = {**records[0], "media": {"mode": "video"}, "dataset": "f" * 64}
-    problems = load_predictions(logged(tmp_path / "1_samples_a.jsonl", records), dataset).problems
+    problems = load_run(logged(tmp_path / "1_samples_a.jsonl", records), dataset).problems
+    assert {problem.code: problem.severity for problem in problems}["dataset-differs"] == "error"
     assert {problem.code for problem in problems} == {"media-mixed", "dataset-differs"}
     assert f"made on dataset ffffffffffff, scored on {dataset.digest[:12]}" in "".join(map(str, problems))
 
@@ -264,4 +266,4 @@ def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
     with pytest.raises(DataError, match=r"no such file or folder|no \*\.jsonl file|no line holds"):
-        read_records(tmp_path / name, dataset)
+        read_run(tmp_path / name, dataset)

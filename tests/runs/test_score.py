@@ -12,8 +12,10 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.runs.asked import asked_ids
+from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.record import join, prediction_line, record_of
-from siming_tasks.runs.score import evaluate_records, panel_of
+from siming_tasks.runs.score import evaluate_records
 from siming_tasks.schema import StepLabel, Video
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
@@ -117,7 +119,7 @@ def test_full_panel_by_hand() -> None:
 def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> None:
     records = [record("clip_error", "v2", "x_01", '{"verdict": "incorrect"}')]
     assert panel_of(records, DATASET, "clip_error").asked.sum() == 1
-    whole = panel_of(records, DATASET, "clip_error", complete=True)
+    whole = panel_of(records, DATASET, "clip_error", asked=asked_ids("clip_error", DATASET.videos, ()))
     assert whole.asked.sum() == 4 and np.isfinite(whole.predicted).sum() == 1
     assert whole.predicted[1, 0] == 1.0
 

@@ -21,8 +21,7 @@ from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
 from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.text import visible
-from siming_tasks.runs.read import load_predictions
-from siming_tasks.runs.score import evaluate_records
+from siming_tasks.runs.run import load_run
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "Entry", "build_board"]
@@ -113,10 +112,7 @@ def _entry(received: Received, dataset: Dataset, options: Options, reruns: Path 
     found = predictions_of(received, dataset)
     if errors := [problem for problem in found.problems if problem.severity == "error"]:
         raise DataError.of(errors, shown=3)
-    settings = {
-        name: evaluate_records(records, dataset, options, name, complete=True)
-        for name, records in found.records.items()
-    }
+    settings = {name: found.evaluate(name, options) for name in found.settings}
     agreement = _agreement(received, found.records, dataset, reruns)
     findings = list(check(received, settings, found.problems))
     if agreement is not None and agreement < match:
@@ -133,7 +129,7 @@ def _agreement(
     path = next((path for path in paths if path.exists()), None)
     if path is None:
         return None
-    mine = _answers(load_predictions(path, dataset).records)
+    mine = _answers(load_run(path, dataset).records)
     theirs = _answers(records)
     asked = [key for key in theirs.keys() | mine.keys() if theirs.get(key) is not None or mine.get(key) is not None]
     return sum(mine.get(key) == theirs.get(key) for key in asked) / len(asked) if asked else None

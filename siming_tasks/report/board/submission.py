@@ -6,7 +6,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -18,8 +18,9 @@ from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_path
 from siming_tasks.report.board.archive import read_archive
-from siming_tasks.runs.find import Source
-from siming_tasks.runs.read import Predictions, load_predictions, write_predictions
+from siming_tasks.runs.find import RunSource
+from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.run import Run, load_run
 
 __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_submission"]
 
@@ -78,7 +79,7 @@ class Received:
 
 
 def pack(
-    source: Source,
+    source: RunSource,
     records: Mapping[str, Any],
     dataset: Dataset,
     card: ModelCard,
@@ -148,17 +149,17 @@ def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is not a JSON number")
 
 
-def predictions_of(received: Received, dataset: Dataset) -> Predictions:
+def predictions_of(received: Received, dataset: Dataset) -> Run:
     """The archive's predictions, checked against the data set; problems name ``predictions.jsonl``."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
-        found = load_predictions(path, dataset)
+        found = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
     problems = [_renamed(problem, str(path)) for problem in found.problems]
     if received.submission.dataset.digest != dataset.digest:
         what = f"made on dataset {received.submission.dataset.digest[:12]}, this is {dataset.digest[:12]}."
         problems.insert(0, Problem("dataset-other", what, "Run it on this data set.", "submission.json"))
-    return Predictions(found.records, tuple(problems), (received.path,))
+    return replace(found, problems=tuple(problems))
 
 
 def _renamed(problem: Problem, path: str) -> Problem:

@@ -13,8 +13,8 @@ from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.pages.frame_times import frame_times
 from siming_tasks.report.pages.site import TITLES, Site, points
-from siming_tasks.report.study.detail import questions, raters_of
 from siming_tasks.report.study.study import Study
+from siming_tasks.runs.panel import labels_of
 from siming_tasks.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.settings import SETTINGS
 
@@ -53,7 +53,7 @@ def video_pages(
         name: [Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
     }
     answers = {name: found for name, found in answers.items() if found}
-    raters = raters_of(dataset)
+    raters = dataset.physicians
     if part == 0:
         _index(site, dataset, answers, raters)
     labels = _labels(dataset, mapping)
@@ -80,7 +80,7 @@ def video_pages(
 
 def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
     """Label 0..3 of the consensus by video and step; withheld ones are absent."""
-    panel = questions(dataset, "full_score")
+    panel = labels_of(dataset, "full_score")
     found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
     return {
         (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +16,17 @@ from siming_tasks.metrics.compare.align import Contestant
 from siming_tasks.metrics.compare.paired import compare
 from siming_tasks.metrics.diagnosis.diagnose import diagnose
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.options import Options
-from siming_tasks.runs.score import panel_of
-from siming_tasks.schema import CONSENSUS
+from siming_tasks.runs.physicians import physician_points
 
 __all__ = [
     "DETAIL_RESAMPLES",
     "HEADLINE",
     "detail",
     "gains",
-    "human_panel",
-    "questions",
-    "raters_of",
     "totals_of",
     "twins",
 ]
@@ -44,27 +38,6 @@ DETAIL_RESAMPLES = 1_000
 """Resamples of diagnoses and of what the video contributed; headline metrics use the settings' number."""
 
 
-def questions(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Panel:
-    """Everything that a complete run is asked in a setting, with nothing answered."""
-    return panel_of((), dataset, setting, rater, complete=True)
-
-
-def raters_of(dataset: Dataset) -> tuple[str, ...]:
-    """Names of the physicians (not the consensus) whose points the data set holds."""
-    return tuple(name for name in dataset.raters if name != CONSENSUS)
-
-
-def human_panel(dataset: Dataset, setting: str) -> tuple[Panel, Sequence[str]] | None:
-    """Physician B judged against physician A, as if B were a model; None unless the data set has both."""
-    names = raters_of(dataset)
-    if len(names) != 2:
-        return None
-    base = questions(dataset, setting)
-    a, b = (questions(dataset, setting, name).reference for name in names)
-    said = b if base.answer == "score" else np.where(np.isnan(b), np.nan, b < base.max_score)
-    return replace(base, reference=a).predicting(said), names
-
-
 def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
     """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion."""
     if not (panel.counted & panel.answered).any():
@@ -73,28 +46,19 @@ def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
     parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
                          seed=options.seed, **common)  # fmt: skip
     rng = np.random.default_rng(np.random.SeedSequence(options.seed, spawn_key=(7,)))
-    a, b = _physicians(panel, dataset)
-    found = diagnose(panel, dataset.rubric, a, b, rng=rng, resamples=min(DETAIL_RESAMPLES, options.resamples), **common)
+    found = diagnose(
+        panel,
+        dataset.rubric,
+        *list(physician_points(dataset, panel).values())[:2],
+        rng=rng,
+        resamples=min(DETAIL_RESAMPLES, options.resamples),
+        **common,
+    )
     return {
         "contribution": parts.to_json(),
         "diagnostics": found.to_json(),
         "misses": {step: _confusion(panel.subset([step]), options) for step in panel.step_ids},
     }
-
-
-def _physicians(panel: Panel, dataset: Dataset) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
-    """Both physicians' points on the panel's videos, NaN where there are none; nothing unless the data set has two."""
-    names = raters_of(dataset)
-    if len(names) != 2:
-        return None, None
-    points = np.full((2, len(panel.video_ids), len(panel.step_ids)), np.nan)
-    column = {step: index for index, step in enumerate(panel.step_ids)}
-    for v, video in enumerate(panel.video_ids):
-        for label in dataset.video(video).applicable:
-            for rater, name in enumerate(names):
-                given = label.scores.get(name)
-                points[rater, v, column[label.step_id]] = np.nan if given is None else given
-    return points[0], points[1]
 
 
 def totals_of(panel: Panel) -> list[tuple[str, float, float]]:

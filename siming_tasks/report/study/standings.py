@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
-from siming_tasks.metrics.compare.align import Contestant
 from siming_tasks.metrics.compare.paired import Comparison, compare
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.evaluate import estimates
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video.baselines import always_correct, always_failed, step_prior
 from siming_tasks.options import Options
-from siming_tasks.report.study.detail import HEADLINE, human_panel, questions, raters_of
+from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.study.study import Study
+from siming_tasks.runs.comparable import Entrant, contestants, groups
+from siming_tasks.runs.panel import labels_of
+from siming_tasks.runs.physicians import physician_pairs
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["METRIC_NAMES", "standings"]
@@ -41,19 +43,22 @@ _BLIND = {
 }
 
 
-def standings(studies: Sequence[Study], dataset: Dataset, setting: str, options: Options) -> dict[str, Any] | None:
+def standings(
+    studies: Sequence[Study], dataset: Dataset, setting: str, options: Options, allow: Collection[str] = ()
+) -> dict[str, Any] | None:
     """One setting's table as plain JSON; None if no run has it.
 
     Returns:
         ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role`` = model, reference,
-        human or blind, ``metrics``, ``lift``, ``note``, ``standing``, ``better``), ``comparison`` or ``not_compared``.
+        human or blind, ``metrics``, ``lift``, ``note``, ``standing``, ``better``, ``apart``: why it is not
+        ranked with the others), ``comparison`` or ``not_compared``.
     """
     mine = [study for study in studies if setting in study.panels]
     if not mine:
         return None
     answer = SETTINGS[setting].answer
     metric = HEADLINE[answer]
-    rows = [_run_row(study, setting, metric, raters_of(dataset)) for study in mine]
+    rows = [_run_row(study, setting, metric, dataset.physicians) for study in mine]
     rows += _beside(dataset, setting, options)
     found: dict[str, Any] = {
         "setting": setting,
@@ -61,13 +66,17 @@ def standings(studies: Sequence[Study], dataset: Dataset, setting: str, options:
         "metric": metric,
         "metrics": list(mine[0].settings[setting]["numbers"]["metrics"]),
     }
-    contestants = [study for study in mine if not study.source.reference] or mine
+    together, apart = groups([study.entrants[setting] for study in mine if not study.source.reference] or
+                             [study.entrants[setting] for study in mine], allow)  # fmt: skip
+    for row in rows:
+        row["apart"] = apart.get(row["name"])
     try:
-        comparison = _compare(contestants, setting, options)
+        comparison = _compare(together[0], options, allow)
         found |= {"comparison": comparison.to_json(), "not_compared": None}
         _mark(rows, comparison, metric)
     except DataError as error:
-        found |= {"comparison": None, "not_compared": str(error)}
+        why = next(iter(apart.values()), str(error)) if len(together[0]) < 2 else str(error)
+        found |= {"comparison": None, "not_compared": why}
     order = {"model": 0, "reference": 1, "human": 2, "blind": 3}
     rows.sort(key=lambda row: (order[row["role"]], -_value(row, metric), row["name"]))
     return {**found, "rows": rows}
@@ -90,15 +99,14 @@ def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> 
 def _beside(dataset: Dataset, setting: str, options: Options) -> list[dict[str, Any]]:
     """The human row and the blind rows, by the same code as the models' rows."""
     rows = []
-    base = questions(dataset, setting, options.rater)
+    base = labels_of(dataset, setting, options.rater)
     if not base.counted.any():
         return []
-    if human := human_panel(dataset, setting):
-        panel, (a, b) = human
-        note = f"{b} judged against {a}" + (
-            " (both saw the whole video)." if SETTINGS[setting].scope == "clip" else "."
-        )
-        rows.append(_row("second physician", "human", panel, options, note))
+    pairs = physician_pairs(dataset, setting)
+    for pair in pairs:
+        saw = " (both saw the whole video)." if SETTINGS[setting].scope == "clip" else "."
+        name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
+        rows.append(_row(name, "human", pair.panel, options, f"{pair.second} judged against {pair.first}{saw}"))
     for name, (judge, note) in _BLIND.items():
         rows.append(_row(name, "blind", judge(base), options, note))
     return rows
@@ -110,13 +118,9 @@ def _row(name: str, role: str, panel: Panel, options: Options, note: str) -> dic
     return {"name": name, "slug": None, "role": role, "metrics": plain(found), "lift": None, "note": note}
 
 
-def _compare(studies: Sequence[Study], setting: str, options: Options) -> Comparison:
-    prompts = [study.prompts.get(setting) for study in studies]
-    runs = [
-        Contestant(study.source.name, study.panels[setting], {"prompt": prompt} if prompt and all(prompts) else {})
-        for study, prompt in zip(studies, prompts, strict=True)
-    ]
-    return compare(runs, mapping=options.mapping, positive=options.positive, resamples=options.resamples,
+def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[str]) -> Comparison:
+    runs = contestants(entrants, allow)
+    return compare(runs, allow=allow, mapping=options.mapping, positive=options.positive, resamples=options.resamples,
                    seed=options.seed)  # fmt: skip
 
 

@@ -16,9 +16,10 @@ from siming_tasks.cli import main
 from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
 from siming_tasks.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.runs.predictions_score import score_predictions, validate_predictions
 from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.run import load_run
 from siming_tasks.runs.score import evaluate_records
+from siming_tasks.runs.scores import score_predictions, validation
 from tests.data.conftest import video_row, write_video
 from tests.runs.test_read import complete_run, lines, logged
 
@@ -35,9 +36,9 @@ def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Pat
     records = complete_run(dataset)
     logged(tmp_path / "logs_samples_a.jsonl", reversed(records))
     for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
-        scores = score_predictions(folder, source, settings=QUICK)
+        scores = score_predictions(folder, source, options=QUICK)
         for name, result in scores.settings.items():
-            assert result == evaluate_records(records, dataset, QUICK, name, complete=True)
+            assert result == evaluate_records(records, dataset, QUICK, name)  # every request has a record
     assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
 
 
@@ -56,26 +57,26 @@ def test_by_hand(folder: Path, tmp_path: Path) -> None:
             for video, verdict in verdicts.items()
         ],
     )
-    result = score_predictions(folder, path, settings=QUICK).settings["clip_error"]
+    result = score_predictions(folder, path, options=QUICK).settings["clip_error"]
     assert result["metrics"]["precision"]["value"] == pytest.approx(1 / 2)
     assert result["metrics"]["recall"]["value"] == pytest.approx(1 / 2)
     assert result["metrics"]["coverage"]["value"] == pytest.approx(3 / 12)
     assert result["requests"] == {"answered": 3, "expected": 12, "conflicts": []}
-    partial = score_predictions(folder, path, settings=QUICK, partial=True).settings["clip_error"]
+    partial = score_predictions(folder, path, options=QUICK, partial=True).settings["clip_error"]
     assert partial["metrics"]["coverage"]["value"] == 1.0
-    other = score_predictions(folder, path, settings=replace(QUICK, positive="correct")).settings["clip_error"]
+    other = score_predictions(folder, path, options=replace(QUICK, positive="correct")).settings["clip_error"]
     assert other["metrics"]["recall"]["value"] == 0.0
 
 
 def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
-    base = score_predictions(folder, predictions, settings=QUICK).settings["full_score"]
-    rater = score_predictions(folder, predictions, settings=replace(QUICK, rater="rater_b")).settings["full_score"]
-    mapped = score_predictions(folder, predictions, settings=replace(QUICK, mapping="proportional"))
+    base = score_predictions(folder, predictions, options=QUICK).settings["full_score"]
+    rater = score_predictions(folder, predictions, options=replace(QUICK, rater="rater_b")).settings["full_score"]
+    mapped = score_predictions(folder, predictions, options=replace(QUICK, mapping="proportional"))
     assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
     assert base["metrics"]["qwk"]["value"] != rater["metrics"]["qwk"]["value"]
     assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
     with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
-        score_predictions(folder, predictions, settings=replace(QUICK, rater="rater_z"))
+        score_predictions(folder, predictions, options=replace(QUICK, rater="rater_z"))
 
 
 def test_withheld_labels_leave_no_trace(folder: Path, tmp_path: Path) -> None:
@@ -103,9 +104,11 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
     with pytest.raises(DataError, match=r"the labels are withheld\. Give the label file with --labels"):
-        score_predictions(public.root, path, settings=QUICK)
-    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json", settings=QUICK)
-    full = score_predictions(folder, path, settings=QUICK)
+        score_predictions(public.root, path, options=QUICK)
+    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json", options=QUICK)
+    with pytest.raises(DataError, match=r"made on dataset \w{12}, scored on \w{12}\. Give the data set"):
+        score_predictions(folder, path, options=QUICK)
+    full = score_predictions(folder, path, options=QUICK, allow=["dataset"])
     for name in full.settings:
         assert hosted.settings[name]["metrics"] == full.settings[name]["metrics"]
     assert "dataset-differs" in {problem.code for problem in full.problems}
@@ -149,9 +152,9 @@ def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
 
 def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     """The keeper of the labels, or a colleague with the logs, need not have the media."""
-    with_media = score_predictions(folder, predictions, settings=QUICK)
+    with_media = score_predictions(folder, predictions, options=QUICK)
     shutil.rmtree(folder / "media")
-    without = score_predictions(folder, predictions, settings=QUICK)
+    without = score_predictions(folder, predictions, options=QUICK)
     assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
     with pytest.raises(DataError, match="media not found"):
         open_dataset(folder)
@@ -160,7 +163,7 @@ def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
 def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
-    _, summary = validate_predictions(public.root, path)
+    summary = validation(load_run(path, open_dataset(public.root, media=False)))
     assert summary["ok"]
     assert summary["settings"]["full_score"] == {
         "requests": 3,
@@ -177,7 +180,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     printed = json.loads(capsys.readouterr().out)
     assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"}
     assert printed["settings"]["full_score"] == json.loads(
-        json.dumps(score_predictions(folder, predictions, settings=QUICK).settings["full_score"])
+        json.dumps(score_predictions(folder, predictions, options=QUICK).settings["full_score"])
     )
     assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
     table = capsys.readouterr().out.splitlines()
@@ -187,7 +190,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert table[-1] == "Fewer than 50 videos: the intervals are not to be trusted."
     assert len(table) == 2 + 4 + 5 + 4 + 5 + 2
     assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
-    assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only"]) == 0
+    assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"
     lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
     assert main(["score", str(folder), str(tmp_path / "bad.jsonl"), "--validate-only", "--json"]) == 1
@@ -241,9 +244,9 @@ def test_metrics_of_what_could_be_seen(
     """Leaving steps out is the same as never having asked about them."""
     records = shown_at(complete_run(open_dataset(demanding)), fps)
     whole = write_predictions(records, tmp_path / "whole.jsonl")
-    found = score_predictions(demanding, whole, settings=QUICK, observable=True, has_audio=has_audio).settings
+    found = score_predictions(demanding, whole, options=QUICK, observable=True, has_audio=has_audio).settings
     clips = [record for record in records if record["step_id"] in seen]
-    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), settings=QUICK, partial=True)
+    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), options=QUICK, partial=True)
     for name in ("clip_score", "clip_error"):
         assert found[name]["metrics"] == only.settings[name]["metrics"]
     asked = sum(record["setting"] == "clip_score" for record in records)
@@ -253,6 +256,6 @@ def test_metrics_of_what_could_be_seen(
 
 def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
-        score_predictions(demanding, predictions, settings=QUICK, observable=True)
+        score_predictions(demanding, predictions, options=QUICK, observable=True)
     assert main(["score", str(demanding), str(predictions), "--resamples", "50", "--observable", "--fps", "1"]) == 0
     assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out

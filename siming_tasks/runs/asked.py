@@ -1,0 +1,78 @@
+"""Which requests a run was to make: the one answer to "is an absent request a missing answer?".
+
+A run that was not limited was to make every request of the data set, so that what it lacks is missing. A run made with
+``--limit`` or ``--offset`` was to make those of its slices: what it lacks *there* is missing, and the rest was never
+asked. lmms-eval takes the requests of a task in the order of
+:func:`~siming_tasks.settings.requests.expected_requests`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from siming_tasks.schema import Video
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import expected_requests, record_id
+
+__all__ = ["Slice", "asked_ids", "slices_of"]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The requests that one command made of a task: ``limit`` of them (None: the rest) after ``offset``."""
+
+    offset: int = 0
+    limit: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of the task."""
+        return not self.offset and self.limit is None
+
+
+def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Slice, ...]]:
+    """By setting, the slices that lmms-eval's results files say were run."""
+    found: dict[str, list[Slice]] = {}
+    for result in results:
+        config = result.get("config") or {}
+        limit, offset = config.get("limit"), int(config.get("offset") or 0)
+        limit = None if limit is None or float(limit) < 0 else float(limit)
+        for task in result.get("configs") or {}:
+            name = str(task).removeprefix("siming_")
+            if name in SETTINGS:
+                found.setdefault(name, []).append(Slice(offset, limit))
+    return {name: tuple(parts) for name, parts in found.items()}
+
+
+def asked_ids(
+    setting: str,
+    videos: Iterable[Video],
+    have: Collection[str],
+    *,
+    slices: Collection[Slice] = (),
+    partial: bool = False,
+) -> frozenset[str]:
+    """Ids of the requests that count as asked.
+
+    Args:
+        setting: name of the setting.
+        videos: of the data set.
+        have: ids of the requests that have a record; they were asked whatever else is known.
+        slices: what the run says of itself; none: it was not limited.
+        partial: count only ``have``, for a run that was limited and does not say so.
+
+    Returns:
+        All requests of the data set, those of the slices, or ``have``. A limit below 1 is a share of the *first* task
+        in lmms-eval 0.7.3, so that only ``have`` is known of such a run.
+    """
+    if partial or any(part.limit is not None and 0 < part.limit < 1 for part in slices):
+        return frozenset(have)
+    every = [record_id(setting, video, step) for video, step in expected_requests(SETTINGS[setting], videos)]
+    if not slices or any(part.whole for part in slices):
+        return frozenset(every)
+    made: set[str] = set()
+    for part in slices:
+        made.update(every[part.offset : None if part.limit is None else part.offset + int(part.limit)])
+    return frozenset(made | set(have))
