@@ -21,7 +21,8 @@ from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
 from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.text import visible
-from siming_tasks.runs.run import load_run
+from siming_tasks.runs.comparable import Entrant, groups
+from siming_tasks.runs.run import Run, load_run
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "Entry", "build_board"]
@@ -38,6 +39,7 @@ class Entry:
     """
 
     received: Received
+    run: Run
     settings: Mapping[str, Mapping[str, Any]]
     findings: tuple[str, ...]
     agreement: float | None
@@ -99,7 +101,7 @@ def build_board(
         except DataError as error:
             why = visible(str(error).replace(str(path), path.name))
             refused.append(why if why.startswith(path.name) else f"{path.name}: {why}")
-    entries = _with_duplicates(entries)
+    entries = _with_conditions(_with_duplicates(entries), options)
     entries.sort(key=_order)
     board = _report(dataset, options, entries, refused, match)
     with atomic_write(out / "board.json") as stream:
@@ -117,7 +119,7 @@ def _entry(received: Received, dataset: Dataset, options: Options, reruns: Path 
     findings = list(check(received, settings, found.problems))
     if agreement is not None and agreement < match:
         findings.append(f"The host’s own run gave the same answer to {agreement:.1%} of the steps: not verified.")
-    return Entry(received, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
+    return Entry(received, found, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
 
 
 def _agreement(
@@ -158,6 +160,21 @@ def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
                 notes.append(f"The same model name as {other.received.path.name}.")
         found.append(replace(entry, findings=(*entry.findings, *notes)))
     return found
+
+
+def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
+    """A note on rows that were made under other conditions than most: they are no ranking of models."""
+    notes: dict[int, list[str]] = {}
+    for setting in SETTINGS:
+        mine = [(place, entry) for place, entry in enumerate(entries) if setting in entry.run.records]
+        named = [
+            replace(Entrant.of(entry.run, setting, options.rater), name=entry.received.path.name) for _, entry in mine
+        ]
+        _, apart = groups(named) if named else ([], {})
+        for (place, _), entrant in zip(mine, named, strict=True):
+            if entrant.name in apart:
+                notes.setdefault(place, []).append(f"{setting}: not comparable with most rows. {apart[entrant.name]}")
+    return [replace(entry, findings=(*entry.findings, *notes.get(place, ()))) for place, entry in enumerate(entries)]
 
 
 def _order(entry: Entry) -> tuple[bool, bool, float, str]:

@@ -1,0 +1,125 @@
+"""Runs side by side in one setting: differences, what the video contributed, how far the physicians are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from siming_tasks.errors import DataError
+from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics.compare.align import align
+from siming_tasks.metrics.compare.paired import Comparison
+from siming_tasks.metrics.compare.paired import compare as paired
+from siming_tasks.metrics.compare.twoway import two_way
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.humans.ratio import human_ratio
+from siming_tasks.metrics.video.contribution import Contribution, contribution
+from siming_tasks.options import Options
+from siming_tasks.runs.comparable import Entrant, check_allowed, contestants
+from siming_tasks.runs.panel import labels_of
+from siming_tasks.runs.run import Run
+
+__all__ = ["RunComparison", "common_settings", "compare"]
+
+EXCHANGES = 1999
+"""Most exchanges of videos for the shuffle p-values."""
+
+Estimates = Mapping[str, Mapping[str, Estimate]]
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What :func:`compare` found.
+
+    Attributes:
+        setting: in which setting.
+        physicians: those whose labels the human ratio is made of; fewer than two: there is none.
+        comparison: paired differences, ranks, detectable effects.
+        contribution: by run, what the video contributed.
+        human_ratio: by run and metric; empty without two physicians.
+        two_way: by run and metric, intervals over videos and steps; empty unless asked for.
+    """
+
+    setting: str
+    physicians: tuple[str, ...]
+    comparison: Comparison
+    contribution: Mapping[str, Contribution]
+    human_ratio: Estimates
+    two_way: Estimates
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
+        parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
+        return {**parts, "human_ratio": plain(self.human_ratio) or None}
+
+
+def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
+    """The settings that all runs have, among those wanted.
+
+    Raises:
+        DataError: there is none.
+    """
+    every = [name for name in dict.fromkeys(name for run in runs for name in run.records)]
+    shared = [
+        name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
+    ]
+    if not shared:
+        held = "; ".join(f"{run.name} has {', '.join(run.records) or 'none'}" for run in runs)
+        among = f" among {', '.join(wanted)}" if wanted else ""
+        raise DataError(f"The runs have no setting in common{among}: {held}. Give runs of the same setting.")
+    return shared
+
+
+def compare(
+    runs: Sequence[Run],
+    setting: str,
+    options: Options | None = None,
+    *,
+    allow: Collection[str] = (),
+    against: str | None = None,
+    steps_too: bool = False,
+) -> RunComparison:
+    """Compare runs over the same videos in one setting; the unit of resampling is the video, shared by all runs.
+
+    Args:
+        runs: at least two runs on one data set, from :func:`siming_tasks.runs.run.read_run`.
+        setting: name of the setting, such as ``full_score``.
+        options: rater, label mapping, positive class, resamples and seed.
+        allow: differences to accept (:data:`siming_tasks.runs.comparable.DIFFERENCES`).
+        against: compare every other run with this one instead of all pairs.
+        steps_too: also intervals over videos and steps.
+
+    Raises:
+        DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+    """
+    check_allowed(allow)
+    options = options or Options()
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how |= {"resamples": options.resamples, "seed": options.seed}
+    entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)
+    found = paired(entered, allow=allow, against=against, **how)
+    aligned = align(entered, allow)
+    exchanges = min(EXCHANGES, options.resamples)
+    drawn: dict[str, Any] = {"mapping": options.mapping, "resamples": options.resamples, "seed": options.seed}
+    physicians = runs[0].dataset.physicians
+    labels = [labels_of(runs[0].dataset, setting, name) for name in physicians] if len(physicians) > 1 else []
+    return RunComparison(
+        setting=setting,
+        physicians=physicians,
+        comparison=found,
+        contribution={run.name: contribution(run.panel, permutations=exchanges, **how) for run in aligned},
+        human_ratio={
+            run.name: human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **how)
+            for run in aligned
+            if labels
+        },
+        two_way={run.name: two_way(run.panel, **drawn) for run in aligned if steps_too},
+    )
+
+
+def _rows(labels: Panel, run: Panel) -> Panel:
+    """A physician's labels for the run's videos and steps."""
+    row = {name: index for index, name in enumerate(labels.video_ids)}
+    return labels.videos([row[name] for name in run.video_ids]).subset(run.step_ids)

@@ -1,0 +1,40 @@
+"""Diagnoses of a run in one setting, with the physicians of its data set beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
+from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
+from siming_tasks.metrics.diagnosis.diagnose import diagnose as diagnose_panel
+from siming_tasks.options import Options
+from siming_tasks.runs.physicians import physician_points
+from siming_tasks.runs.run import Run
+
+__all__ = ["diagnose"]
+
+
+def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mark: float = PASS_MARK) -> Diagnostics:
+    """Why a run agrees with the physicians as much as it does; the unit of resampling is the video.
+
+    Args:
+        run: from :func:`siming_tasks.runs.run.read_run`.
+        setting: name of the setting.
+        options: rater, label mapping, positive class, resamples and seed.
+        pass_mark: share of the points that passes the exam.
+
+    Raises:
+        DataError: the run has no record of the setting, or a bad pass mark.
+    """
+    options = options or Options()
+    panel = run.panel(setting, options.rater)
+    return diagnose_panel(
+        panel,
+        run.dataset.rubric,
+        *list(physician_points(run.dataset, panel).values())[:2],
+        rng=np.random.default_rng(options.seed),
+        mapping=options.mapping,
+        positive=options.positive,
+        pass_mark=pass_mark,
+        resamples=options.resamples,
+    )
