@@ -45,6 +45,11 @@ class Options:
         seed: seed of the bootstrap.
         demo_videos: videos in the demo.
         cache_gb: upper limit of decoded frames on disk, in gigabytes.
+
+    Example:
+        >>> from siming_tasks import Options
+        >>> Options(rater="rater_a", resamples=2000).frames
+        64
     """
 
     data: str = ""

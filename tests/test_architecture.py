@@ -13,13 +13,13 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "siming_tasks"
 
 LAYERS = [
-    {"errors", "schema", "files", "__init__"},
+    {"errors", "schema", "files"},
     {"options", "rubrics", "parsing", "metrics", "tables", "planning"},
     {"settings", "media"},
     {"data", "simulate"},
     {"runs"},
     {"present", "hooks", "reference", "host", "report"},
-    {"cli"},
+    {"cli", "__init__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 FRAMEWORK = {"hooks", "reference", "host"}

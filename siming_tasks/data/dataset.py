@@ -40,6 +40,13 @@ class Dataset:
         videos: in file order, their steps in rubric order.
         meta: the rest of ``dataset.yaml``.
         lines: the line of ``videos.jsonl`` that each video stands on.
+
+    Example:
+        >>> from siming_tasks import open_dataset
+        >>> dataset = open_dataset(exams)
+        >>> label = dataset.videos[0].step("cpr_01")
+        >>> 0 <= label.consensus <= dataset.rubric.by_id["cpr_01"].max_score, label.span[0] < label.span[1]
+        (True, True)
     """
 
     root: Path
@@ -116,6 +123,12 @@ def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
 
     Raises:
         DataError: lists every error found (``.problems``), each with file, line, field and the way out.
+
+    Example:
+        >>> from siming_tasks import open_dataset
+        >>> dataset = open_dataset(exams)
+        >>> len(dataset.videos), dataset.rubric.max_score, dataset.physicians, dataset.synthetic
+        (4, 100.0, ('rater_a', 'rater_b'), True)
     """
     dataset, problems = scan(Path(root), media)
     if errors := [problem for problem in problems if problem.severity == "error"]:

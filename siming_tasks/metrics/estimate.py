@@ -39,6 +39,13 @@ class Estimate:
 
     Raises:
         ValueError: a number is NaN or infinite; no estimate can carry one into a table or a file.
+
+    Example:
+        >>> from siming_tasks import Estimate
+        >>> print(Estimate(0.5, stderr=0.1, low=0.31, high=0.68, n_videos=200, flags=("not-comparable",)))
+        0.500 [0.310, 0.680]
+        >>> print(Estimate(0.0, undefined=True, reason="All predicted totals are equal: 0/0."), Estimate(None))
+        0.000* -
     """
 
     value: float | None

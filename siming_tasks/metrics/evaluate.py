@@ -73,6 +73,17 @@ def evaluate(
 
     Raises:
         DataError: an unknown method.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import Panel, evaluate
+        >>> points = np.array([[2, 5], [1, 3], [0, 4.0]])
+        >>> said = np.array([[2, 5], [2, 3], [0, np.nan]])
+        >>> asked = np.ones((3, 2), dtype=bool)
+        >>> panel = Panel(("a", "b", "c"), ("s1", "s2"), ("cpr", "cpr"), [2, 5], points, said, asked, "score")
+        >>> found = evaluate(panel, resamples=0).metrics
+        >>> round(found["qwk"].value, 3), round(found["coverage"].value, 3), found["plcc"].n_videos
+        (0.933, 0.833, 2)
     """
     panel = panel.sorted()
     whole = Tally.of(panel, mapping, positive)

@@ -39,6 +39,16 @@ class Panel:
 
     Raises:
         DataError: shapes or names do not fit, a value is infinite, or points are off their step's scale.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import Panel
+        >>> panel = Panel(
+        ...     video_ids=("v1",), step_ids=("s1", "s2"), skills=("cpr", "cpr"), max_score=[2, 5],
+        ...     reference=[[2, np.nan]], predicted=[[1, 4]], asked=[[True, True]], answer="score",
+        ... )
+        >>> panel.counted.tolist(), panel.predicted_wrong.tolist()
+        ([[True, False]], [[True, True]])
     """
 
     video_ids: tuple[str, ...]

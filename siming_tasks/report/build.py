@@ -34,7 +34,7 @@ from siming_tasks.report.pages.pairs import read_pairs
 from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
-from siming_tasks.runs.find import RunSource
+from siming_tasks.runs.find import RunSource, find_runs, unique_names
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "write_report"]
@@ -43,7 +43,7 @@ FORMAT = "siming-report-1"
 
 
 def write_report(
-    sources: Sequence[RunSource],
+    runs: Sequence[RunSource | str | Path],
     dataset: Dataset,
     out: Path,
     options: Options,
@@ -59,7 +59,8 @@ def write_report(
     The folder is built beside ``out`` and takes its place at the end; a report that is there already is replaced.
 
     Args:
-        sources: the runs, at least one.
+        runs: at least one prediction file, lmms-eval output folder, or what
+            :func:`siming_tasks.runs.find.find_runs` made of them.
         dataset: what they were asked about.
         out: the report's folder.
         options: label mapping, positive class, rater, resamples, seed.
@@ -74,9 +75,18 @@ def write_report(
 
     Raises:
         DataError: ``out`` holds something else, or a run cannot be read.
+
+    Example:
+        >>> from siming_tasks import Options, open_dataset, write_report
+        >>> quick = Options(resamples=50)
+        >>> written = write_report([physician, constant], open_dataset(exams), out, quick, media="none", progress=False)
+        >>> (written / "index.html").is_file()
+        True
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
+    found = [run if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
+    sources = unique_names([run for item in found for run in ([item] if isinstance(item, RunSource) else item)])
     pairs = read_pairs(dataset)
     with _in_place_of(out) as part, pool(jobs, max(len(sources), len(SETTINGS))) as apply:
         ask = functools.partial(

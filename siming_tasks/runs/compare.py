@@ -61,7 +61,7 @@ def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) 
     Raises:
         DataError: there is none.
     """
-    every = [name for name in dict.fromkeys(name for run in runs for name in run.records)]
+    every = list(dict.fromkeys(name for run in runs for name in run.records))
     shared = [
         name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
     ]
@@ -93,6 +93,15 @@ def compare(
 
     Raises:
         DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+
+    Example:
+        >>> from siming_tasks import Options, compare, open_dataset, read_run
+        >>> dataset = open_dataset(exams)
+        >>> runs = [read_run(path, dataset) for path in (physician, constant)]
+        >>> found = compare(runs, "full_score", Options(resamples=500))
+        >>> first = found.comparison.differences[0]
+        >>> first.metric, first.a, first.b, first.low <= first.value <= first.high
+        ('plcc', 'physician', 'constant', True)
     """
     check_allowed(allow)
     options = options or Options()

@@ -25,6 +25,12 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
 
     Raises:
         DataError: the run has no record of the setting, or a bad pass mark.
+
+    Example:
+        >>> from siming_tasks import Options, diagnose, open_dataset, read_run
+        >>> found = diagnose(read_run(constant, open_dataset(exams)), "full_score", Options(resamples=200))
+        >>> found.exam.passed_said.value  # full points for everybody
+        1.0
     """
     options = options or Options()
     panel = run.panel(setting, options.rater)

@@ -13,7 +13,7 @@ from typing import Any
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.runs.asked import Slice, slices_of
 
-__all__ = ["RunSource", "dataset_folder", "find_runs", "run_at", "slug_of"]
+__all__ = ["RunSource", "dataset_folder", "find_runs", "run_at", "slug_of", "unique_names"]
 
 REFERENCE_MODEL = "siming_reference"
 _SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
@@ -74,16 +74,20 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
         found += [(name if given and len(folders) < 2 else None, folder) for folder in folders or [path]]
     if not found:
         raise DataError("There is no run to read. Give at least one prediction file or lmms-eval output folder.")
-    sources = [run_at(path, name) for name, path in found]
+    return unique_names([run_at(path, name) for name, path in found])
+
+
+def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
+    """The same runs with names and slugs of their own: the file's or folder's name is added where two are alike."""
     shared = {name for name, count in Counter(source.name for source in sources).items() if count > 1}
     names: set[str] = set()
     slugs: set[str] = set()
-    unique = []
+    found = []
     for source in sources:
         name = f"{source.name} ({source.path.stem})" if source.name in shared else source.name
         name = _unique(name, names, " ({})")
-        unique.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
-    return unique
+        found.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
+    return found
 
 
 def run_at(path: str | Path, name: str | None = None) -> RunSource:

@@ -35,6 +35,13 @@ class Run:
         problems: findings about its files.
         files: the files read.
         partial: only what has a record counts as asked, whatever the run says of itself.
+
+    Example:
+        >>> from siming_tasks import open_dataset, read_run
+        >>> run = read_run(physician, open_dataset(exams))
+        >>> panel = run.panel("full_score", rater="rater_a")
+        >>> panel.reference.shape, len(run.asked("full_score"))
+        ((4, 33), 4)
     """
 
     source: RunSource
@@ -127,6 +134,12 @@ def read_run(
     Raises:
         DataError: nothing to read, a line that is not JSON, two different answers to one request, answers off the
             scale, or a run of another data set; every error is in ``.problems``.
+
+    Example:
+        >>> from siming_tasks import open_dataset, read_run
+        >>> run = read_run(physician, open_dataset(exams))
+        >>> run.name, run.settings, len(run.records["full_score"])
+        ('physician', ('full_score', 'full_error'), 4)
     """
     run = load_run(source, dataset, partial=partial, allow=allow, seen=seen)
     if errors := [problem for problem in run.problems if problem.severity == "error"]:

@@ -65,6 +65,12 @@ def score_run(
 
     Raises:
         DataError: the labels are withheld, or there is no such rater.
+
+    Example:
+        >>> from siming_tasks import Options, open_dataset, read_run, score_run
+        >>> scores = score_run(read_run(constant, open_dataset(exams)), Options(resamples=200))
+        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # a constant agrees by chance only
+        0.0
     """
     options, dataset = options or Options(), run.dataset
     if options.rater not in dataset.raters:
@@ -112,6 +118,12 @@ def score_predictions(
 
     Raises:
         DataError: unusable predictions, withheld labels without ``labels``, or an unknown rater.
+
+    Example:
+        >>> from siming_tasks import Options, score_predictions
+        >>> scores = score_predictions(exams, physician, Options(rater="rater_b", resamples=200))
+        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # against itself
+        1.0
     """
     dataset = data if isinstance(data, Dataset) else open_dataset(data, media=False)
     dataset = dataset if labels is None else with_labels(dataset, labels)

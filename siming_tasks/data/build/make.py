@@ -73,6 +73,12 @@ def build_dataset(
         DataError: all findings about the inputs in ``.problems``; rows to adjudicate are also written to
             ``<out>.adjudicate.csv`` (no existing file is overwritten).
         RubricError: the rubric is wrong.
+
+    Example:
+        >>> from siming_tasks import build_dataset
+        >>> built = build_dataset(out, rubric=exams / "rubric.yaml", labels=sheet, videos=exams / "media")
+        >>> [video.video_id for video in built.dataset.videos], built.names_file.name
+        (['v001'], 'out.names.csv')
     """
     out = Path(out)
     options = options or BuildOptions()

@@ -69,6 +69,12 @@ def check_dataset(
         quick: open the videos without decoding or hashing them.
         jobs: videos worked on at once (default: as many as there are processors).
         progress: show a bar on stderr.
+
+    Example:
+        >>> from siming_tasks import check_dataset
+        >>> report = check_dataset(exams, quick=True)
+        >>> report.errors, report.summary["videos"]
+        ((), 4)
     """
     root = Path(root)
     dataset, found = scan(root)
