@@ -13,8 +13,10 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
-from siming_tasks.runs.record import prediction_line
-from siming_tasks.runs.rows import Record, RowReader
+from siming_tasks.runs.record import Record, prediction_line
+from siming_tasks.runs.rows import RowReader
+from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.requests import expected_requests, record_id
 
 __all__ = ["Predictions", "load_predictions", "write_predictions"]
 
@@ -49,22 +51,25 @@ class _Join:
     A request that failed (no model answered) has no answer that another part of the run could contradict.
     """
 
-    found: dict[str, tuple[Record, Path, int]] = field(default_factory=dict)
+    found: dict[str, Record] = field(default_factory=dict)
+    places: dict[str, tuple[Path, int]] = field(default_factory=dict)
 
     def add(self, record: Record, path: Path, line: int) -> list[Problem]:
-        mine = (record, path, line)
-        first = self.found.setdefault(record["id"], mine)
-        if first is mine:
+        name = record["id"]
+        first = self.found.setdefault(name, record)
+        if first is record:
+            self.places[name] = (path, line)
             return []
-        same_file = first[1] == path
+        file, number = self.places[name]
+        same_file = file == path
         if not same_file:
-            if _answer(first[0]) == _answer(record) or record["status"] == FAILED:
+            if _answer(first) == _answer(record) or record["status"] == FAILED:
                 return []
-            if first[0]["status"] == FAILED:  # asked again, and answered this time
-                self.found[record["id"]] = mine
+            if first["status"] == FAILED:  # asked again, and answered this time
+                self.found[name], self.places[name] = record, (path, line)
                 return []
         other = "" if same_file else ", with another answer"
-        what = f"{record['id']} stands in {first[1]}:{first[2]} already{other}."
+        what = f"{name} stands in {file}:{number} already{other}."
         fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
         return [Problem("prediction-twice", what, fix, str(path), line)]
 
@@ -104,10 +109,10 @@ def load_predictions(
         fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
     records: dict[str, list[Record]] = {}
-    for request in reader.requests:
-        if request in join.found:
-            record = join.found[request][0]
-            records.setdefault(record["setting"], []).append(record)
+    for name, setting in SETTINGS.items():
+        ids = (record_id(name, *request) for request in expected_requests(setting, dataset.videos))
+        if mine := [join.found[request] for request in ids if request in join.found]:
+            records[name] = mine
     problems += _mixed(records, dataset, str(path), allow)
     return Predictions(records, tuple(problems), tuple(files))
 

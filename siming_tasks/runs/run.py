@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,6 @@ class Run:
     problems: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
     partial: bool = False
-    _asked: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -64,12 +63,9 @@ class Run:
 
     def asked(self, setting: str) -> frozenset[str]:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
-        if setting not in self._asked:
-            have = {record["id"] for record in self.records.get(setting, ())}
-            slices = self.source.slices.get(setting, ())
-            videos = self.dataset.videos
-            self._asked[setting] = asked_ids(setting, videos, have, slices=slices, partial=self.partial)
-        return self._asked[setting]
+        have = {record["id"] for record in self.records.get(setting, ())}
+        slices = self.source.slices.get(setting, ())
+        return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
 
     def panel(
         self, setting: str, rater: str = CONSENSUS, without: Mapping[str, Collection[str]] | None = None
