@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset
-from siming_tasks.options import Options
+from siming_tasks.options import OPTIONS, Options
 from siming_tasks.settings import Setting
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
@@ -74,7 +74,7 @@ def _alias() -> str:
 def _options() -> str:
     """The settings that change what is asked or shown; part of the task's fingerprint, hence of every cache key."""
     chosen = asdict(run_settings())
-    return json.dumps({key: chosen[key] for key in ("media", "frames", "clip_frames", "frame_size", "clip_density")})
+    return json.dumps({name: chosen[name] for name, option in OPTIONS.items() if option.changes == "shown"})
 
 
 CONFIG: dict[str, Callable[[], Any]] = {

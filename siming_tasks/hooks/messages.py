@@ -63,7 +63,7 @@ def _mode(options: Backend, settings: Options) -> Mode:
         OptionsError: a video file is asked for where lmms-eval would send wrong frames of it.
     """
     options = options or {}
-    wanted: Mode = settings.media if settings.media != "auto" else options.get("media", "video")  # type: ignore[assignment]
+    wanted: Mode = settings.media if settings.media != "auto" else options.get("media", "video")
     if wanted != "frames" and options.get("video") == "refused":
         raise OptionsError(
             f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "

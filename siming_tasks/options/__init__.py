@@ -1,0 +1,18 @@
+"""What a run can be told from outside: fields, choices, help, checks; the only reader of environment variables."""
+
+from siming_tasks.options.model import OPTIONS, Options
+from siming_tasks.options.option import Option, Row
+from siming_tasks.options.values import Choice, Decimal, Kind, Refused, Text, Whole
+
+__all__ = [
+    "OPTIONS",
+    "Choice",
+    "Decimal",
+    "Kind",
+    "Option",
+    "Options",
+    "Refused",
+    "Row",
+    "Text",
+    "Whole",
+]
