@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.findings import show
+from siming_tasks.options import Whole
 
 __all__ = ["add"]
 
@@ -20,7 +22,8 @@ def add(commands: Any) -> None:
     build.add_argument("--videos", type=Path, required=True, help="folder of the video files")
     build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
     build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
-    build.add_argument("--mapping", type=Path, help="YAML file that says what the sheet's columns and raters are")
+    build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
+    build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name until 1.3
     build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
     build.add_argument("--consensus", default="agree", metavar="RULE", help="agree (default), mean, or a rater's name")
     build.add_argument("--name", default="", help="of the dataset (default: name of the folder)")
@@ -30,7 +33,7 @@ def add(commands: Any) -> None:
     build.add_argument("--keep-audio", action="store_true", help="keep the sound (voices identify people)")
     build.add_argument("--keep-ids", action="store_true", help="keep the sheet's video names as ids")
     build.add_argument("--synthetic", action="store_true", help="the videos or labels are simulated")
-    build.add_argument("--jobs", type=int, default=2, help="videos worked on at once")
+    build.add_argument("--jobs", action=Checked, kind=Whole(), default=2, help="videos worked on at once (default 2)")
     build.set_defaults(run=_build)
 
 
@@ -54,7 +57,7 @@ def _build(arguments: argparse.Namespace) -> int:
         videos=arguments.videos,
         spans=arguments.spans,
         adjudicated=arguments.adjudicated,
-        mapping=arguments.mapping,
+        mapping=arguments.columns,
         encoding=arguments.encoding,
         options=options,
         jobs=arguments.jobs,

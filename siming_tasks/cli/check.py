@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
+
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.dataset import add_data, folder_of
+from siming_tasks.cli.flags import options_from
+from siming_tasks.options import Whole
 
 __all__ = ["add"]
 
@@ -14,9 +18,11 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     check = commands.add_parser("check", help="look for everything that is wrong with a dataset folder")
-    check.add_argument("root", type=Path, metavar="DIR")
+    add_data(check, word=True)
     check.add_argument("--quick", action="store_true", help="open the videos without decoding them")
-    check.add_argument("--jobs", type=int, help="videos worked on at once (default: all processors)")
+    check.add_argument(
+        "--jobs", action=Checked, kind=Whole(), help="videos worked on at once (default: all processors)"
+    )
     check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(run=_check)
 
@@ -25,8 +31,9 @@ def _check(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import check_dataset
     from siming_tasks.data.check.report import NOT_CHECKED
 
+    root = folder_of(arguments, options_from(arguments), must_exist=False)
     report = check_dataset(
-        arguments.root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
+        root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
     )
     if arguments.json:
         print(json.dumps(report.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
@@ -39,7 +46,7 @@ def _check(arguments: argparse.Namespace) -> int:
         seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
         synthetic = " SYNTHETIC" if facts["synthetic"] else ""
         print(
-            f"{arguments.root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
+            f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
     print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(NOT_CHECKED)}.")

@@ -6,8 +6,9 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.cli.dataset import open_chosen
-from siming_tasks.cli.raters import no_ceiling, origin, statistics_options, statistics_settings, title
+from siming_tasks.cli.dataset import add_data, open_chosen
+from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.raters import no_ceiling, origin, title
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -22,7 +23,6 @@ def add(commands: Any) -> None:
     command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
     command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
     command.add_argument("--against", metavar="NAME", help="compare all runs with this one instead of all pairs")
-    command.add_argument("--rater", help="reference labels (default: consensus)")
     command.add_argument(
         "--allow",
         action="append",
@@ -35,24 +35,25 @@ def add(commands: Any) -> None:
     )
     command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
     command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
-    command.add_argument("--positive", choices=("error", "correct"), help="positive class of precision, recall and F1")
-    statistics_options(command)
+    add_data(command, labels=True)
+    add_options(command, *SCORED)
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
     command.set_defaults(run=compare)
 
 
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
+    from siming_tasks.runs.comparable import check_allowed
     from siming_tasks.runs.compare import common_settings
     from siming_tasks.runs.compare import compare as compare_runs
     from siming_tasks.runs.find import find_runs
     from siming_tasks.runs.run import read_run
 
-    options = statistics_settings(arguments)
-    dataset = open_chosen(options)
-    runs = [
-        read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
-        for source in find_runs(arguments.runs)
-    ]
+    options = options_from(arguments)
+    check_allowed(arguments.allow)
+    sources = find_runs(arguments.runs)
+    dataset = open_chosen(arguments, options, sources, reference=True)
+    runs = [read_run(source, dataset, partial=arguments.partial, allow=arguments.allow) for source in sources]
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
     found = {
         setting: compare_runs(runs, setting, options, **how) for setting in common_settings(runs, arguments.setting)

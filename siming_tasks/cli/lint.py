@@ -7,6 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.options import Whole
+
 __all__ = ["add"]
 
 
@@ -21,8 +24,8 @@ def add(commands: Any) -> None:
     command.add_argument(
         "file", metavar="FILE", help="a .csv, .json or .yaml table, or 'paper' for the paper's tables 3-6"
     )
-    command.add_argument("--n-videos", type=_positive, metavar="N", help="videos behind each PLCC and SRCC")
-    command.add_argument("--n-items", type=_positive, metavar="N", help="items (steps) behind each P, R, F1 and MCC")
+    command.add_argument("--n-videos", action=Checked, kind=Whole(), help="videos behind each PLCC and SRCC")
+    command.add_argument("--n-items", action=Checked, kind=Whole(), help="items (steps) behind each P, R, F1 and MCC")
     command.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
     command.set_defaults(run=lint_table)
 
@@ -40,10 +43,3 @@ def lint_table(arguments: argparse.Namespace) -> int:
     report = lint(document)
     print(json.dumps(report.to_json(), indent=2, allow_nan=False) if arguments.json else report.to_markdown())
     return 1 if report.inconsistent else 0
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("give a positive whole number")
-    return value

@@ -8,32 +8,44 @@ import sys
 from collections.abc import Sequence
 
 from siming_tasks import __version__
-from siming_tasks.errors import SimingError
+from siming_tasks.cli.arguments import Command, Parser
+from siming_tasks.errors import OptionsError, SimingError
 
 __all__ = ["main"]
 
 MODULES = (
     *("build", "check", "withhold", "demo", "prepare", "plan", "score", "compare", "raters"),
-    *("diagnose", "power", "lint", "report", "tasks"),
+    *("diagnose", "power", "lint", "report", "submit", "board", "tasks"),
 )
-"""Modules of this package with subcommands; each has ``add(commands)`` and imports what it runs when it runs it."""
+"""Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    top = argparse.ArgumentParser(prog="siming", description="SiMing-Bench: data, media, statistics and reports.")
+    top = Parser(prog="siming", description="SiMing-Bench: data, media, statistics and reports.")
     top.add_argument("--version", action="version", version=f"siming-tasks {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Command)
     for name in MODULES:
         importlib.import_module(f"siming_tasks.cli.{name}").add(commands)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns its exit code (0 well, 1 findings or bad data, 2 bad usage, 130 interrupted)."""
-    arguments = parser().parse_args(argv)
+    """Run one subcommand.
+
+    Returns:
+        Its exit code: 0 well, 1 findings or bad data, 2 bad usage (a flag, a word or a SIMING_ variable cannot be
+        used), 130 interrupted.
+    """
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as done:  # argparse has said what there is to say
+        return int(done.code or 0)
     try:
         return int(arguments.run(arguments) or 0)
+    except OptionsError as error:
+        print(f"siming {arguments.command}: {error}", file=sys.stderr)
+        return 2
     except SimingError as error:
         print(f"siming {arguments.command}: {error}", file=sys.stderr)
         return 1

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import open_chosen
-from siming_tasks.cli.prepare import media_options, media_settings
+from siming_tasks.cli.flags import options_from
+from siming_tasks.cli.prepare import media_options
+from siming_tasks.options import Decimal, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -16,17 +19,27 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+DURATION = 168.9
+"""Mean length in seconds of the benchmark's videos, as the paper gives it."""
+
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
     media_options(command)
-    command.add_argument("--videos", type=int, metavar="V", help="plan without a dataset: number of videos")
-    command.add_argument("--duration", type=float, default=168.9, metavar="S", help="their length (default 168.9)")
+    command.add_argument("--videos", action=Checked, kind=Whole(), metavar="V", help="of a plan without a dataset")
+    command.add_argument(
+        "--duration",
+        action=Checked,
+        kind=Decimal(above=0),
+        metavar="S",
+        help=f"their length in seconds (default {DURATION})",
+    )
     command.add_argument("--model", metavar="NAME", help="frames per full video as the paper gave this model")
     command.add_argument("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
-    command.add_argument("--price-in", type=float, metavar="P", help="price of a million input tokens")
-    command.add_argument("--price-out", type=float, metavar="P", help="price of a million output tokens")
+    for way in ("in", "out"):
+        price = Decimal(least=0, metavar="P")
+        command.add_argument(f"--price-{way}", action=Checked, kind=price, help=f"price of a million {way}put tokens")
     command.set_defaults(run=plan)
 
 
@@ -39,32 +52,36 @@ def plan(arguments: argparse.Namespace) -> None:
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
 
-    settings = media_settings(arguments)
-    frames = (preset(arguments.model).frames or 0) if arguments.model else settings.frames
+    options = options_from(arguments)
+    if arguments.model and arguments.frames is not None:
+        raise OptionsError("--model stands for a number of frames; give it or --frames.")
+    frames = (preset(arguments.model).frames or 0) if arguments.model else options.frames
     formulas = arguments.tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
     if (arguments.price_in is None) != (arguments.price_out is None):
         raise OptionsError("Give --price-in and --price-out together.")
     if arguments.videos is not None:
-        if arguments.videos < 1 or arguments.duration <= 0:
-            raise OptionsError("--videos and --duration must be above 0.")
-        rubric = default_rubric()
-        exams = alike(rubric, arguments.videos, arguments.duration)
-        print(f"{len(exams)} videos of {arguments.duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
+        if arguments.data is not None:
+            raise OptionsError("--videos plans without a data set; give it or --data.")
+        rubric, duration = default_rubric(), arguments.duration or DURATION
+        exams = alike(rubric, arguments.videos, duration)
+        print(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
-        dataset = open_chosen(settings)
+        if arguments.duration is not None:
+            raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
+        dataset = open_chosen(arguments, options, media=True)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-    print(f"{frames} frames per video, {_clip_words(settings)}, longest side {settings.frame_size} pixels.", end=" ")
+    print(f"{frames} frames per video, {_clip_words(options)}, longest side {options.frame_size} pixels.", end=" ")
     print("Tokens and cost are upper bounds.")
     found = work_out(
         exams,
         rubric,
         frames=frames,
-        clip_frames=settings.clip_frames,
-        frame_size=settings.frame_size,
-        matched=settings.clip_density == "matched",
+        clip_frames=options.clip_frames,
+        frame_size=options.frame_size,
+        matched=options.clip_density == "matched",
         formulas=formulas,
         prompt_bytes=_prompt_bytes(rubric),
         prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
@@ -72,9 +89,9 @@ def plan(arguments: argparse.Namespace) -> None:
     _print_plan(found, rubric, formulas)
 
 
-def _clip_words(settings: Options) -> str:
-    matched = settings.clip_density == "matched"
-    return "clips at the same rate" if matched else f"{settings.clip_frames} per clip"
+def _clip_words(options: Options) -> str:
+    matched = options.clip_density == "matched"
+    return "clips at the same rate" if matched else f"{options.clip_frames} per clip"
 
 
 def _exams(dataset: Dataset) -> list[ExamFacts]:

@@ -7,6 +7,10 @@ import json
 import sys
 from typing import Any
 
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.options import Decimal, Whole
+
 __all__ = ["add"]
 
 LABELS = {"plcc": "PLCC", "srcc": "SRCC", "qwk": "kappa", "mcc": "MCC", "f1": "F1 over blind"}
@@ -19,21 +23,23 @@ def add(commands: Any) -> None:
         help="plan a data set: detectable effects, or videos needed for an effect",
         description="Simulates raters and judges (synthetic; siming_tasks.planning.model) to plan a data set.",
     )
-    command.add_argument("--videos", type=int, default=200, help="size of the data set (default %(default)s)")
-    command.add_argument("--effect", type=float, help="find the videos needed for this effect instead")
+    share = Decimal(above=0, below=1)
+    for flag, kind, default, words in (
+        ("--videos", Whole(10), 200, "size of the data set"),
+        ("--models", Whole(2), 12, "models compared pairwise under Holm"),
+        ("--steps", Whole(), 33, "rubric steps per video"),
+        ("--prevalence", share, 0.186, "share of steps not fully correct"),
+        ("--agreement", share, 0.732, "kappa of two raters"),
+        ("--alpha", share, 0.05, "level of the two-sided test"),
+        ("--power", share, 0.8, "wanted power"),
+        ("--replicates", Whole(100), 2000, "data sets to draw"),
+    ):
+        command.add_argument(flag, action=Checked, kind=kind, default=default, help=f"{words} (default {default})")
+    command.add_argument(
+        "--effect", action=Checked, kind=Decimal(above=0), help="find the videos needed for this effect instead"
+    )
     command.add_argument("--metric", choices=tuple(LABELS), action="append", help="may be repeated (default: all)")
-    command.add_argument(
-        "--models", type=int, default=12, help="models compared pairwise under Holm (default %(default)s)"
-    )
-    command.add_argument("--steps", type=int, default=33, help="rubric steps per video (default %(default)s)")
-    command.add_argument(
-        "--prevalence", type=float, default=0.186, help="share of steps not fully correct (default %(default)s)"
-    )
-    command.add_argument("--agreement", type=float, default=0.732, help="kappa of two raters (default %(default)s)")
-    command.add_argument("--alpha", type=float, default=0.05, help="level of the two-sided test (default %(default)s)")
-    command.add_argument("--power", type=float, default=0.8, help="wanted power (default %(default)s)")
-    command.add_argument("--replicates", type=int, default=2000, help="data sets to draw (default %(default)s)")
-    command.add_argument("--seed", type=int, default=0)
+    add_options(command, "seed")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
     command.set_defaults(run=power)
 
@@ -43,17 +49,14 @@ def power(arguments: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from siming_tasks.errors import OptionsError
     from siming_tasks.planning.model import METRICS, Design
     from siming_tasks.planning.power import QUESTIONS, Test, detectable, plan
 
-    for name, least in (("videos", 10), ("models", 2), ("replicates", 100)):
-        if getattr(arguments, name) < least:
-            raise OptionsError(f"--{name} is {getattr(arguments, name)}; give at least {least}.")
+    seed = options_from(arguments).seed
     design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
     test = Test(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
     metrics = tuple(dict.fromkeys(arguments.metric or METRICS))
-    rng = np.random.default_rng(arguments.seed)
+    rng = np.random.default_rng(seed)
     total = arguments.replicates * (1 if arguments.effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
         options: dict[str, Any] = {"rng": rng, "test": test, "replicates": arguments.replicates, "progress": bar.update}
@@ -64,7 +67,7 @@ def power(arguments: argparse.Namespace) -> int:
             found = [item for metric in metrics for item in plan(design, metric, arguments.effect, **options)]
     if arguments.json:
         settings = {name: getattr(arguments, name) for name in ("steps", "prevalence", "agreement", "alpha", "power")}
-        settings |= {"comparisons": test.comparisons, "replicates": arguments.replicates, "seed": arguments.seed}
+        settings |= {"comparisons": test.comparisons, "replicates": arguments.replicates, "seed": seed}
         print(json.dumps({"synthetic": True, **settings, "results": [item.to_json() for item in found]}, indent=2))
     else:
         _table(arguments, test.comparisons, found)

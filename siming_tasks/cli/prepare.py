@@ -5,56 +5,40 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.cli.dataset import open_chosen
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.dataset import add_data, open_chosen
+from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.options import OPTIONS, Whole
 
 if TYPE_CHECKING:
+    from siming_tasks.media import Mode
     from siming_tasks.media.jobs import Job
     from siming_tasks.options import Options
 
-__all__ = ["add", "media_options", "media_settings"]
+__all__ = ["add", "media_options"]
 
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("prepare", help="decode all frames or cut all clips of a dataset before a run")
     media_options(command)
+    add_options(command, "media")
+    command.add_argument("--mode", dest="media", action=Checked, kind=OPTIONS["media"].kind, help=argparse.SUPPRESS)
     command.add_argument(
-        "--mode",
-        choices=("frames", "video", "proxy"),
-        default="frames",
-        help="images (default); one .mp4 per clip; or one of just the frames shown, per clip and video",
+        "--jobs", action=Checked, kind=Whole(), default=1, metavar="J", help="worker processes (default 1)"
     )
-    command.add_argument("--jobs", type=int, default=1, metavar="J", help="worker processes (default 1)")
-    command.add_argument("--cache", metavar="DIR", help="cache folder (default: SIMING_CACHE or the user's)")
-    command.add_argument("--cache-gb", type=float, metavar="G", help="limit of the store in gigabytes (default 20)")
+    add_options(command, "cache", "cache_gb")
     command.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     command.set_defaults(run=prepare)
 
 
-def media_options(command: Any) -> None:
+def media_options(command: argparse.ArgumentParser) -> None:
     """The options that say which frames of which data."""
-    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA or the demo)")
-    command.add_argument("--frames", type=int, metavar="N", help="frames per full video (default 64)")
-    command.add_argument("--clip-frames", type=int, metavar="M", help="frames per step clip (default 16)")
-    command.add_argument("--frame-size", type=int, metavar="P", help="longest side of an image in pixels (default 896)")
-    command.add_argument("--matched", action="store_true", help="sample clips at the full-video rate (a control)")
-
-
-def media_settings(arguments: argparse.Namespace) -> Options:
-    """The environment's settings with the options given on the command line."""
-    from dataclasses import replace
-
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.options import Options
-
-    names = ("data", "frames", "clip_frames", "frame_size", "cache", "cache_gb")
-    given = {name: getattr(arguments, name, None) for name in names}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    for name, value in chosen.items():
-        if not isinstance(value, str) and value <= 0:
-            raise OptionsError(f"--{name.replace('_', '-')} {value:g} must be above 0.")
-    settings = replace(Options.from_env(), **chosen)
-    return replace(settings, clip_density="matched") if arguments.matched else settings
+    add_data(command)
+    add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density")
+    command.add_argument(
+        "--matched", dest="clip_density", action="store_const", const="matched", help=argparse.SUPPRESS
+    )
 
 
 def prepare(arguments: argparse.Namespace) -> int:
@@ -65,17 +49,16 @@ def prepare(arguments: argparse.Namespace) -> int:
     from siming_tasks.media.jobs import Outcome, estimate
     from siming_tasks.media.jobs import prepare as run
 
-    if arguments.jobs < 1:
-        raise OptionsError("--jobs must be at least 1.")
-    settings = media_settings(arguments)
-    jobs = _jobs(settings, arguments)
-    if arguments.mode == "frames":
-        ahead = estimate(jobs, settings.cache_dir, arguments.jobs)
+    options = options_from(arguments)
+    mode: Mode = "frames" if options.media == "auto" else options.media
+    jobs = _jobs(arguments, options, mode)
+    if mode == "frames":
+        ahead = estimate(jobs, options.cache_dir, arguments.jobs)
         print(f"{len(jobs)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
-        print(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {settings.cache_dir}")
-        if ahead.bytes > settings.cache_gb * 1e9:
+        print(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
+        if ahead.bytes > options.cache_gb * 1e9:
             raise OptionsError(
-                f"that is more than the limit of {settings.cache_gb:g} GB, and frames would be removed before they are"
+                f"that is more than the limit of {options.cache_gb:g} GB, and frames would be removed before they are"
                 " used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
             )
     if arguments.dry_run:
@@ -88,29 +71,29 @@ def prepare(arguments: argparse.Namespace) -> int:
             bar.set_postfix_str(outcome.path.name)
             bar.update()
 
-        run(jobs, settings.cache_dir, workers=arguments.jobs, cache_gb=settings.cache_gb, done=done)
+        run(jobs, options.cache_dir, workers=arguments.jobs, cache_gb=options.cache_gb, done=done)
     for error in errors:
         print(error)
     print(f"{len(jobs)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
     return 1 if errors else 0
 
 
-def _jobs(settings: Options, arguments: argparse.Namespace) -> list[Job]:
+def _jobs(arguments: argparse.Namespace, options: Options, mode: Mode) -> list[Job]:
     from siming_tasks.media.jobs import Job, requests_of
 
-    dataset = open_chosen(settings)
+    dataset = open_chosen(arguments, options, media=True)
     return [
         Job(
             dataset.media_path(video),
             requests_of(
                 video,
-                frames=settings.frames,
-                clip_frames=settings.clip_frames,
-                matched=settings.clip_density == "matched",
+                frames=options.frames,
+                clip_frames=options.clip_frames,
+                matched=options.clip_density == "matched",
             ),
             dataset.media_digest(video),
-            arguments.mode,
-            settings.frame_size,
+            mode,
+            options.frame_size,
         )
         for video in dataset.videos
     ]

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.cli.dataset import open_chosen
+from siming_tasks.cli.dataset import add_data, open_chosen
+from siming_tasks.cli.flags import add_options, options_from
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.options import Options
 
-__all__ = ["add", "no_ceiling", "origin", "statistics_options", "statistics_settings", "title", "two_raters"]
+__all__ = ["add", "no_ceiling", "origin", "title", "two_raters"]
 
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("raters", help="how far two physicians agree, with intervals")
-    command.add_argument("dir", nargs="?", metavar="DIR", help="dataset folder (default: as --data)")
+    add_data(command, word=True, labels=True)
     command.add_argument("--raters", nargs=2, metavar=("A", "B"), help="the two raters (default: the first two)")
-    statistics_options(command)
+    add_options(command, "mapping", "resamples", "seed")
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
     command.set_defaults(run=raters)
 
 
@@ -33,8 +33,8 @@ def raters(arguments: argparse.Namespace) -> int:
     from siming_tasks.runs.panel import labels_of
     from siming_tasks.schema import CONSENSUS
 
-    settings = statistics_settings(arguments)
-    dataset = open_chosen(replace(settings, data=arguments.dir) if arguments.dir else settings)
+    options = options_from(arguments)
+    dataset = open_chosen(arguments, options)
     names = tuple(arguments.raters) if arguments.raters else two_raters(dataset)
     if names is None:
         raise DataError(no_ceiling(dataset))
@@ -43,34 +43,13 @@ def raters(arguments: argparse.Namespace) -> int:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
     panels = [labels_of(dataset, "full_score", rater) for rater in (*names, CONSENSUS)]
     found = rater_table(
-        *panels, names=(names[0], names[1]), mapping=settings.mapping, resamples=settings.resamples, seed=settings.seed
+        *panels, names=(names[0], names[1]), mapping=options.mapping, resamples=options.resamples, seed=options.seed
     )
     if arguments.json:
         print(json.dumps(origin(dataset) | found.to_json(), ensure_ascii=False, allow_nan=False))
     else:
         print(f"## Raters of {title(dataset)}\n\n{markdown(found)}")
     return 0
-
-
-def statistics_options(command: argparse.ArgumentParser) -> None:
-    """The options of every command that computes intervals on a dataset."""
-    command.add_argument("--data", metavar="DIR", help="dataset folder or hub id (default: SIMING_DATA, else the demo)")
-    command.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
-    command.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
-    command.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
-
-
-def statistics_settings(arguments: argparse.Namespace) -> Options:
-    """The environment's settings, overruled by the options that were given."""
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.options import Options
-
-    names = ("data", "mapping", "positive", "rater", "resamples", "seed")
-    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
-    if given.get("resamples", 2) < 2 or given.get("seed", 0) < 0:
-        raise OptionsError("--resamples must be at least 2 and --seed at least 0.")
-    return replace(Options.from_env(), **given)
 
 
 def two_raters(dataset: Dataset) -> tuple[str, str] | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
+from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.options import Decimal
 
 __all__ = ["add"]
 
@@ -16,20 +19,20 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     score = commands.add_parser("score", help="score predictions or sample logs without a model")
-    score.add_argument("root", type=Path, metavar="DIR", help="dataset folder")
+    add_data(score, word=True, labels=True)
     score.add_argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
-    score.add_argument("--labels", type=Path, metavar="FILE", help="label file of a dataset with withheld labels")
-    score.add_argument("--mapping", choices=("absolute", "proportional"), help="points to labels, for kappa")
-    score.add_argument("--positive", choices=("error", "correct"), help="positive class of precision, recall and F1")
-    score.add_argument("--rater", help="reference rater (default: consensus)")
-    score.add_argument("--resamples", type=int, help="bootstrap resamples (default: 10000)")
-    score.add_argument("--seed", type=int, help="of the bootstrap (default: 0)")
+    add_options(score, *SCORED)
     score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
     score.add_argument(
         "--allow", action="append", default=[], metavar="WHAT", help="dataset: accept other labels or media"
     )
     score.add_argument("--observable", action="store_true", help="leave out steps that were not shown well enough")
-    score.add_argument("--fps", type=float, help="with --observable: frames a second, where the logs do not say")
+    score.add_argument(
+        "--fps",
+        action=Checked,
+        kind=Decimal(above=0),
+        help="with --observable: frames a second, if the logs do not say",
+    )
     score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
     score.add_argument("--validate-only", action="store_true", help="check the predictions; no labels needed")
     score.add_argument("--json", action="store_true", help="print one JSON object")
@@ -37,14 +40,16 @@ def add(commands: Any) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data import open_dataset
     from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
-    from siming_tasks.options import Options
-    from siming_tasks.runs.run import load_run
-    from siming_tasks.runs.scores import score_predictions, validation
+    from siming_tasks.runs.find import run_at
+    from siming_tasks.runs.run import load_run, read_run
+    from siming_tasks.runs.scores import score_run, validation
 
+    options = options_from(arguments)
+    source = run_at(arguments.predictions)
+    dataset = open_chosen(arguments, options, [source], reference=not arguments.validate_only)
     if arguments.validate_only:
-        found = load_run(arguments.predictions, open_dataset(arguments.root, media=False), allow=arguments.allow)
+        found = load_run(source, dataset, allow=arguments.allow)
         summary = validation(found)
         if arguments.json:
             print(json.dumps(summary, ensure_ascii=False, indent=1, allow_nan=False))
@@ -58,24 +63,12 @@ def _score(arguments: argparse.Namespace) -> int:
                 )
             print("usable" if summary["ok"] else "not usable as it is")
         return 0 if summary["ok"] else 1
-    names = ("mapping", "positive", "rater", "resamples", "seed")
-    chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    scores = score_predictions(
-        arguments.root,
-        arguments.predictions,
-        replace(Options.from_env(), **chosen),
-        labels=arguments.labels,
-        partial=arguments.partial,
-        allow=arguments.allow,
-        observable=arguments.observable,
-        fps=arguments.fps,
-        has_audio=arguments.audio,
-    )
+    run = read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
+    scores = score_run(run, options, observable=arguments.observable, fps=arguments.fps, has_audio=arguments.audio)
     if arguments.json:
         print(json.dumps(scores.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
         return 0
     show(scores.problems)
-    dataset = scores.dataset
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}")
     print(

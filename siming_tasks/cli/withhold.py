@@ -6,13 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.dataset import add_data, folder_of
+from siming_tasks.cli.flags import options_from
+
 __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     withhold = commands.add_parser("withhold", help="split a dataset into a public folder and a private label file")
-    withhold.add_argument("root", type=Path, metavar="DIR")
+    add_data(withhold, word=True)
     withhold.add_argument("out", type=Path, metavar="OUT", help="the public folder")
     withhold.add_argument("--key", type=Path, required=True, metavar="KEYFILE", help="the label file to keep")
     withhold.set_defaults(run=_withhold)
@@ -21,7 +24,7 @@ def add(commands: Any) -> None:
 def _withhold(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import withhold
 
-    public = withhold(arguments.root, arguments.out, arguments.key)
+    public = withhold(folder_of(arguments, options_from(arguments)), arguments.out, arguments.key)
     print(
         f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public."
     )

@@ -4,8 +4,8 @@ from siming_tasks.data.build.make import Built, build_dataset
 from siming_tasks.data.build.plan import BuildOptions
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.resolve import resolve_dataset
-from siming_tasks.data.withheld import with_labels, withhold
+from siming_tasks.data.resolve import is_hub_name, resolve_dataset
+from siming_tasks.data.withheld import check_reference, with_labels, withhold
 
 __all__ = [
     "BuildOptions",
@@ -14,6 +14,8 @@ __all__ = [
     "Dataset",
     "build_dataset",
     "check_dataset",
+    "check_reference",
+    "is_hub_name",
     "open_dataset",
     "resolve_dataset",
     "with_labels",

@@ -14,14 +14,23 @@ from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
 from siming_tasks.options import Options
 
-__all__ = ["resolve_dataset"]
+__all__ = ["is_hub_name", "resolve_dataset"]
 
 _log = logging.getLogger(__name__)
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
 
 
-def resolve_dataset(settings: Options) -> Path:
+def is_hub_name(text: str) -> bool:
+    """Whether a text is ``org/name[@revision]``."""
+    return _HUB.match(text) is not None
+
+
+def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
     """The dataset folder that ``settings.data`` means; fetched or generated if need be.
+
+    Args:
+        settings: of the run.
+        named: the variable, flag or word that named it, for the error.
 
     Raises:
         DataError: there is no such folder, or the repository cannot be fetched; says what to do.
@@ -33,9 +42,10 @@ def resolve_dataset(settings: Options) -> Path:
         return folder
     if (match := _HUB.match(settings.data)) and not folder.exists():
         return fetch(match["repo"], match["revision"])
+    sign, undo = ("=", "unset") if named == "SIMING_DATA" else (" ", "leave out")
     raise DataError(
-        f"SIMING_DATA={settings.data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
-        "a folder with dataset.yaml, or unset SIMING_DATA for the synthetic demo."
+        f"{named}{sign}{settings.data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
+        f"a folder with dataset.yaml, or {undo} {named} for the synthetic demo."
     )
 
 

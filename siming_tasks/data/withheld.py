@@ -20,7 +20,7 @@ from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_write, sha256_file
 from siming_tasks.schema import StepLabel, Video
 
-__all__ = ["with_labels", "withhold"]
+__all__ = ["check_reference", "with_labels", "withhold"]
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
 
@@ -92,6 +92,21 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
             " Use the public folder that was written together with this file."
         )
     return replace(dataset, videos=tuple(_labelled(video, labels.scores, path, dataset) for video in dataset.videos))
+
+
+def check_reference(dataset: Dataset, rater: str) -> None:
+    """Nothing, if there are points of the rater to score against.
+
+    Raises:
+        DataError: the rater is unknown, or the points are withheld.
+    """
+    if rater not in dataset.raters:
+        raise DataError(f"{dataset.root}: no rater {rater!r}; there are {', '.join(dataset.raters) or 'none'}.")
+    if all(step.scores.get(rater) is None for video in dataset.videos for step in video.applicable):
+        raise DataError(
+            f"{dataset.root}: the labels are withheld. Give the label file with --labels, or only check the "
+            "predictions (`siming score --validate-only`) and send them to the keeper of the labels."
+        )
 
 
 def _labelled(video: Video, scores: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path, data: Dataset) -> Video:

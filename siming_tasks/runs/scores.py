@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.data import Dataset, open_dataset, with_labels
-from siming_tasks.errors import DataError, Problem
+from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
+from siming_tasks.errors import Problem
 from siming_tasks.options import Options
 from siming_tasks.runs.observed import unobservable
 from siming_tasks.runs.run import Run, read_run
@@ -73,13 +73,7 @@ def score_run(
         0.0
     """
     options, dataset = options or Options(), run.dataset
-    if options.rater not in dataset.raters:
-        raise DataError(f"{dataset.root}: no rater {options.rater!r}; there are {', '.join(dataset.raters) or 'none'}.")
-    if all(step.scores.get(options.rater) is None for video in dataset.videos for step in video.applicable):
-        raise DataError(
-            f"{dataset.root}: the labels are withheld. Give the label file with --labels, or only check the "
-            "predictions with --validate-only and send them to the keeper of the labels."
-        )
+    check_reference(dataset, options.rater)
     results = {}
     for name in run.records:
         records = run.records[name]

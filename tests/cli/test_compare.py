@@ -157,7 +157,6 @@ def test_compare_verdicts(data, runs, capsys):
             "setting.",
         ),
         ({}, ("--against", "x"), "There is no run 'x' to compare with. The runs are good, weak."),
-        ({}, ("--seed", "-1"), "--resamples must be at least 2 and --seed at least 0."),
     ],
 )
 def test_compare_refuses_in_one_sentence(data, runs, capsys, how, options, message):

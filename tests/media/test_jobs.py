@@ -103,7 +103,7 @@ def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_command_says_no_before_it_overflows(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
     command = ["prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.0001"]
-    assert main(command) == 1
+    assert main(command) == 2
     assert "more than the limit of 0.0001 GB" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jpg"))
 

@@ -122,12 +122,15 @@ def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
         (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
         (["--model", "gpt-9"], "table 6 has no model 'gpt-9'"),
         (["--price-in", "2"], "Give --price-in and --price-out together."),
-        (["--frames", "0"], "--frames 0 must be above 0."),
-        (["--videos", "0"], "--videos and --duration must be above 0."),
+        (["--frames", "0"], "--frames '0' must be at least 1."),
+        (["--frames", "8", "--model", "qwen3-vl"], "--model stands for a number of frames; give it or --frames."),
+        (["--videos", "0"], "--videos '0' must be at least 1."),
+        (["--duration", "0"], "--duration '0' must be above 0."),
+        (["--data", "x"], "--videos plans without a data set; give it or --data."),
     ],
 )
 def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--videos", "2", *arguments]) == 1
+    assert main(["plan", "--videos", "2", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 

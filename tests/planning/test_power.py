@@ -153,7 +153,7 @@ class TestCommand:
         found = json.loads(capsys.readouterr().out)
         assert found["synthetic"] is True
         assert [item["question"] for item in found["results"]] == list(QUESTIONS)
-        assert main(["power", "--videos", "3"]) == 1
-        assert "--videos is 3; give at least 10." in capsys.readouterr().err
-        assert main(["power", "--alpha", "2"]) == 1
-        assert "alpha and power lie between 0 and 1" in capsys.readouterr().err
+        assert main(["power", "--videos", "3"]) == 2
+        assert capsys.readouterr().err == "siming power: --videos '3' must be at least 10.\n"
+        assert main(["power", "--alpha", "2"]) == 2
+        assert capsys.readouterr().err == "siming power: --alpha '2' must be below 1.\n"

@@ -305,9 +305,8 @@ class TestCommand:
         assert {f["code"] for f in json.loads(capsys.readouterr().out)["findings"]} == {"spread-is-noise", "best-of-k"}
 
     def test_bad_size(self, capsys):
-        with pytest.raises(SystemExit):
-            main(["lint-table", "paper", "--n-videos", "0"])
-        assert "give a positive whole number" in capsys.readouterr().err
+        assert main(["lint-table", "paper", "--n-videos", "0"]) == 2
+        assert capsys.readouterr().err == "siming lint-table: --n-videos '0' must be at least 1.\n"
 
 
 class TestDocumentation:
