@@ -181,7 +181,7 @@ def test_columns_that_nobody_reads_are_said(tmp_path: Path) -> None:
         ("a.csv", b"a,a\n1,2\n", ":1: column 'a' appears twice"),
         ("a.csv", b'a,b\n"x,1\n', "not CSV: unexpected end of data"),
         ("a.csv", b"a\n" + b"x" * 200_000 + b"\n", "field larger than field limit"),
-        ("a.csv", b"video,points\nv1,2\n", "Found 'video', 'points'. A mapping file (--mapping) says"),
+        ("a.csv", b"video,points\nv1,2\n", "Found 'video', 'points'. A mapping file (--columns) says"),
         ("a.xlsx", b"PK nonsense", "not a readable .xlsx file"),
         ("a.csv", None, "No such file or directory"),
     ],

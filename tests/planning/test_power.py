@@ -84,6 +84,11 @@ class TestModel:
         with pytest.raises(DataError, match=message):
             Design(**wrong)
 
+    @pytest.mark.parametrize("wrong", [{"alpha": 2.0}, {"power": 0.0}, {"comparisons": 0}])
+    def test_bad_tests(self, wrong):
+        with pytest.raises(DataError, match="alpha and power lie between 0 and 1; there is at least one comparison"):
+            Test(**wrong)
+
 
 class TestDetectable:
     def test_standard_error_of_a_null_correlation(self, at_200):

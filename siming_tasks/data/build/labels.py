@@ -65,7 +65,7 @@ def read_labels(
         shown = ", ".join(map(repr, names[:12]))
         raise DataError(
             f"{path}: a label sheet has the columns video_id and step_id (long form) or video_id and one column per "
-            f"rubric step (wide form). Found {shown}. A mapping file (--mapping) says which column is which."
+            f"rubric step (wide form). Found {shown}. A mapping file (--columns) says which column is which."
         )
     return (sheet.long(table.rows, names) if "step_id" in columns else sheet.wide(table.rows)), problems
 

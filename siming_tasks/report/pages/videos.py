@@ -21,7 +21,7 @@ from siming_tasks.settings import SETTINGS
 __all__ = ["video_pages"]
 
 LANE = 18
-NO_MEDIA = "The report was made without videos (--media none)."
+NO_MEDIA = "The report was made without videos (--video-files none)."
 LEGEND = (
     "Shading: the reference’s label (none: fully correct; darker: more deducted). In scores, the small number is the "
     "difference from the reference; in verdicts, “missed” and “false alarm” are against “less than full points”. "

@@ -1,0 +1,216 @@
+"""The data set of a command: named in one way, opened in one place."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.data import open_dataset, withhold
+from siming_tasks.simulate import GENERATOR_VERSION
+
+FEW = ("--resamples", "20")
+
+
+@pytest.fixture(scope="module")
+def places(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same exams under four names, so that an output tells which folder it is about."""
+    root = tmp_path_factory.mktemp("places")
+    for name in ("word", "flag", "variable", "run"):
+        shutil.copytree(short_demo, root / name)
+        text = (root / name / "dataset.yaml").read_text()
+        (root / name / "dataset.yaml").write_text(text.replace("name: siming-demo", f"name: {name}"))
+    return {path.name: path for path in root.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def run(places: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder whose results file names the folder ``run``; it answers what rater_a says."""
+    folder = tmp_path_factory.mktemp("runs") / "mine"
+    folder.mkdir()
+    lines = []
+    for video in open_dataset(places["run"]).videos:
+        scores = {step.step_id: step.scores["rater_a"] for step in video.applicable}
+        lines.append(json.dumps({"setting": "full_score", "video_id": video.video_id, "scores": scores}) + "\n")
+    (folder / "predictions.jsonl").write_text("".join(lines))
+    task = {"dataset_kwargs": {"data_files": {"test": str(places["run"] / "videos.jsonl")}}}
+    results = {"config": {"model": "m"}, "configs": {"siming_full_score": task}}
+    (folder / "1_results.json").write_text(json.dumps(results))
+    return folder
+
+
+def name_in(out: str) -> str:
+    found: Any = json.loads(out)["dataset"]
+    return str(found["name"] if isinstance(found, dict) else found)
+
+
+@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
+def test_flag_then_variable_then_run(
+    command: str,
+    places: dict[str, Path],
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [command, *([f"a={run}", f"b={run}"] if command == "compare" else [str(run)]), *FEW, "--json"]
+    monkeypatch.setenv("SIMING_DATA", str(places["variable"]))
+    assert main([*words, "--data", str(places["flag"])]) == 0
+    assert name_in(capsys.readouterr().out) == "flag"
+    assert main(words) == 0
+    assert name_in(capsys.readouterr().out) == "variable"
+    monkeypatch.delenv("SIMING_DATA")
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert name_in(out) == "run"
+    assert err == f"Data set: {places['run']}, which the run names.\n"
+
+
+def test_the_word_names_it_too(
+    places: dict[str, Path], run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SIMING_DATA", str(places["variable"]))
+    assert main(["score", str(places["word"]), str(run), *FEW, "--json"]) == 0
+    assert name_in(capsys.readouterr().out) == "word"
+    assert main(["raters", str(places["word"]), *FEW, "--json"]) == 0
+    assert name_in(capsys.readouterr().out) == "word"
+    assert main(["raters", "--data", str(places["flag"]), *FEW, "--json"]) == 0
+    assert name_in(capsys.readouterr().out) == "flag"
+    assert main(["check", "--quick"]) == 0
+    assert f"\n{places['variable']}: SYNTHETIC 4 videos, " in capsys.readouterr().out
+
+
+def test_withhold_takes_the_named_one(places: dict[str, Path], tmp_path: Path) -> None:
+    key = ["--key", str(tmp_path / "k.json")]
+    assert main(["withhold", "--data", str(places["flag"]), *key, str(tmp_path / "out")]) == 0
+    assert (open_dataset(tmp_path / "out").name, open_dataset(tmp_path / "out").withheld) == ("flag", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["raters", "a", "--data", "b"], 2, "DIR 'a' and --data 'b' both name the data set; give one."),
+        (["raters", ""], 2, "DIR '' must not be empty."),
+        (["raters", "--data", ""], 2, "--data '' must not be empty."),
+        (
+            ["raters", "no-such-name"],
+            1,
+            "DIR 'no-such-name': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
+            "with dataset.yaml, or leave out DIR for the synthetic demo.",
+        ),
+        (
+            ["plan", "--data", "/no/such"],
+            1,
+            "--data '/no/such': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
+            "with dataset.yaml, or leave out --data for the synthetic demo.",
+        ),
+    ],
+)
+def test_bad_names(arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == code
+    assert capsys.readouterr() == ("", f"siming {arguments[0]}: {message}\n")
+
+
+def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_path: Path) -> None:
+    home = tmp_path / "demo" / f"{GENERATOR_VERSION}-4"
+    home.parent.mkdir()
+    shutil.copytree(short_demo, home)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SIMING_")}
+    env |= {"SIMING_CACHE": str(tmp_path), "SIMING_DEMO_VIDEOS": "4", "SIMING_RESAMPLS": "9"}
+    code = "import sys; from siming_tasks.cli import main; sys.exit(main(['raters', '--resamples', '20']))"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        0,
+        [
+            "SIMING_RESAMPLS is no variable of siming-tasks and changes nothing; did you mean SIMING_RESAMPLES?",
+            f"No SIMING_DATA: using the SYNTHETIC demo (4 simulated exams) in {home}",
+        ],
+    )
+    assert "SYNTHETIC data" in done.stdout.splitlines()[0]
+
+
+@pytest.fixture(scope="module")
+def public(places: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder without labels, and the labels."""
+    root = tmp_path_factory.mktemp("public")
+    withhold(places["flag"], root / "data", root / "key.json")
+    return root / "data", root / "key.json"
+
+
+@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
+def test_labels_that_are_withheld(
+    command: str, places: dict[str, Path], public: tuple[Path, Path], run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, key = public
+    runs = [f"a={run}", f"b={run}"] if command == "compare" else [str(run)]
+    assert main([command, *runs, "--data", str(folder), *FEW]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"siming {command}: {folder}: the labels are withheld. Give the label file with --labels, or only check "
+        "the predictions (`siming score --validate-only`) and send them to the keeper of the labels.\n",
+    )
+    printed = []
+    for data in (["--data", str(folder), "--labels", str(key)], ["--data", str(places["flag"])]):
+        assert main([command, *runs, *data, *FEW, "--json"]) == 0
+        part = json.loads(capsys.readouterr().out)["settings"]["full_score"]
+        if command == "compare":
+            assert part["comparison"]["options"].pop("facts")["dataset"] == open_dataset(data[1]).digest[:12]
+        printed.append(part["metrics"] if command == "score" else part)
+    assert printed[0] == printed[1]
+
+
+def test_raters_of_withheld_labels(public: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["raters", str(public[0]), *FEW]) == 1
+    assert "The human ceiling cannot be computed" in capsys.readouterr().err
+    assert main(["raters", str(public[0]), "--labels", str(public[1]), *FEW]) == 0
+    assert capsys.readouterr().out.startswith("## Raters of flag")
+
+
+@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
+def test_an_unknown_rater_is_named(
+    command: str, places: dict[str, Path], run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """compare used to print a table of undefined values."""
+    words = [f"a={run}", f"b={run}"] if command == "compare" else [str(run)]
+    assert main([command, *words, "--data", str(places["flag"]), "--rater", "rater_z"]) == 1
+    raters = "there are consensus, rater_a, rater_b."
+    assert capsys.readouterr() == ("", f"siming {command}: {places['flag']}: no rater 'rater_z'; {raters}\n")
+
+
+def test_diagnose_takes_the_options_that_score_takes(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(*flags: str) -> dict[str, Any]:
+        assert main(["diagnose", str(run), "--json", *flags]) == 0
+        part: dict[str, Any] = json.loads(capsys.readouterr().out)["settings"]["full_score"]
+        return part
+
+    plain = found(*FEW)
+    for flag, variable, value in (
+        ("--rater", "SIMING_RATER", "rater_a"),
+        ("--mapping", "SIMING_MAPPING", "proportional"),
+        ("--seed", "SIMING_SEED", "3"),
+        ("--resamples", "SIMING_RESAMPLES", "30"),
+    ):
+        flags = FEW if flag != "--resamples" else ()
+        given = found(*flags, flag, value)
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, value)
+            assert found(*flags) == given
+        assert given != plain, flag
+    assert found(*FEW, "--rater", "rater_a")["severity"]["totals"]["bias"]["value"] == 0  # it answers what rater_a says
+
+
+def test_the_log_is_quiet_about_a_named_data_set(
+    places: dict[str, Path], run: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert main(["score", str(places["word"]), str(run), *FEW]) == 0
+    assert caplog.records == []
