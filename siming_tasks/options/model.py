@@ -34,8 +34,9 @@ class Options:
         OptionsError: a value cannot be used; names the field, the value and what is accepted.
 
     Example:
-        >>> Options(resamples=500).seed
-        0
+        >>> from siming_tasks import Options
+        >>> Options(rater="rater_a", resamples=2000).frames
+        64
         >>> Options(frames=0)
         Traceback (most recent call last):
         siming_tasks.errors.OptionsError: frames=0 must be at least 1.
@@ -127,3 +128,8 @@ def _described() -> dict[str, Option]:
 
 OPTIONS = _described()
 """What each field of :class:`Options` means, accepts and changes, in the order of the table in README."""
+
+Options.__doc__ = f"{Options.__doc__}\n    Attributes:\n" + "".join(
+    f"        {option.name}: {option.help.replace('`', '``')}; default: {option.row.default}.\n"
+    for option in OPTIONS.values()
+)
