@@ -18,11 +18,12 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.resample import bootstrap, weight_chunks
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.planning.model import Design, draw
 
-METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
+METRICS = select(compared=True)
 
 
 def panel_of(videos: int, rng: np.random.Generator) -> Panel:

@@ -20,19 +20,19 @@ import numpy as np
 from tqdm import tqdm
 
 from siming_tasks.metrics import Panel
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.compare.significance import pseudo_values, sign_flip
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.resample import bootstrap, interval, jackknife, observed
-from siming_tasks.metrics.summary import jackknife_interval
+from siming_tasks.metrics.resample import bootstrap, interval, jackknife, jackknife_spread, observed
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video.split import shuffle_p
 from siming_tasks.planning.model import Design, draw
-from siming_tasks.present.comparison import NAMES, table
+from siming_tasks.present.cells import table
 
 JUDGES = {"null": 0.0, "weak": 0.25, "strong": 0.8}
-METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
-TESTED = ("plcc", "srcc", "qwk", "mcc")
-COUNTED = ("qwk", "mcc")
+METRICS = select(compared=True)
+TESTED = select(corrected=True)
+COUNTED = select(headline=True)
 DESIGN = Design()
 
 
@@ -74,7 +74,7 @@ def coverage(n: int, sets: int, resamples: int, rng: np.random.Generator) -> Ite
             drawn = bootstrap(compute, n, resamples=resamples, seed=int(rng.integers(2**31)))
             for metric in METRICS:
                 _, low, high = interval(drawn[metric])
-                _, low_j, high_j = jackknife_interval(np.nan_to_num(values[metric]), left[metric])
+                _, low_j, high_j, _ = jackknife_spread(np.nan_to_num(values[metric]), left[metric])
                 hit = low <= truth[metric] <= high, low_j <= truth[metric] <= high_j
                 hits[metric].append((*hit, high - low))
         boot, jack, width = np.moveaxis(np.array([hits[metric] for metric in METRICS], float), -1, 0)
@@ -95,18 +95,15 @@ def swap_p(a: Tally, b: Tally, flips: int, rng: np.random.Generator) -> dict[str
     for metric in COUNTED:
         delta = []
         for kept in (~swapped, swapped):
-            counts = [kept @ (side.labels if metric == "qwk" else side.binary) for side in (a, b)]
-            other = [~kept @ (side.labels if metric == "qwk" else side.binary) for side in (a, b)]
+            counts = [kept @ side.counts(CATALOGUE[metric].family) for side in (a, b)]
+            other = [~kept @ side.counts(CATALOGUE[metric].family) for side in (a, b)]
             delta.append(_values(metric, counts[0] + other[1]) - _values(metric, counts[1] + other[0]))
         found[metric] = float((np.abs(delta[0]) >= abs(delta[0][0]) - 1e-12).mean())
     return found
 
 
 def _values(metric: str, counts: FloatArray) -> FloatArray:
-    from siming_tasks.metrics.agreement.classification import mcc
-    from siming_tasks.metrics.agreement.kappa import qwk
-
-    return np.nan_to_num((qwk if metric == "qwk" else mcc)(counts))
+    return np.nan_to_num(CATALOGUE[metric].function(counts))
 
 
 SCENES: Mapping[str, tuple[float, float, bool]] = {
@@ -164,11 +161,16 @@ def main() -> None:
     error = np.sqrt(0.95 * 0.05 / sets)
     print(f"Simulation, synthetic judges: {sets} data sets a row, {resamples} resamples or flips each; the simulation "
           f"error of a share near 95 % or 5 % is {error:.1%} (one standard error).\n")  # fmt: skip
-    head = ["judge", "videos", "", *(NAMES[metric] for metric in METRICS)]
+    head = ["judge", "videos", "", *(CATALOGUE[metric].label for metric in METRICS)]
     print("\n".join(table(head, [row for n in (200, 50) for row in coverage(n, sets, resamples, rng)])) + "\n")
-    head = ["share of p <= .05", "videos", *(NAMES[m] for m in TESTED), *(f"swap test, {NAMES[m]}" for m in COUNTED)]
+    head = [
+        "share of p <= .05",
+        "videos",
+        *(CATALOGUE[m].label for m in TESTED),
+        *(f"swap test, {CATALOGUE[m].label}" for m in COUNTED),
+    ]
     print("\n".join(table(head, [row for n in (200, 50) for row in tests(n, sets, resamples, rng)])) + "\n")
-    head = ["video shuffle, share of p <= .05", "videos", NAMES["qwk"], NAMES["plcc"]]
+    head = ["video shuffle, share of p <= .05", "videos", CATALOGUE["qwk"].label, CATALOGUE["plcc"].label]
     print("\n".join(table(head, [row for n in (200, 50) for row in shuffles(n, sets, rng)])))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from siming_tasks.cli.arguments import Checked
@@ -13,7 +14,17 @@ from siming_tasks.options import Decimal, Whole
 
 __all__ = ["add"]
 
-LABELS = {"plcc": "PLCC", "srcc": "SRCC", "qwk": "kappa", "mcc": "MCC", "f1": "F1 over blind"}
+
+class _Names:
+    """Metrics that can be planned for, looked up when a choice is checked or help is printed: arrays load slowly."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
+
+    def __iter__(self) -> Iterator[str]:
+        from siming_tasks.metrics.catalogue import select
+
+        return iter(select(lifted=True))
 
 
 def add(commands: Any) -> None:
@@ -38,7 +49,13 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--effect", action=Checked, kind=Decimal(above=0), help="find the videos needed for this effect instead"
     )
-    command.add_argument("--metric", choices=tuple(LABELS), action="append", help="may be repeated (default: all)")
+    command.add_argument(
+        "--metric",
+        metavar="NAME",
+        choices=_Names(),
+        action="append",
+        help="%(choices)s; may be repeated (default: all)",
+    )
     add_options(command, "seed")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
     command.set_defaults(run=power)
@@ -49,13 +66,14 @@ def power(arguments: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from siming_tasks.planning.model import METRICS, Design
+    from siming_tasks.metrics.catalogue import select
+    from siming_tasks.planning.model import Design
     from siming_tasks.planning.power import QUESTIONS, Test, detectable, plan
 
     seed = options_from(arguments).seed
     design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
     test = Test(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
-    metrics = tuple(dict.fromkeys(arguments.metric or METRICS))
+    metrics = tuple(dict.fromkeys(arguments.metric or select(lifted=True)))
     rng = np.random.default_rng(seed)
     total = arguments.replicates * (1 if arguments.effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
@@ -79,18 +97,20 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
         f"Simulated: {arguments.steps} steps, {arguments.prevalence:.1%} not fully correct, raters' kappa "
         f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}.\n"
     )
-    head = f"two models, Holm over {comparisons}"
+    from siming_tasks.metrics.catalogue import CATALOGUE
+    from siming_tasks.present.cells import table
+
+    head = ["metric", "against a blind judge", "two models", f"two models, Holm over {comparisons}"]
+    names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
     if arguments.effect is None:
         print(f"Smallest effect that {arguments.videos} videos show:\n")
-        print(f"| metric | against a blind judge | two models | {head} |\n|---|--:|--:|--:|")
-        for item in found:
-            print(f"| {LABELS[item.metric]} | {item.zero:.3f} | {item.two:.3f} | {item.holm:.3f} |")
+        rows = [[names[item.metric], f"{item.zero:.3f}", f"{item.two:.3f}", f"{item.holm:.3f}"] for item in found]
+        print("\n".join(table(head, rows)))
         return
     print(f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):\n")
-    print(f"| metric | against a blind judge | two models | {head} |\n|---|--:|--:|--:|")
-    for start in range(0, len(found), 3):
-        print(f"| {LABELS[found[start].metric]} | {' | '.join(_cell(item) for item in found[start : start + 3])} |")
-    for reason in dict.fromkeys(f"{LABELS[item.metric]}: {item.reason}" for item in found if item.reason):
+    rows = [[label, *(_cell(item) for item in found if item.metric == key)] for key, label in names.items()]
+    print("\n".join(table(head, rows)))
+    for reason in dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason):
         print(f"\n{reason}")
 
 

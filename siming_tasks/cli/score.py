@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
+    from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
     from siming_tasks.runs.find import run_at
     from siming_tasks.runs.run import load_run, read_run
     from siming_tasks.runs.scores import score_run, validation

@@ -15,6 +15,7 @@ from typing import Any
 from siming_tasks.hooks.docs import current_dataset, dataset_at, run_settings
 from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
 from siming_tasks.metrics import Evaluation
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.runs.panel import panel_of
@@ -23,11 +24,9 @@ from siming_tasks.runs.record import join, record_of
 from siming_tasks.runs.score import evaluate_panel, evaluate_records
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["METRICS", "RECORD", "aggregator", "evaluation", "process_results"]
+__all__ = ["RECORD", "aggregator", "evaluation", "process_results"]
 
 logger = logging.getLogger(__name__)
-
-METRICS = {"score": ("plcc", "srcc", "qwk", "coverage"), "error": ("mcc", "precision", "recall", "f1", "coverage")}
 
 Item = dict[str, Any]
 """What an aggregator gets of a record: its id and its answers."""
@@ -51,9 +50,9 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     )
     item = _item(record)
     values: dict[str, Any] = {}
-    for metric in METRICS[setting.answer]:
+    for metric in select(setting.answer):
         values[metric] = item
-        if metric != "coverage":
+        if CATALOGUE[metric].compared:
             values[f"{metric}_stderr"] = item
     return {**values, RECORD: record}
 
@@ -93,7 +92,7 @@ def _evaluated(items: list[Item]) -> Evaluation:
 def aggregator(name: str) -> Callable[..., float | None] | None:
     """The aggregation of ``<metric>`` or ``<metric>_stderr``; None if the name is neither."""
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
-    if not any(metric in names for names in METRICS.values()):
+    if metric not in CATALOGUE:
         return None
 
     def aggregate(items: Sequence[Item]) -> float | None:

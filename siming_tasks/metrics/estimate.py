@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED, UNDEFINED
+
 __all__ = ["FLAGS", "Estimate", "plain"]
 
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
-    "few-videos": "Fewer than 50 videos: the interval is not to be trusted.",
-    "not-comparable": "Fewer than 95 % of the asked steps were answered: do not compare this row with complete ones.",
+    "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
+    "not-comparable": f"Fewer than {100 * COMPARABLE:g} % of the asked steps were answered: do not compare this "
+    "row with complete ones.",
     "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
-    "undefined-replicates": "Undefined in more than 1 % of the resamples, which count as 0 in the interval.",
+    "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which count as 0 in the "
+    "interval.",
 }
 """Every flag an :class:`Estimate` can carry, with the sentence to print."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import extra
@@ -12,13 +12,15 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import LEVEL, jackknife, sample
-from siming_tasks.metrics.summary import Method, summarise
+from siming_tasks.metrics.resample import jackknife, jackknife_spread, sample, spreads
+from siming_tasks.metrics.summary import summarise
 from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["RESAMPLES", "Evaluation", "estimates", "evaluate"]
+__all__ = ["RESAMPLES", "Evaluation", "Method", "estimates", "evaluate"]
 
 K = TypeVar("K", bound=Hashable)
+Method = Literal["bootstrap", "jackknife"]
 
 RESAMPLES = 10_000
 
@@ -28,7 +30,7 @@ class Evaluation:
     """Estimates of one panel.
 
     Attributes:
-        metrics: by name, in printing order (:data:`siming_tasks.metrics.tally.METRICS`).
+        metrics: by name, in printing order (:data:`siming_tasks.metrics.catalogue.CATALOGUE`).
         per_skill: the same for the steps of each skill.
         extra: everything else that a result file states: ``mapping`` (kappa under both readings of equation 3),
             ``positive`` (MCC and precision, recall, F1 of both classes), and :func:`siming_tasks.metrics.extra.facts`.
@@ -68,8 +70,7 @@ def evaluate(
         method: ``bootstrap`` (percentile interval) or ``jackknife`` (leave one video out; no randomness).
 
     Returns:
-        An estimate of every metric: ``plcc``, ``srcc``, ``qwk`` for scores, ``mcc``, ``precision``, ``recall``, ``f1``
-        for verdicts, ``coverage`` for both.
+        An estimate of every metric that :data:`siming_tasks.metrics.catalogue.CATALOGUE` has for this kind of answer.
 
     Raises:
         DataError: an unknown method.
@@ -113,12 +114,14 @@ def estimates(
         return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
 
     n = max((len(tally.asked) for tally in tallies.values()), default=0)
-    values, spread = sample(compute, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
+    values, drawn = sample(compute, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
+    spread = spreads(drawn)
     if n > 1 and method == "jackknife":
-        spread = jackknife(compute, n)
+        for (key, name), left_out in jackknife(compute, n).items():
+            rests_on = tallies[key].contributing(name)
+            if len(rests_on) > 1:
+                spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])
     return {
-        key: {
-            name: summarise(tally, name, values[key, name], spread.get((key, name)), method) for name in tally.metrics
-        }
+        key: {name: summarise(tally, name, values[key, name], spread.get((key, name))) for name in tally.metrics}
         for key, tally in tallies.items()
     }

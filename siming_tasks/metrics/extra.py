@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.metrics.agreement.labels import LEVELS, MAPPINGS
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import observed
-from siming_tasks.metrics.tally import BINARY, Tally
+from siming_tasks.metrics.tally import Tally
 
 __all__ = ["adversarial_fill", "facts", "readings", "zero_fill"]
 
@@ -18,8 +19,8 @@ def readings(panel: Panel) -> dict[tuple[str, ...], Tally]:
     """Tallies of every reading of equation 3 (scores only) and of either class as the positive one."""
     views: dict[tuple[str, ...], Tally] = {}
     if panel.answer == "score":
-        views |= {("mapping", name): Tally.of(panel, name, metrics=("qwk",)) for name in MAPPINGS}
-    classes = tuple(BINARY)
+        views |= {("mapping", name): Tally.of(panel, name, metrics=select(family="labels")) for name in MAPPINGS}
+    classes = select(family="verdicts")
     views["positive", "error"] = Tally.of(panel, positive="error", metrics=classes)
     views["positive", "correct"] = Tally.of(panel, positive="correct", metrics=classes)
     return views
@@ -71,7 +72,7 @@ _FILLS = {"zero": zero_fill, "adversarial": adversarial_fill}
 
 def _values(tally: Tally, predicted: FloatArray) -> dict[str, float | None]:
     """Point values with other predictions; 0.0 where undefined, None without any reference."""
-    metrics = [name for name in tally.metrics if name != "coverage"]
+    metrics = [name for name in tally.metrics if CATALOGUE[name].compared]
     if not tally.panel.counted.any():
         return dict.fromkeys(metrics)
     filled = Tally.of(tally.panel.predicting(predicted), tally.mapping, tally.positive, metrics)
@@ -82,5 +83,5 @@ def _confusion(panel: Panel, tally: Tally) -> dict[str, Any]:
     """Pooled counts, rows = reference, columns = prediction."""
     if panel.answer == "score":
         return {"levels": list(LEVELS), "counts": tally.labels.sum(axis=0).reshape(4, 4).astype(int).tolist()}
-    counts = Tally.of(panel).binary.sum(axis=0).reshape(2, 2)
+    counts = Tally.of(panel).verdicts.sum(axis=0).reshape(2, 2)
     return {"levels": ["correct", "wrong"], "counts": counts.astype(int).tolist()}

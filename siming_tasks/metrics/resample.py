@@ -8,19 +8,28 @@ their differences paired.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["LEVEL", "Compute", "bootstrap", "interval", "intervals", "jackknife", "observed", "sample", "weight_chunks"]
+__all__ = ["Compute", "Spread", "bootstrap", "interval", "jackknife", "jackknife_spread", "observed", "sample",
+           "spreads", "weight_chunks"]  # fmt: skip
 
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
 
-LEVEL = 0.95
-"""Nominal coverage of every interval."""
+
+class Spread(NamedTuple):
+    """Standard error and both ends of the interval of one number, and the share of resamples without a value."""
+
+    stderr: float
+    low: float
+    high: float
+    undefined: float
+
 
 _CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's cache, and bounds the memory
 _ROWS = 16  # but never fewer resamples than this at a time
@@ -74,18 +83,28 @@ def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
     return _collect(compute, chunks())
 
 
-def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
+def spreads(replicates: Mapping[K, FloatArray], level: float = LEVEL) -> dict[K, Spread]:
     """Standard error and percentile interval of bootstrap replicates; undefined ones count as 0, as values do."""
-    stderr, low, high = intervals(replicates[None], level)[0].tolist()
-    return stderr, low, high
+    return {name: Spread(*interval(drawn, level), float(np.isnan(drawn).mean())) for name, drawn in replicates.items()}
 
 
-def intervals(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
-    """:func:`interval` of many estimates at once: ``float64[K, B]`` to ``float64[K, 3]``."""
+def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
+    """Standard error, lower and upper end of one number's replicates ``float64[B]``."""
     values = np.nan_to_num(replicates, nan=0.0)
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
-    return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
+    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    return float(values.std(ddof=1)), low, high
+
+
+def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
+    """Standard error and t interval from n leave-one-out values; undefined ones count as 0."""
+    from scipy.special import stdtrit  # not at import time: slow, and a run with bootstrap intervals needs no SciPy
+
+    values = np.nan_to_num(left_out, nan=0.0)
+    n = len(values)
+    stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
+    reach = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * stderr
+    return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()))
 
 
 def _collect(compute: Compute[K], chunks: Iterator[FloatArray]) -> dict[K, FloatArray]:

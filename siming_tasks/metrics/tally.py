@@ -11,23 +11,11 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.agreement.reasons import Classes
+from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
 from siming_tasks.metrics.panel import FloatArray, Panel
 
-__all__ = ["BINARY", "METRICS", "TOTALS", "Tally"]
-
-METRICS: dict[str, tuple[str, ...]] = {
-    "score": ("plcc", "srcc", "qwk", "coverage"),
-    "error": ("mcc", "precision", "recall", "f1", "coverage"),
-}
-"""Metrics of each kind of answer, in the order in which they are printed."""
-
-TOTALS = {"plcc": correlation.pearson, "srcc": correlation.spearman}
-BINARY = {
-    "mcc": classification.mcc,
-    "precision": classification.precision,
-    "recall": classification.recall,
-    "f1": classification.f1,
-}
+__all__ = ["Tally"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +27,8 @@ class Tally:
         metrics: names of the metrics to compute.
         mapping: how points became labels.
         positive: the positive class of precision, recall and F1.
-        asked: steps asked, ``float64[V]``.
-        answered: steps answered, ``float64[V]``.
-        binary: TN, FP, FN, TP of "positive", ``float64[V, 4]``; points below the maximum are "wrong".
+        steps: steps asked and steps answered, ``float64[V, 2]``.
+        verdicts: TN, FP, FN, TP of "positive", ``float64[V, 4]``; points below the maximum are "wrong".
         labels: 4 x 4 confusion counts of the ordinal labels, ``float64[V, 16]``; zeros for ``answer="error"``.
         totals: reference and predicted totals of the videos that have both; none for ``answer="error"``.
     """
@@ -50,9 +37,8 @@ class Tally:
     metrics: tuple[str, ...]
     mapping: LabelMapping
     positive: Positive
-    asked: FloatArray
-    answered: FloatArray
-    binary: FloatArray
+    steps: FloatArray
+    verdicts: FloatArray
     labels: FloatArray
     totals: correlation.Paired
 
@@ -66,7 +52,7 @@ class Tally:
     ) -> Tally:
         """Count a panel; ``metrics`` defaults to those of its kind of answer."""
         both = panel.counted & panel.answered
-        binary = classification.binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
+        verdicts = classification.binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
         labels = np.zeros((len(panel.video_ids), 16))
         x = y = np.full(len(panel.video_ids), np.nan)
         if panel.answer == "score":
@@ -75,47 +61,78 @@ class Tally:
             x, y = correlation.totals(panel)
         return cls(
             panel=panel,
-            metrics=METRICS[panel.answer] if metrics is None else tuple(metrics),
+            metrics=select(panel.answer) if metrics is None else tuple(metrics),
             mapping=mapping,
             positive=positive,
-            asked=panel.asked.sum(axis=1, dtype=np.float64),
-            answered=panel.answered.sum(axis=1, dtype=np.float64),
-            binary=binary if positive == "error" else classification.swap_classes(binary),
+            steps=np.stack([side.sum(axis=1, dtype=np.float64) for side in (panel.asked, panel.answered)], axis=1),
+            verdicts=verdicts if positive == "error" else classification.swap_classes(verdicts),
             labels=labels,
             totals=correlation.Paired(x, y),
         )
 
+    def counts(self, family: Family) -> FloatArray:
+        """The counts that a family of metrics is computed of, one row for each video: they add up."""
+        if family == "totals":
+            raise ValueError("totals are no counts; see Tally.totals")
+        return {"labels": self.labels, "verdicts": self.verdicts, "coverage": self.steps}[family]
+
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """The metrics under every row of ``weights`` (``float64[B, V]``), ``float64[B]`` each; NaN where undefined."""
-        counts = weights @ self.binary
+        sums: dict[Family, FloatArray] = {}
         values: dict[str, FloatArray] = {}
         for name in self.metrics:
-            if name in TOTALS:
-                values[name] = TOTALS[name](self.totals, weights)
-            elif name == "qwk":
-                values[name] = kappa.qwk(weights @ self.labels)
-            elif name == "coverage":
-                asked, answered = weights @ self.asked, weights @ self.answered
-                values[name] = np.divide(answered, asked, out=np.full(len(weights), np.nan), where=asked > 0)
-            else:
-                values[name] = BINARY[name](counts)
+            row = CATALOGUE[name]
+            if row.family == "totals":
+                values[name] = row.function(self.totals, weights)
+                continue
+            if row.family not in sums:
+                sums[row.family] = weights @ self.counts(row.family)
+            values[name] = row.function(sums[row.family])
         return values
 
     def contributing(self, metric: str) -> NDArray[np.intp]:
         """Positions of the videos that the metric rests on."""
-        if metric in TOTALS:
+        family = CATALOGUE[metric].family
+        if family == "totals":
             return self.totals.keep
-        return np.flatnonzero(self.asked if metric == "coverage" else self.binary.sum(axis=1))
+        return np.flatnonzero(self._rests_on(family))
 
     def size(self, metric: str) -> tuple[int, int]:
         """Videos and items (steps; for correlations, videos) that the metric rests on."""
-        videos = len(self.contributing(metric))
-        if metric in TOTALS:
-            return videos, videos
-        return videos, int(self.asked.sum() if metric == "coverage" else self.binary.sum())
+        family, videos = CATALOGUE[metric].family, len(self.contributing(metric))
+        return videos, videos if family == "totals" else int(self._rests_on(family).sum())
+
+    def _rests_on(self, family: Family) -> FloatArray:
+        """Steps of each video: those asked for the coverage, those scored for everything else."""
+        steps: FloatArray = self.steps[:, 0] if family == "coverage" else self.verdicts.sum(axis=1)
+        return steps
+
+    @property
+    def asked(self) -> FloatArray:
+        """Steps asked, ``float64[V]``."""
+        return self.steps[:, 0]
 
     @property
     def coverage(self) -> float | None:
         """Answered / asked steps; None if nothing was asked."""
-        asked = float(self.asked.sum())
-        return float(self.answered.sum()) / asked if asked else None
+        asked, answered = self.steps.sum(axis=0).tolist()
+        return answered / asked if asked else None
+
+    def reason(self, metric: str) -> str:
+        """Why the metric has no value or is undefined, given that it is."""
+        if not self.asked.any():
+            return "No step was asked about."
+        if not self.panel.counted.any():
+            return "There is no reference: the labels are withheld."
+        if not self.verdicts.any():
+            return "No step with a reference was answered."
+        row = CATALOGUE[metric]
+        if row.family == "totals":
+            return row.why(self.totals)
+        counts = self.counts(row.family).sum(axis=0)
+        return row.why(counts) if row.family == "labels" else row.why(counts, self.classes)
+
+    @property
+    def classes(self) -> Classes:
+        """Words for the positive class and the other one."""
+        return ("wrong", "correct") if self.positive == "error" else ("correct", "wrong")

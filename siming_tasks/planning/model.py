@@ -23,13 +23,14 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics.agreement.classification import binary_counts, f1, mcc
-from siming_tasks.metrics.agreement.kappa import confusion, qwk
+from siming_tasks.metrics.agreement.classification import binary_counts
+from siming_tasks.metrics.agreement.correlation import Paired
+from siming_tasks.metrics.agreement.kappa import confusion
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.panel import FloatArray
 
-__all__ = ["METRICS", "Design", "Draw", "draw", "score"]
+__all__ = ["Design", "Draw", "draw", "score"]
 
-METRICS = ("plcc", "srcc", "qwk", "mcc", "f1")
 Labels = NDArray[np.int8]
 
 
@@ -133,29 +134,30 @@ def draw(design: Design, videos: int, replicates: int, rng: np.random.Generator,
 def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:
     """One metric of every replicate, ``float64[replicates]``; 0 where undefined.
 
-    ``f1`` is the gain over a judge that calls the same share of steps wrong at random.
+    A metric that is not 0 for a judge that knows nothing (F1) is its gain over a judge that gives the same labels as
+    often, at random.
     """
-    flat = (len(reference), -1)
-    if metric in ("plcc", "srcc"):
-        totals = [side.sum(axis=2, dtype=np.float64) for side in (reference, judged)]
-        if metric == "srcc":
-            totals = [stats.rankdata(side, axis=1) for side in totals]
-        x, y = (side - side.mean(axis=1, keepdims=True) for side in totals)
-        scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
-        correlation: FloatArray = np.divide((x * y).sum(axis=1), scale, out=np.zeros_like(scale), where=scale > 0)
-        return correlation
-    if metric == "qwk":
-        return np.nan_to_num(qwk(confusion(reference.reshape(flat), judged.reshape(flat))))
-    wrong, called = reference.reshape(flat) < 3, judged.reshape(flat) < 3
-    counts = binary_counts(wrong, called, np.ones_like(wrong))
-    if metric == "mcc":
-        return np.nan_to_num(mcc(counts))
-    if metric != "f1":
-        raise ValueError(f"metric is {metric!r}; known are {', '.join(METRICS)}")
-    a, b = wrong.mean(axis=1), called.mean(axis=1)
-    blind = np.divide(2 * a * b, a + b, out=np.zeros_like(a), where=a + b > 0)
-    gain: FloatArray = np.nan_to_num(f1(counts)) - blind
-    return gain
+    row = CATALOGUE[metric]
+    if row.family == "totals":
+        pairs = zip(*(side.sum(axis=2, dtype=np.float64) for side in (reference, judged)), strict=True)
+        once = np.ones((1, reference.shape[1]))
+        values: FloatArray = np.concatenate([row.function(Paired(x, y), once) for x, y in pairs])
+        return np.nan_to_num(values)
+    x, y = (side.reshape(len(reference), -1) for side in (reference, judged))
+    counts = confusion(x, y) if row.family == "labels" else binary_counts(x < 3, y < 3, np.ones_like(x, dtype=np.bool_))
+    found: FloatArray = np.nan_to_num(row.function(counts))
+    if not row.corrected:
+        found = found - np.nan_to_num(row.function(_by_chance(counts)))
+    return found
+
+
+def _by_chance(counts: FloatArray) -> FloatArray:
+    """The counts expected of two sides with these margins that know nothing of each other."""
+    k = math.isqrt(counts.shape[1])
+    table = counts.reshape(-1, k, k)
+    product = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
+    expected: FloatArray = (product / table.sum(axis=(1, 2), keepdims=True)).reshape(counts.shape)
+    return expected
 
 
 def _labels(latent: NDArray[np.float32], cuts: FloatArray) -> Labels:

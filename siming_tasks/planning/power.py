@@ -15,8 +15,10 @@ import numpy as np
 from scipy import stats
 
 from siming_tasks.errors import DataError
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.planning.model import METRICS, Design, Draw, draw, score
+from siming_tasks.metrics.thresholds import ALPHA, POWER
+from siming_tasks.planning.model import Design, Draw, draw, score
 
 __all__ = ["QUESTIONS", "SmallestEffect", "Test", "VideosNeeded", "detectable", "plan"]
 
@@ -36,8 +38,8 @@ class Test:
 
     __test__ = False  # not a test case of pytest
 
-    alpha: float = 0.05
-    power: float = 0.8
+    alpha: float = ALPHA
+    power: float = POWER
     comparisons: int = 66
 
     def __post_init__(self) -> None:
@@ -94,16 +96,17 @@ def detectable(
     *,
     rng: np.random.Generator,
     test: Test | None = None,
-    metrics: tuple[str, ...] = METRICS,
+    metrics: tuple[str, ...] | None = None,
     replicates: int = 2000,
     progress: Progress = lambda done: None,
 ) -> tuple[SmallestEffect, ...]:
     """Smallest detectable effects for a number of videos.
 
     The spread of an estimate is taken from ``replicates`` data sets with judges that know nothing; its own error is
-    about ``1 / sqrt(2 replicates)`` of it. ``progress`` is told of every data set drawn.
+    about ``1 / sqrt(2 replicates)`` of it. ``progress`` is told of every data set drawn. ``metrics``: by default
+    all that have a lift.
     """
-    test = test or Test()
+    test, metrics = test or Test(), select(lifted=True) if metrics is None else metrics
     one: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     for sample in _batches(design, videos, replicates, rng, progress):

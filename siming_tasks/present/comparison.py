@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.compare.paired import Comparison
 from siming_tasks.metrics.compare.twoway import CLAIMS
 from siming_tasks.metrics.estimate import FLAGS, Estimate
-from siming_tasks.metrics.summary import TRUSTED
+from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
+from siming_tasks.present.cells import pvalue, short, table
 
-__all__ = ["NAMES", "markdown", "table", "two_way_markdown"]
-
-NAMES = {
-    "plcc": "PLCC",
-    "srcc": "SRCC",
-    "qwk": "kappa (qwk)",
-    "mcc": "MCC",
-    "precision": "P",
-    "recall": "R",
-    "f1": "F1",
-    "coverage": "coverage",
-}
-"""Printed names of the metrics."""
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table; the first column is text, the others numbers."""
-    lines = [head, [":--"] + ["--:"] * (len(head) - 1), *rows]
-    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+__all__ = ["markdown", "two_way_markdown"]
 
 
 def markdown(found: Comparison, *, joint: bool = False) -> str:
@@ -46,13 +30,21 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
     if found.n_videos < TRUSTED:
         lines += [f"**{FLAGS['few-videos']}**", ""]
     rows = [[run, *(_cell(found, run, name) for name in names)] for run in found.runs]
-    lines += table(["run", *(NAMES[name] for name in names)], rows)
+    lines += table(["run", *(CATALOGUE[name].label for name in names)], rows)
     lines += ["", "95 % intervals over videos; in parentheses the rank and its 95 % interval."]
     lines += _notes(found)
     head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
     rows = [
-        [NAMES[d.metric], d.a, d.b, f"{d.value:+.3f}", f"{d.low:+.3f} .. {d.high:+.3f}", _p(d.p), _p(d.p_holm)]
-        + ([_p(d.p_max_t)] if joint else [])
+        [
+            CATALOGUE[d.metric].label,
+            d.a,
+            d.b,
+            f"{d.value:+.3f}",
+            f"{d.low:+.3f} .. {d.high:+.3f}",
+            pvalue(d.p),
+            pvalue(d.p_holm),
+        ]
+        + ([pvalue(d.p_max_t)] if joint else [])
         for d in found.differences
     ]
     if rows:
@@ -64,12 +56,13 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
     if found.detectable:
         pairs = next(iter(found.detectable.values())).pairs
         rows = [
-            [NAMES[name], f"{d.against_zero:.3f}", f"{d.between_two:.3f}", f"{d.corrected:.3f}"]
+            [CATALOGUE[name].label, f"{d.against_zero:.3f}", f"{d.between_two:.3f}", f"{d.corrected:.3f}"]
             for name, d in found.detectable.items()
         ]
         head = ["metric", "one run against 0", "two runs", f"two runs, Holm over {pairs} comparisons"]
         lines += ["", *table(head, rows), ""]
-        lines += ["Smallest true effect that these videos would show with 80 % power at the 5 % level."]
+        lines += [f"Smallest true effect that these videos would show with {100 * POWER:g} % power at the "
+                  f"{100 * ALPHA:g} % level."]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -77,31 +70,27 @@ def two_way_markdown(runs: Mapping[str, Mapping[str, Estimate]]) -> str:
     """Intervals over videos and steps of several runs, with what each kind of interval claims."""
     names = list(next(iter(runs.values())))
     rows = [[run, *(str(row[name]) for name in names)] for run, row in runs.items()]
-    lines = table(["over videos and steps", *(NAMES[name] for name in names)], rows)
+    lines = table(["over videos and steps", *(CATALOGUE[name].label for name in names)], rows)
     return "\n".join([*lines, "", *CLAIMS.values()]) + "\n"
 
 
 def _cell(found: Comparison, run: str, metric: str) -> str:
     estimate = found.estimates[run][metric]
-    if metric == "coverage" or metric in found.skipped:
-        return _short(estimate)
+    if not CATALOGUE[metric].compared or metric in found.skipped:
+        return short(estimate)
     standing = found.ranks[metric][run]
     return f"{estimate} ({standing.rank}; {standing.low}-{standing.high})"
 
 
-def _short(estimate: Estimate) -> str:
-    return "-" if estimate.value is None else f"{estimate.value:.3f}"
-
-
 def _notes(found: Comparison) -> list[str]:
     """Undefined values, reasons and flags, one line for each run that has any."""
-    lines = [f"{NAMES[name]} is not compared: {reason}" for name, reason in found.skipped.items()]
+    lines = [f"{CATALOGUE[name].label} is not compared: {reason}" for name, reason in found.skipped.items()]
     for run, row in found.estimates.items():
         said: dict[str, list[str]] = {}
         for name, estimate in row.items():
             for note in estimate.notes:
                 if note != FLAGS["few-videos"]:
-                    said.setdefault(note, []).append(NAMES[name])
+                    said.setdefault(note, []).append(CATALOGUE[name].label)
         parts = [
             note if len(metrics) == len(row) else f"{', '.join(metrics)}: {note}" for note, metrics in said.items()
         ]
@@ -109,7 +98,3 @@ def _notes(found: Comparison) -> list[str]:
     if any(estimate.undefined for row in found.estimates.values() for estimate in row.values()):
         lines.append("0.000* is undefined, printed as zero.")
     return [line for note in lines for line in ("", note)]
-
-
-def _p(p: float) -> str:
-    return "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")

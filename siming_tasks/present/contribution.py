@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.video.contribution import BLIND, Contribution
 from siming_tasks.metrics.video.split import PARTS
-from siming_tasks.present.comparison import NAMES, table
+from siming_tasks.present.cells import pvalue, table
 
 __all__ = ["markdown"]
 
@@ -29,25 +30,21 @@ def markdown(runs: Mapping[str, Contribution]) -> str:
             name,
             str(found.parts["total"]),
             *(str(found.parts[part]) for part in PARTS),
-            _p(found.shuffle_p.get(metric)),
+            pvalue(found.shuffle_p.get(metric)),
             f"{found.lift[metric].estimate} over {found.lift[metric].over}" if metric in found.lift else "-",
         ]
         for name, found in runs.items()
     ]
-    lines = table(["run", NAMES[metric], *PARTS, "p", "lift"], rows)
+    lines = table(["run", CATALOGUE[metric].label, *PARTS, "p", "lift"], rows)
     lines += ["", CAPTION, ""]
-    names = [name for name in first.rows["run"] if name != "coverage"]
+    names = [name for name in first.rows["run"] if CATALOGUE[name].compared]
     rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
-    lines += table(["blind row", *(NAMES[name] for name in names)], rows)
+    lines += table(["blind row", *(CATALOGUE[name].label for name in names)], rows)
     lines += ["", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
     if any(found.mismatch for found in runs.values()):
         rows = [
             [name, *(str(found.mismatch[key]) for key in ("plcc", "implied", "excess"))] for name, found in runs.items()
         ]
-        lines += ["", *table(["run", "PLCC", "implied by the steps", "excess"], rows), ""]
+        lines += ["", *table(["run", CATALOGUE["plcc"].label, "implied by the steps", "excess"], rows), ""]
         lines += ["Above 0 the totals agree more than the steps account for: an overall impression, not the steps."]
     return "\n".join(lines) + "\n"
-
-
-def _p(p: float | None) -> str:
-    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
-from siming_tasks.metrics.diagnosis.disputed import Proportion
 from siming_tasks.metrics.diagnosis.severity import Limits
-from siming_tasks.metrics.estimate import FLAGS, Estimate
-from siming_tasks.metrics.summary import TRUSTED
+from siming_tasks.metrics.estimate import FLAGS
+from siming_tasks.metrics.thresholds import TRUSTED
+from siming_tasks.present.cells import counted, plain_value, short, signed, table
 
 __all__ = ["to_markdown"]
 
@@ -51,15 +52,21 @@ def _steps(found: Diagnostics) -> list[str]:
     for row in found.steps.rows:
         error = f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-"
         share = "-" if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
-        cells = [_short(row.kappa), error, _short(row.sensitivity), _short(row.specificity), _signed(row.bias)]
-        rows.append([f"{SHADE} " * row.thin + row.step_id, share, *cells, *([_short(row.human)] if human else [])])
+        cells = [
+            short(row.kappa, 2),
+            error,
+            short(row.sensitivity, 2),
+            short(row.specificity, 2),
+            signed(row.bias, 2, interval=False),
+        ]
+        rows.append([f"{SHADE} " * row.thin + row.step_id, share, *cells, *([short(row.human, 2)] if human else [])])
     return ["## Steps", _table(head, rows), f"{found.steps.caveat} {SHADE} = shaded."]
 
 
 def _severity(found: Diagnostics) -> list[str]:
     s = found.severity
     rows = [["called less than correct", str(s.called_wrong)], ["less than correct", str(s.prevalence)],
-            ["offset", _signed(s.offset, 3, interval=True)]]  # fmt: skip
+            ["offset", signed(s.offset)]]  # fmt: skip
     for who, limits in (("judge - reference", s.totals), ("physician A - B", s.human)):
         rows += [[f"{who}: {name}", text] for name, text in _limits(limits)]
     return ["## Severity", _table(["", "value"], rows), s.caveat]
@@ -67,9 +74,12 @@ def _severity(found: Diagnostics) -> list[str]:
 
 def _limits(limits: Limits | None) -> Iterable[tuple[str, str]]:
     if limits:
-        yield "bias, points", _signed(limits.bias, interval=True)
-        yield "standard deviation", f"{_short(limits.sd)}"
-        yield "limits of agreement", f"{_signed(limits.lower)} to {_signed(limits.upper)}"
+        yield "bias, points", signed(limits.bias, 2)
+        yield "standard deviation", f"{short(limits.sd, 2)}"
+        yield (
+            "limits of agreement",
+            f"{signed(limits.lower, 2, interval=False)} to {signed(limits.upper, 2, interval=False)}",
+        )
 
 
 def _history(found: Diagnostics) -> list[str]:
@@ -78,11 +88,11 @@ def _history(found: Diagnostics) -> list[str]:
         [f"{name} ({h.steps[name]} steps)", str(kappa), *([str(h.human_kappa[name])] if h.human_kappa else [])]
         for name, kappa in h.kappa.items()
     ]
-    rows.append(["local - history", _signed(h.contrast, 3, interval=True),
-                 *([_signed(h.human, 3, interval=True)] if h.human else [])])  # fmt: skip
+    rows.append(["local - history", signed(h.contrast),
+                 *([signed(h.human)] if h.human else [])])  # fmt: skip
     text = "" if h.rank is None else f"A share of {h.rank:.3f} of random assignments has a contrast at least as large. "
     if h.excess:
-        text += f"Judge minus physicians: {_signed(h.excess, 3, interval=True)}. "
+        text += f"Judge minus physicians: {signed(h.excess)}. "
     head = ["scope", "kappa", *(["physicians"] if h.human_kappa else [])]
     return ["## Local and history steps", _table(head, rows), text + h.caveat]
 
@@ -103,7 +113,7 @@ def _state(found: Diagnostics) -> list[str]:
         ("... expected from its hit rate", s.expected),
         ("shortfall: expected - judge, by the true state", s.shortfall),
     ):
-        rows.append([name, _signed(value, 3, interval=True), f"{value.n_items}"])
+        rows.append([name, signed(value), f"{value.n_items}"])
     note = (
         f"{s.requirements} requirements. *Carried forward* is the share of steps less than fully correct after a "
         "failed requirement, minus the share of the same steps after none."
@@ -114,7 +124,7 @@ def _state(found: Diagnostics) -> list[str]:
 def _sequence(found: Diagnostics) -> list[str]:
     s = found.sequence
     median = "no video diverges" if s.median is None else f"step {s.median:g}"
-    rows = [["gain over the best constant", _signed(s.gain, 3, interval=True)], ["credit", str(s.credit)],
+    rows = [["gain over the best constant", signed(s.gain)], ["credit", str(s.credit)],
             ["best constant", str(s.constant)], ["videos without divergence", str(s.flawless)],
             ["median first divergence", median]]  # fmt: skip
     return ["## Sequence", _table(["", "value"], rows), s.caveat]
@@ -124,9 +134,9 @@ def _disputed(found: Diagnostics) -> list[str]:
     d = found.disputed
     if d is None:
         return ["## Agreed and disputed steps", "Needs the labels of both physicians."]
-    rows = [["agreed", _share(d.agreed), _share(d.agreed_constant)],
-            ["disputed", _share(d.disputed), _share(d.disputed_constant)]]  # fmt: skip
-    sides = f"On disputed steps the judge has physician A's label in {_share(d.with_a)}, B's in {_share(d.with_b)}."
+    rows = [["agreed", counted(d.agreed), counted(d.agreed_constant)],
+            ["disputed", counted(d.disputed), counted(d.disputed_constant)]]  # fmt: skip
+    sides = f"On disputed steps the judge has physician A's label in {counted(d.with_a)}, B's in {counted(d.with_b)}."
     return [
         "## Agreed and disputed steps",
         _table(["steps", "accuracy", "always correct"], rows),
@@ -139,17 +149,19 @@ def _exam(found: Diagnostics) -> list[str]:
     if e is None:
         return ["## Exam decisions", "Needs points; this setting asks for verdicts."]
     rows = [
-        ["false pass (unsafe)", _share(e.false_pass)],
-        ["false fail", _share(e.false_fail)],
-        ["pass by the reference", _share(e.passed_truth)],
-        ["passed by the judge", _share(e.passed_said)],
-        ["failed must-pass steps not seen", _share(e.missed_must_pass)],
-        ["decided alike", _share(e.consistency)],
+        ["false pass (unsafe)", counted(e.false_pass)],
+        ["false fail", counted(e.false_fail)],
+        ["pass by the reference", counted(e.passed_truth)],
+        ["passed by the judge", counted(e.passed_said)],
+        ["failed must-pass steps not seen", counted(e.missed_must_pass)],
+        ["decided alike", counted(e.consistency)],
         ["kappa of decisions", str(e.kappa)],
     ]
     if e.human and e.human_kappa:
-        rows += [["physicians decide alike", _share(e.human)], ["their kappa", str(e.human_kappa)]]
-    marks = [[f"{m.pass_mark:.0%}", *(_share(p) for p in (m.consistency, m.false_pass, m.false_fail))] for m in e.marks]
+        rows += [["physicians decide alike", counted(e.human)], ["their kappa", str(e.human_kappa)]]
+    marks = [
+        [f"{m.pass_mark:.0%}", *(counted(p) for p in (m.consistency, m.false_pass, m.false_fail))] for m in e.marks
+    ]
     must = ", ".join(e.must_pass) or "none"
     return [
         "## Exam decisions",
@@ -164,32 +176,10 @@ def _choices(found: Diagnostics) -> list[str]:
     tables = []
     for choice, group in groupby(found.choices.options, key=lambda option: option.choice):
         options = list(group)
-        rows = [[o.option, *("-" if v is None else f"{v:.3f}" for v in o.values.values())] for o in options]
-        tables.append(_table([choice, *options[0].values], rows))
+        rows = [[o.option, *map(plain_value, o.values.values())] for o in options]
+        tables.append(_table([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
     return ["## Choices left open", *tables, found.choices.caveat]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _short(value: Estimate | None) -> str:
-    if value is None or value.value is None:
-        return "-"
-    return f"{value.value:.2f}".replace("-0.00", "0.00") + "*" * value.undefined
-
-
-def _signed(value: Estimate, digits: int = 2, *, interval: bool = False) -> str:
-    if value.value is None:
-        return "-"
-    text = f"{value.value:+.{digits}f}" + "*" * value.undefined
-    if interval and value.low is not None and value.high is not None:
-        text += f" [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
-    return text
-
-
-def _share(value: Proportion) -> str:
-    if value.value is None:
-        return "- (0)"
-    return f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}] ({value.count}/{value.n})"
+    return "\n".join(table(head, rows))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.humans.raters import RaterTable
-from siming_tasks.present.comparison import NAMES, table
+from siming_tasks.metrics.thresholds import THIN
+from siming_tasks.present.cells import percent, signed, table
 
 __all__ = ["INFLATION", "NO_CEILING", "markdown", "ratio_markdown"]
 
@@ -19,33 +21,32 @@ NO_CEILING = (
     "those of {found}. A rater's agreement with the consensus would be inflated and is no substitute."
 )
 
-_SHOWN = ("plcc", "srcc", "qwk")
-
-THIN = 10
-"""Steps with fewer imperfect videos have a kappa of little meaning."""
-
 
 def markdown(found: RaterTable) -> str:
     """Agreement by skill, shares to adjudicate, the inflation against the consensus, and a row for each step."""
     whole, per_skill = found.agreement.metrics, found.agreement.per_skill
+    shown = select("score", compared=True)
+    labels = [CATALOGUE[name].label for name in shown]
     verdicts = found.agreement.extra["positive"]["error"]
+    both = ", ".join(f"{CATALOGUE[name].label} {verdicts[name]}" for name in select("error", symmetric=True))
     lines = [f"{found.raters[1]} against {found.raters[0]}, before adjudication.", ""]
     rows = [_agreement("all", whole, found.differ)]
     rows += [_agreement(skill, row, found.per_skill[skill]) for skill, row in per_skill.items() if len(per_skill) > 1]
-    head = ["", *(NAMES[name] for name in _SHOWN), "steps that differ", "videos that differ", "videos", "steps"]
+    head = ["", *labels, "steps that differ", "videos that differ", "videos", "steps"]
     lines += table(head, rows)
     lines += ["", "95 % intervals over videos. What differs needs adjudication.", ""]
-    lines += [f"As verdicts (below full points is wrong): MCC {verdicts['mcc']}, F1 {verdicts['f1']}."]
-    lines += [line for note in dict.fromkeys(whole["qwk"].notes + whole["plcc"].notes) for line in ("", note)]
+    lines += [f"As verdicts (below full points is wrong): {both}."]
+    notes = dict.fromkeys(note for name in ("qwk", *shown) for note in whole[name].notes)
+    lines += [line for note in notes for line in ("", note)]
     if found.inflation:
-        rows = [[rater, *(_signed(row[name]) for name in _SHOWN)] for rater, row in found.inflation.items()]
-        lines += ["", *table(["inflation", *(NAMES[name] for name in _SHOWN)], rows)]
+        rows = [[rater, *(signed(row[name]) for name in shown)] for rater, row in found.inflation.items()]
+        lines += ["", *table(["inflation", *labels], rows)]
         lines += ["", INFLATION]
     rows = [
-        [step, f"{row.qwk}{' (thin)' if row.imperfect < THIN else ''}", _percent(row.differ), str(row.imperfect)]
+        [step, f"{row.qwk}{' (thin)' if row.imperfect < THIN else ''}", percent(row.differ), str(row.imperfect)]
         for step, row in found.per_step.items()
     ]
-    lines += ["", *table(["step", NAMES["qwk"], "differ", "imperfect videos"], rows), ""]
+    lines += ["", *table(["step", CATALOGUE["qwk"].label, "differ", "imperfect videos"], rows), ""]
     lines.append(f"thin: either rater took points off in fewer than {THIN} videos; such a kappa says next to nothing.")
     return "\n".join(lines) + "\n"
 
@@ -55,7 +56,7 @@ def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[
     names = list(next(iter(runs.values())))
     rows = [[run, *map(str, row.values())] for run, row in runs.items()]
     a, b = raters
-    lines = table(["human ratio", *(NAMES[name] for name in names)], rows)
+    lines = table(["human ratio", *(CATALOGUE[name].label for name in names)], rows)
     lines += ["", f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as the raters do."]
     lines += ["The consensus is left out: it would flatter the raters, who made it. A run that is one of the raters is"]
     lines += ["above 1, as it is compared with itself."]
@@ -63,20 +64,6 @@ def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[
 
 
 def _agreement(name: str, row: Mapping[str, Estimate], differ: Mapping[str, Estimate]) -> list[str]:
-    shares = [_percent(differ["steps"]), _percent(differ["videos"])]
+    shares = [percent(differ["steps"]), percent(differ["videos"])]
     size = [str(row["qwk"].n_videos), str(row["qwk"].n_items)]
-    return [name, *(str(row[metric]) for metric in _SHOWN), *shares, *size]
-
-
-def _percent(share: Estimate) -> str:
-    if share.value is None:
-        return "-"
-    spread = "" if share.low is None or share.high is None else f" [{share.low:.1%}, {share.high:.1%}]"
-    return f"{share.value:.2%}{spread}"
-
-
-def _signed(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    low, high = estimate.low, estimate.high
-    return f"{estimate.value:+.3f}" + ("" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]")
+    return [name, *(str(row[metric]) for metric in select("score", compared=True)), *shares, *size]

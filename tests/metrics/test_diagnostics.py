@@ -17,13 +17,15 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import evaluate, ordinal_labels
 from siming_tasks.metrics.diagnosis.choices import choices
 from siming_tasks.metrics.diagnosis.diagnose import diagnose
-from siming_tasks.metrics.diagnosis.disputed import disputed, wilson
-from siming_tasks.metrics.diagnosis.frame import difference, estimates, frame_of, kappa_stat
+from siming_tasks.metrics.diagnosis.disputed import disputed
+from siming_tasks.metrics.diagnosis.frame import frame_of
 from siming_tasks.metrics.diagnosis.history import history_contrast
 from siming_tasks.metrics.diagnosis.order import sequence
 from siming_tasks.metrics.diagnosis.severity import severity
 from siming_tasks.metrics.diagnosis.state import required_state
 from siming_tasks.metrics.diagnosis.steps import step_sheet
+from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.stat import difference, estimate_stats, kappa_stat
 from siming_tasks.present.diagnosis import to_markdown
 from siming_tasks.rubrics import Rubric, rubric_from
 
@@ -58,7 +60,7 @@ class TestFrame:
     def test_pooled_kappa_is_that_of_evaluate(self, synthetic, rng):
         panel = synthetic(rng, videos=120, missing=0.03)
         frame = frame_of(panel)
-        found = estimates({"qwk": kappa_stat(frame.truth, frame.said)}, 120, 4000, rng)["qwk"]
+        found = estimate_stats({"qwk": kappa_stat(frame.truth, frame.said)}, 120, 4000, rng)["qwk"]
         expected = evaluate(panel, resamples=4000).metrics["qwk"]
         assert found.value == pytest.approx(expected.value, abs=1e-12)
         assert (found.stderr, found.low, found.high) == pytest.approx(
@@ -70,7 +72,7 @@ class TestFrame:
         """The same statistic twice differs by exactly 0 in every resample."""
         frame = frame_of(synthetic(rng))
         stat = kappa_stat(frame.truth, frame.said)
-        found = estimates({"d": difference(stat, stat)}, 60, 200, rng)["d"]
+        found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
         assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
 
     def test_one_rater_alone(self, synthetic, rng):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
+from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
-__all__ = ["MIN_ANSWERED", "Paired", "pearson", "spearman", "totals"]
-
-MIN_ANSWERED = 0.8
-"""A video with a smaller share of its steps answered leaves the correlations."""
+__all__ = ["Paired", "pearson", "spearman", "totals"]
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 

@@ -12,14 +12,16 @@ import numpy as np
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.compare.align import Contestant, align
 from siming_tasks.metrics.compare.significance import detectable, holm, max_t, pseudo_values, sign_flip
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.panel import FloatArray, IntArray
-from siming_tasks.metrics.resample import LEVEL, bootstrap, interval, jackknife, observed
+from siming_tasks.metrics.resample import bootstrap, interval, jackknife, observed, spreads
 from siming_tasks.metrics.summary import summarise
-from siming_tasks.metrics.tally import METRICS, Tally
+from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.thresholds import LEVEL
 
 __all__ = ["Comparison", "Detectable", "Difference", "Standing", "compare"]
 
@@ -133,8 +135,8 @@ def compare(
         raise DataError(f"A comparison needs at least two resamples; {resamples} given.")
     tallies = {run.name: Tally.of(run.panel, mapping, positive) for run in runs}
     for name, tally in tallies.items():
-        if not tally.binary.any():
-            raise DataError(f"Run {name!r} has nothing to compare. {summarise(tally, tally.metrics[0], np.nan).reason}")
+        if not tally.verdicts.any():
+            raise DataError(f"Run {name!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
     index = range(len(names))
     pairs = list(combinations(index, 2)) if against is None else [(j, names.index(against)) for j in index]
     pairs = [(a, b) for a, b in pairs if a != b]
@@ -144,17 +146,16 @@ def compare(
 
     values, left_out = observed(compute, n), jackknife(compute, n)
     replicates = bootstrap(compute, n, resamples=resamples, seed=seed)
+    spread = spreads(replicates)
     estimates = {
-        name: {m: summarise(tally, m, values[name, m], replicates[name, m]) for m in tally.metrics}
+        name: {m: summarise(tally, m, values[name, m], spread[name, m]) for m in tally.metrics}
         for name, tally in tallies.items()
     }
     differences: list[Difference] = []
     skipped: dict[str, str] = {}
     ranks: dict[str, dict[str, Standing]] = {}
     found: dict[str, Detectable] = {}
-    for metric in METRICS[runs[0].panel.answer]:
-        if metric == "coverage":
-            continue
+    for metric in select(runs[0].panel.answer, compared=True):
         if missing := next((name for name in names if estimates[name][metric].value is None), None):
             skipped[metric] = f"{missing}: {estimates[missing][metric].reason}"
             continue
@@ -164,7 +165,8 @@ def compare(
         )
         rows = _differences(metric, names, pairs, value, left, drawn, seed)
         differences += rows
-        ranks[metric] = _ranks(names, value, drawn)
+        sign = CATALOGUE[metric].sign
+        ranks[metric] = _ranks(names, sign * value, sign * drawn)
         alone, two = _typical(drawn.std(axis=0, ddof=1)), _typical([row.stderr for row in rows])
         found[metric] = Detectable(detectable(alone), detectable(two), detectable(two, len(pairs)), len(pairs))
     options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples, "seed": seed}

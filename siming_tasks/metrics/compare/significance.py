@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.thresholds import ALPHA, POWER
 
 __all__ = ["detectable", "holm", "max_t", "pseudo_values", "sign_flip"]
-
-POWER, ALPHA = 0.8, 0.05
 
 _CELLS = 2**20
 
@@ -45,7 +45,7 @@ def sign_flip(differences: FloatArray, *, flips: int, seed: int) -> FloatArray:
     observed = np.abs(differences.sum(axis=0))
     # Relative tolerance: flips that only reorder the same sum count as equal to it.
     bar = observed - 1e-9 * np.abs(differences).sum(axis=0)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
+    rng = np.random.default_rng(stream(seed, Stream.FLIPS))
     rows = max(1, _CELLS // max(1, n))
     reached = np.zeros(differences.shape[1])
     for start in range(0, flips, rows):

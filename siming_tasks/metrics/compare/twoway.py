@@ -6,14 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from siming_tasks.metrics.agreement import correlation, kappa
+from siming_tasks.metrics.agreement import correlation
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE, Metric, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import observed, weight_chunks
+from siming_tasks.metrics.resample import observed, spreads, weight_chunks
+from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.summary import summarise
-from siming_tasks.metrics.tally import BINARY, TOTALS, Tally
+from siming_tasks.metrics.tally import Tally
 
 __all__ = ["CLAIMS", "two_way"]
 
@@ -41,33 +43,34 @@ def two_way(
     """
     panel = panel.sorted()
     v, s = panel.reference.shape
-    tally = Tally.of(panel, mapping)
+    rows = [CATALOGUE[name] for name in select(panel.answer, compared=True)]
+    tally = Tally.of(panel, mapping, metrics=[row.key for row in rows])
     cells = [Tally.of(panel.subset([step]), mapping) for step in panel.step_ids]
-    columns = np.stack([cell.labels if panel.answer == "score" else cell.binary for cell in cells], axis=1)
-    parts: dict[str, list[FloatArray]] = {name: [] for name in tally.metrics if name != "coverage"}
+    families = {row.family for row in rows} - {"totals"}
+    columns = {name: np.stack([cell.counts(name) for cell in cells], axis=1).reshape(v, -1) for name in families}
+    parts: dict[str, list[FloatArray]] = {row.key: [] for row in rows}
     if min(v, s, resamples) > 1:
         # Two streams from one seed: the videos of resample b are those of the one-way interval.
-        steps = np.concatenate(list(weight_chunks(s, resamples, np.random.SeedSequence(seed, spawn_key=(1,)))))
+        steps = np.concatenate(list(weight_chunks(s, resamples, stream(seed, Stream.STEPS))))
         start = 0
         for weights in weight_chunks(v, resamples, seed):
             drawn = steps[start : start + len(weights)]
             start += len(weights)
-            by_step = (weights @ columns.reshape(v, -1)).reshape(len(weights), s, -1)
-            counts = np.einsum("bsk,bs->bk", by_step, drawn)
-            for name, chunks in parts.items():
-                chunks.append(_values(name, panel, counts, weights, drawn))
+            counts = {
+                name: np.einsum("bsk,bs->bk", (weights @ column).reshape(len(weights), s, -1), drawn)
+                for name, column in columns.items()
+            }
+            for row in rows:
+                found = (
+                    _totals(row, panel, weights, drawn) if row.family == "totals" else row.function(counts[row.family])
+                )
+                parts[row.key].append(found)
     values = observed(tally.compute, v)
-    return {
-        name: summarise(tally, name, values[name], np.concatenate(chunks) if chunks else None)
-        for name, chunks in parts.items()
-    }
+    spread = spreads({name: np.concatenate(chunks) for name, chunks in parts.items() if chunks})
+    return {name: summarise(tally, name, values[name], spread.get(name)) for name in tally.metrics}
 
 
-def _values(name: str, panel: Panel, counts: FloatArray, weights: FloatArray, drawn: FloatArray) -> FloatArray:
-    """One metric in each resample: of counts, or of totals over the videos and steps that were drawn."""
-    if name == "qwk":
-        return kappa.qwk(counts)
-    if name in BINARY:
-        return BINARY[name](counts)
+def _totals(row: Metric, panel: Panel, weights: FloatArray, drawn: FloatArray) -> FloatArray:
+    """A correlation of totals over the videos and steps that were drawn, in each resample."""
     pairs = (correlation.Paired(*correlation.totals(panel, times)) for times in drawn)
-    return np.concatenate([TOTALS[name](pair, row[None]) for pair, row in zip(pairs, weights, strict=True)])
+    return np.concatenate([row.function(pair, taken[None]) for pair, taken in zip(pairs, weights, strict=True)])

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import MAPPINGS, LabelMapping
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.extra import adversarial_fill, zero_fill
 from siming_tasks.metrics.panel import Panel
 from siming_tasks.metrics.resample import observed
-from siming_tasks.metrics.tally import METRICS, Tally
+from siming_tasks.metrics.tally import Tally
 
 __all__ = ["Choices", "Option", "choices"]
 
@@ -38,19 +39,20 @@ class Choices:
 
 def choices(panel: Panel, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Choices:
     """Metrics of a panel under every option of every choice, the others held at the headline's."""
-    metrics = tuple(name for name in METRICS[panel.answer] if name != "coverage")
+    metrics = select(panel.answer, compared=True)
 
     def values(
         data: Panel, names: tuple[str, ...], m: LabelMapping = mapping, p: Positive = positive
     ) -> dict[str, float | None]:
         tally = Tally.of(data, m, p, names)
-        if not tally.binary.any():
+        if not tally.verdicts.any():
             return dict.fromkeys(names)
         return {k: 0.0 if v != v else v for k, v in observed(tally.compute, len(data.video_ids)).items()}
 
     found = []
     if panel.answer == "score":
-        found += [Option("mapping", name, values(panel, ("qwk",), m=name)) for name in MAPPINGS]
+        labelled = select("score", family="labels")
+        found += [Option("mapping", name, values(panel, labelled, m=name)) for name in MAPPINGS]
     else:
         classes: tuple[Positive, ...] = ("error", "correct")
         found += [Option("positive class", name, values(panel, metrics, p=name)) for name in classes]

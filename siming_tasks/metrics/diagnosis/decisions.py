@@ -9,10 +9,11 @@ import numpy as np
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.agreement.labels import ordinal_labels
-from siming_tasks.metrics.diagnosis.disputed import Proportion, wilson
-from siming_tasks.metrics.diagnosis.frame import Frame, Stat, estimates, kappa_stat
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.proportion import Proportion, share
+from siming_tasks.metrics.stat import Stat, estimate_stats, kappa_stat
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["PASS_MARK", "AtMark", "Decisions", "exam"]
@@ -117,15 +118,15 @@ def exam(
         a, b = (sheet(p, np.where(complete, s, np.nan)) for p, s in zip(frame.points, sums, strict=True))
         human = _mark(a, b, pass_mark).consistency
         stats["human"] = _decision_kappa(a, b, pass_mark)
-    found = estimates(stats, len(panel.video_ids), resamples, rng)
+    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
     return Decisions(
         pass_mark=pass_mark,
         must_pass=tuple(name for name, critical in zip(panel.step_ids, must, strict=True) if critical),
         false_pass=main.false_pass,
         false_fail=main.false_fail,
-        passed_truth=_share(truth.passes(pass_mark), known),
-        passed_said=_share(said.passes(pass_mark), known),
-        missed_must_pass=_share(~frame.failed_said[:, must], failed_must),
+        passed_truth=share(truth.passes(pass_mark), known),
+        passed_said=share(said.passes(pass_mark), known),
+        missed_must_pass=share(~frame.failed_said[:, must], failed_must),
         consistency=main.consistency,
         kappa=found["kappa"],
         human=human,
@@ -141,16 +142,10 @@ def _known(one: _Sheet, other: _Sheet) -> BoolArray:
 def _mark(truth: _Sheet, said: _Sheet, mark: float) -> AtMark:
     known = _known(truth, said)
     really, judged = truth.passes(mark), said.passes(mark)
-    return AtMark(
-        mark, _share(really == judged, known), _share(judged, known & ~really), _share(~judged, known & really)
-    )
+    return AtMark(mark, share(really == judged, known), share(judged, known & ~really), share(~judged, known & really))
 
 
 def _decision_kappa(one: _Sheet, other: _Sheet, mark: float) -> Stat:
     known = _known(one, other)[:, None]
     labels = [np.where(known, side.passes(mark)[:, None], -1).astype(np.int8) for side in (one, other)]
     return kappa_stat(labels[0], labels[1], needs="No video was decided by both.")
-
-
-def _share(hit: BoolArray, among: BoolArray) -> Proportion:
-    return wilson(int((hit & among).sum()), int(among.sum()))

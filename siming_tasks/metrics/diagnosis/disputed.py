@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from statistics import NormalDist  # SciPy has it too, and takes a second to import
-
-import numpy as np
 
 from siming_tasks.metrics.diagnosis.frame import Frame
-from siming_tasks.metrics.panel import BoolArray
+from siming_tasks.metrics.proportion import Proportion, share
 
-__all__ = ["Disputed", "Proportion", "disputed", "wilson"]
+__all__ = ["Disputed", "disputed"]
 
 CAVEAT = (
     "Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. Kappa is not "
     "given on the disputed steps: they were selected by disagreement, which distorts it. A constant stands beside each "
     "accuracy because the two sets differ in how many steps are correct."
 )
-
-
-@dataclass(frozen=True)
-class Proportion:
-    """``count`` of ``n`` with its 95 % Wilson interval; all None without any."""
-
-    count: int
-    n: int
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -61,9 +47,6 @@ def disputed(frame: Frame) -> Disputed | None:
     sure, unsure = rated & ~frame.disputed, rated & frame.disputed
     right, constant = frame.said == frame.truth, frame.truth == frame.best
 
-    def share(hit: BoolArray, among: BoolArray) -> Proportion:
-        return wilson(int((hit & among).sum()), int(among.sum()))
-
     return Disputed(
         agreed=share(right, sure),
         agreed_constant=share(constant, sure),
@@ -72,16 +55,3 @@ def disputed(frame: Frame) -> Disputed | None:
         with_a=share(frame.said == frame.raters[0], unsure),
         with_b=share(frame.said == frame.raters[1], unsure),
     )
-
-
-def wilson(count: int, n: int, level: float = 0.95) -> Proportion:
-    """A share with its Wilson score interval (Wilson 1927), which stays inside 0..1 and has a width at 0 and 1."""
-    if n == 0:
-        return Proportion(0, 0, None, None, None)
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    p, scale = count / n, 1 + z * z / n
-    centre = (p + z * z / (2 * n)) / scale
-    reach = z / scale * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))
-    low = 0.0 if count == 0 else max(0.0, centre - reach)
-    high = 1.0 if count == n else min(1.0, centre + reach)
-    return Proportion(count, n, p, low, high)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.metrics.agreement.kappa import confusion, qwk
-from siming_tasks.metrics.diagnosis.frame import Frame, Labels, Stat, difference, estimates, kappa_stat
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import BoolArray
+from siming_tasks.metrics.stat import Labels, Stat, difference, estimate_stats, kappa_stat
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["SCOPES", "HistoryContrast", "history_contrast"]
@@ -53,7 +54,7 @@ def history_contrast(frame: Frame, rubric: Rubric, resamples: int, rng: np.rando
     if frame.raters:
         stats |= _stats("human", *frame.raters, at)
         stats["judge", "excess"] = difference(stats["judge", "contrast"], stats["human", "contrast"])
-    found = estimates(stats, len(frame.panel.video_ids), resamples, rng)
+    found = estimate_stats(stats, len(frame.panel.video_ids), resamples, rng)
     contrast = found["judge", "contrast"]
     null, rank = _random_splits(frame, scope, contrast, rng)
     spread = f" Random assignments of the same sizes alone give {null[0]:+.2f} to {null[1]:+.2f}." if null else ""

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from siming_tasks.metrics.diagnosis.frame import Frame, Stat, estimates, ratio
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
 
 __all__ = ["Sequence", "prefix", "sequence"]
 
@@ -68,7 +69,7 @@ def sequence(frame: Frame, resamples: int, rng: np.random.Generator) -> Sequence
     stats["flawless"] = ratio(flawless, known, needs)
     first = (prefix(wrong == called, both) + 1)[(asked > 0) & ~flawless]
     return Sequence(
-        **estimates(stats, len(asked), resamples, rng), median=float(np.median(first)) if len(first) else None
+        **estimate_stats(stats, len(asked), resamples, rng), median=float(np.median(first)) if len(first) else None
     )
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from statistics import NormalDist  # SciPy has it too, and takes a second to import
 
 import numpy as np
 
 from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.metrics.diagnosis.frame import Frame, Stat, estimates, ratio
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
+from siming_tasks.metrics.thresholds import Z
 
 __all__ = ["Limits", "Severity", "severity"]
 
-Z = NormalDist().inv_cdf(0.975)
 CAVEAT = (
     "PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of videos if "
     "the differences are near normal and no larger for strong examinees than for weak ones."
@@ -71,7 +71,7 @@ def severity(frame: Frame, resamples: int, rng: np.random.Generator) -> Severity
             gaps["human"] = np.where(complete, gap, np.nan)
     for name, gap in gaps.items():
         stats |= {f"{name}.{key}": stat for key, stat in _limits(gap).items()}
-    found = estimates(stats, len(panel.video_ids), resamples, rng)
+    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
     limits = {
         name: Limits(**{key: found[f"{name}.{key}"] for key in ("bias", "sd", "lower", "upper")}) for name in gaps
     }

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from siming_tasks.metrics.diagnosis.frame import Frame, Stat, difference, estimates, kappa_stat
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.stat import Stat, difference, estimate_stats, kappa_stat
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["RequiredState", "required_state", "state_of"]
@@ -79,7 +80,7 @@ def required_state(frame: Frame, rubric: Rubric, resamples: int, rng: np.random.
     if frame.raters:
         stats["human_failed"] = kappa_stat(*frame.raters, failed, NONE_FAILED)
         stats["human_passed"] = kappa_stat(*frame.raters, passed, NONE_PASSED)
-    found = estimates(stats, len(frame.panel.video_ids), resamples, rng)
+    found = estimate_stats(stats, len(frame.panel.video_ids), resamples, rng)
     names = ("kappa_failed", "kappa_passed", "carried_truth", "carried_seen", "carried_said", "expected", "shortfall")
     return RequiredState(
         requirements=sum(map(len, needs.values())),

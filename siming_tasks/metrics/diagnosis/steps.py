@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siming_tasks.metrics.diagnosis.frame import Frame, Stat, estimates, kappa_stat, ratio
+from siming_tasks.metrics.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.stat import Stat, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.thresholds import THIN
 
-__all__ = ["THIN", "StepLine", "StepSheet", "step_sheet"]
-
-THIN = 10
-"""Videos in which a step is not fully correct, below which its row is shaded."""
+__all__ = ["StepLine", "StepSheet", "step_sheet"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class StepLine:
         step_id: the step.
         skill: its skill.
         imperfect: videos in which the reference has it less than fully correct.
-        thin: ``imperfect`` is below 10: read nothing into the row.
+        thin: ``imperfect`` is below :data:`siming_tasks.metrics.thresholds.THIN`: read nothing into the row.
         prevalence: share of videos in which it is less than fully correct.
         kappa: of judge and reference, quadratic weights.
         sensitivity: share of the imperfect ones that the judge calls so.
@@ -72,7 +71,7 @@ def step_sheet(frame: Frame, resamples: int, rng: np.random.Generator) -> StepSh
         if frame.raters:
             a, b = frame.raters
             stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
-    found = estimates(stats, len(panel.video_ids), resamples, rng)
+    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
     imperfect = (frame.both & panel.reference_wrong).sum(axis=0)
     rows = tuple(
         StepLine(

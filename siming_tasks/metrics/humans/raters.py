@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, Evaluation, estimates, evaluate
-from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import sample
+from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.stat import estimate_stats, ratio
 from siming_tasks.metrics.summary import derived
 from siming_tasks.metrics.tally import Tally
 
@@ -139,49 +141,35 @@ def _differ(
     panels: Mapping[tuple[str, str], Panel], *, resamples: int, seed: int
 ) -> dict[tuple[str, str], dict[str, Estimate]]:
     """Share of the doubly scored steps, and of the videos, in which the raters' points differ."""
-    columns = {}
+    stats = {}
     for key, panel in panels.items():
-        differ, both = (panel.asked & (panel.reference != panel.predicted)).sum(axis=1), panel.asked.sum(axis=1)
-        columns[key] = {"steps": np.stack([differ, both]), "videos": np.stack([differ > 0, both > 0])}
-
-    def compute(weights: FloatArray) -> dict[tuple[tuple[str, str], str], FloatArray]:
-        found = {}
-        for key, of_part in columns.items():
-            for unit, pair in of_part.items():
-                some, all_ = weights @ pair[0].astype(np.float64), weights @ pair[1].astype(np.float64)
-                found[key, unit] = np.divide(some, all_, out=np.full(len(weights), np.nan), where=all_ > 0)
-        return found
-
+        differ = panel.asked & np.not_equal(panel.reference, panel.predicted)
+        for unit, sides in {"steps": (differ, panel.asked), "videos": (_any(differ), _any(panel.asked))}.items():
+            share = ratio(*sides, needs="No step was scored by both raters.")
+            stats[key, unit] = replace(share, coverage=1.0 if panel.asked.any() else None)
     videos = next(iter(panels.values())).video_ids
-    values, spread = sample(compute, len(videos), resamples=resamples, seed=seed)
-    return {
-        key: {
-            unit: derived(
-                Tally.of(panels[key], metrics=()),
-                values[key, unit],
-                spread.get((key, unit)),
-                videos=int(pairs["videos"][1].sum()),
-                items=int(pair[1].sum()),
-                why="No step was scored by both raters.",
-            )
-            for unit, pair in pairs.items()
-        }
-        for key, pairs in columns.items()
-    }
+    found = estimate_stats(stats, len(videos), resamples, seed)
+    return {key: {unit: found[key, unit] for unit in ("steps", "videos")} for key in panels}
+
+
+def _any(marked: BoolArray) -> BoolArray:
+    """Videos with a marked step."""
+    return np.asarray(marked.any(axis=1))
 
 
 def _inflation(
     humans: Panel, against: Panel, *, mapping: LabelMapping, resamples: int, seed: int
 ) -> dict[str, Estimate]:
     """What a rater gains by being compared with the consensus instead of the other rater; paired."""
-    metrics: Sequence[str] = ("plcc", "srcc", "qwk")
+    metrics = select("score", compared=True)
     tallies = [Tally.of(panel, mapping, metrics=metrics) for panel in (against, humans)]
 
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
         own, other = (tally.compute(weights) for tally in tallies)
         return {name: np.nan_to_num(own[name]) - np.nan_to_num(other[name]) for name in metrics}
 
-    values, spread = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
+    values, drawn = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
+    spread = spreads(drawn)
     sizes = {name: tallies[0].size(name) for name in metrics}
     return {
         name: derived(tallies[0], values[name], spread.get(name), videos=videos, items=items, why="No steps.")

@@ -9,18 +9,16 @@ import numpy as np
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.humans.raters import rater_panel
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import sample
+from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.summary import derived
-from siming_tasks.metrics.tally import METRICS, Tally
+from siming_tasks.metrics.tally import Tally
 
-__all__ = ["SYMMETRIC", "human_ratio"]
-
-SYMMETRIC = ("plcc", "srcc", "qwk", "mcc", "f1")
-"""Metrics that do not depend on which of the two sides is called the reference."""
+__all__ = ["human_ratio"]
 
 
 def human_ratio(
@@ -48,7 +46,8 @@ def human_ratio(
         seed: of them.
 
     Returns:
-        By metric (those of :data:`SYMMETRIC` that the run has); undefined where the raters do not agree beyond chance.
+        By symmetric metric (which physician is called the reference must not matter);
+            undefined where the raters do not agree beyond chance.
 
     Raises:
         DataError: the panels are not of the same videos and steps, or no step was scored by both raters.
@@ -60,7 +59,7 @@ def human_ratio(
     run = run.sorted()
     if (run.video_ids, run.step_ids) != (humans.video_ids, humans.step_ids):
         raise DataError("The run and the raters' labels are not of the same videos and steps.")
-    metrics = tuple(name for name in METRICS[run.answer] if name in SYMMETRIC)
+    metrics = select(run.answer, symmetric=True)
     asked = run.asked & humans.asked
     sides = {
         "human": replace(humans, asked=asked),
@@ -73,7 +72,8 @@ def human_ratio(
         found = {side: tally.compute(weights) for side, tally in tallies.items()}
         return {name: _ratio(*(found[side][name] for side in ("a", "b", "human"))) for name in metrics}
 
-    values, spread = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
+    values, drawn = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
+    spread = spreads(drawn)
     why = "The raters do not agree beyond chance, so there is no ceiling to compare with."
     return {
         name: derived(tallies["a"], values[name], spread.get(name), videos=size[0], items=size[1], why=why)

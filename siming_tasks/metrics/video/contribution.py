@@ -10,18 +10,19 @@ import numpy as np
 
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import sample
+from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.summary import derived, summarise
-from siming_tasks.metrics.tally import TOTALS, Tally
+from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video import baselines
 from siming_tasks.metrics.video.mismatch import Mismatch
 from siming_tasks.metrics.video.shuffled import ShuffledSelf
 from siming_tasks.metrics.video.split import PARTS, Split, shuffle_p
 
-__all__ = ["BLIND", "LIFTED", "Contribution", "Lift", "contribution"]
+__all__ = ["BLIND", "Contribution", "Lift", "contribution"]
 
 BLIND: Mapping[str, str] = {
     "always-correct": "full points for every step",
@@ -30,9 +31,6 @@ BLIND: Mapping[str, str] = {
     "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
 }
 """The blind rows and what each of them does."""
-
-LIFTED = ("plcc", "srcc", "qwk", "mcc", "f1")
-"""Metrics with a lift; precision and recall alone can be had by answering the same everywhere."""
 
 _JUDGES = {
     "always-correct": baselines.always_correct,
@@ -57,7 +55,7 @@ class Contribution:
 
     Attributes:
         parts: ``prior``, ``video``, ``local`` and ``total`` of ``metric``.
-        metric: what is split: ``qwk`` for scores, ``mcc`` for verdicts.
+        metric: what is split.
         shuffle_p: p-values of "the predictions fit another video as well".
         rows: metrics of the run (``run``) and of every blind row.
         lift: by metric.
@@ -108,25 +106,28 @@ def contribution(
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
     blind = {name: Tally.of(_where_answered(judge(panel), panel), mapping, positive) for name, judge in _JUDGES.items()}
+    split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
     parts: dict[str, Tally | ShuffledSelf | Split | Mismatch] = {"run": run, **blind}
-    parts |= {"shuffled-self": ShuffledSelf(run), "split": Split(panel, mapping)}
+    parts |= {"shuffled-self": ShuffledSelf(run), "split": split}
     if panel.answer == "score":
         parts["mismatch"] = Mismatch(panel)
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         found = {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
-        return found | {("step-prior", name): np.full(len(weights), np.nan) for name in TOTALS if name in run.metrics}
+        return found | {("step-prior", name): np.full(len(weights), np.nan) for name in correlations}
 
-    values, spread = sample(compute, len(panel.video_ids), resamples=resamples, seed=seed)
+    values, drawn = sample(compute, len(panel.video_ids), resamples=resamples, seed=seed)
+    spread = spreads(drawn)
     rows = {
         row: {name: summarise(tally, name, values[row, name], spread.get((row, name))) for name in run.metrics}
         for row, tally in {"run": run, **blind, "shuffled-self": run}.items()
     }
-    for name in set(TOTALS) & set(run.metrics):
+    for name in correlations:
         if rows["step-prior"][name].value is not None:
             rows["step-prior"][name] = replace(rows["step-prior"][name], reason=_NO_TOTALS, flags=())
-    metric = "qwk" if panel.answer == "score" else "mcc"
+    metric = split.metric
     videos, items = run.size(metric)
+    lifted = select(panel.answer, lifted=True) if items else ()
 
     def of(part: str, name: str) -> Estimate:
         why = rows["run"][metric].reason or "The reference or the prediction has no spread: 0/0."
@@ -137,7 +138,7 @@ def contribution(
         parts={name: of("split", name) for name in (*PARTS, "total")},
         shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
         rows=rows,
-        lift={name: _lift(name, run, rows, values, spread) for name in run.metrics if name in LIFTED and items},
+        lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
         mismatch={name: of("mismatch", name) for name in ("plcc", "implied", "excess") if "mismatch" in parts},
         options={
             "mapping": mapping,
@@ -159,13 +160,11 @@ def _lift(
     run: Tally,
     rows: Mapping[str, Mapping[str, Estimate]],
     values: Mapping[tuple[str, str], float],
-    spread: Mapping[tuple[str, str], FloatArray],
+    drawn: Mapping[tuple[str, str], FloatArray],
 ) -> Lift:
-    over = max(BLIND, key=lambda row: rows[row][name].value or 0.0)
+    over = max(BLIND, key=lambda row: CATALOGUE[name].sign * (rows[row][name].value or 0.0))
     value, best = (float(np.nan_to_num(values[row, name])) for row in ("run", over))
-    drawn = None
-    if spread:
-        drawn = np.nan_to_num(spread["run", name]) - np.nan_to_num(spread[over, name])
+    gains = {name: np.nan_to_num(drawn["run", name]) - np.nan_to_num(drawn[over, name])} if drawn else {}
     videos, items = run.size(name)
     why = rows["run"][name].reason or ""
-    return Lift(over, derived(run, value - best, drawn, videos=videos, items=items, why=why))
+    return Lift(over, derived(run, value - best, spreads(gains).get(name), videos=videos, items=items, why=why))

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.thresholds import Z
 
 __all__ = ["PairResult", "clip_only_bound", "pair_metric"]
 
@@ -121,12 +123,10 @@ def _share(hits: NDArray[np.bool_], coverage: float | None) -> Estimate:
     n = len(hits)
     if n == 0:
         return Estimate(None, reason="No pair was answered.", coverage=coverage)
-    from scipy.stats import binomtest  # not at import time: slow
-
+    found = wilson(int(hits.sum()), n)
     value = float(hits.mean())
-    interval = binomtest(int(hits.sum()), n).proportion_ci(method="wilson")
     stderr = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, stderr, interval.low, interval.high, n_videos=2 * n, n_items=n, coverage=coverage)
+    return Estimate(value, stderr, found.low, found.high, n_videos=2 * n, n_items=n, coverage=coverage)
 
 
 def _mean(shares: NDArray[np.float64], coverage: float | None) -> Estimate:
@@ -136,6 +136,6 @@ def _mean(shares: NDArray[np.float64], coverage: float | None) -> Estimate:
         return Estimate(None, reason="No pair was answered elsewhere.", coverage=coverage)
     value = float(shares.mean())
     stderr = float(shares.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    half = 1.96 * stderr if stderr is not None else None
+    half = Z * stderr if stderr is not None else None
     low, high = (max(value - half, 0.0), min(value + half, 1.0)) if half is not None else (None, None)
     return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siming_tasks.metrics.agreement import kappa
-from siming_tasks.metrics.agreement.labels import ordinal_labels
-from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.tally import BINARY, TOTALS, Tally
+from siming_tasks.metrics.agreement.labels import LEVELS, ordinal_labels
+from siming_tasks.metrics.catalogue import CATALOGUE, Family
+from siming_tasks.metrics.panel import FloatArray, IntArray
+from siming_tasks.metrics.tally import Tally
 
 __all__ = ["ShuffledSelf", "StepSums", "expected_products"]
 
@@ -52,33 +52,53 @@ class ShuffledSelf:
     """
 
     def __init__(self, tally: Tally) -> None:
-        panel, both = tally.panel, tally.panel.counted & tally.panel.answered
         self.tally = tally
-        if panel.answer == "score":
-            points = panel.reference, panel.predicted
-            sides = [ordinal_labels(side, panel.max_score, tally.mapping) for side in points]
-        else:
-            wrong = panel.reference_wrong, panel.predicted_wrong
-            sides = [(side == (tally.positive == "error")).astype(np.int8) for side in wrong]
-        self.levels = 4 if panel.answer == "score" else 2
-        a, b = (np.where(both, side, -1)[:, :, None] == np.arange(self.levels) for side in sides)
-        videos, steps, k = a.shape
-        joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
-        margins = [side.reshape(videos, steps * k) for side in (a, b)]
-        self.margins = np.concatenate(margins, axis=1).astype(np.float64)
-        self.joint, self.both = joint.astype(np.float64), both.astype(np.float64)
+        families = dict.fromkeys(CATALOGUE[name].family for name in tally.metrics if CATALOGUE[name].compared)
+        self.tables = {family: _Exchanged(*_sides(tally, family)) for family in families if family != "totals"}
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """As :meth:`siming_tasks.metrics.tally.Tally.compute`."""
-        once, squared = (self._sums(w) for w in (weights, weights * weights))
-        counts = expected_products(once, squared).sum(axis=1).reshape(len(weights), self.levels**2)
+        counts = {family: table.expected(weights) for family, table in self.tables.items()}
         values = self.tally.compute(weights)
         for name in self.tally.metrics:
-            if name in TOTALS:
+            row = CATALOGUE[name]
+            if row.family == "totals":
                 values[name] = np.where(np.isnan(values[name]), np.nan, 0.0)
-            elif name != "coverage":
-                values[name] = kappa.qwk(counts) if name == "qwk" else BINARY[name](counts)
+            elif row.compared:
+                values[name] = row.function(counts[row.family])
         return values
+
+
+def _sides(tally: Tally, family: Family) -> tuple[IntArray, IntArray, int]:
+    """Labels of both sides, ``int[V, S]`` with -1 where either is missing, and how many labels there are."""
+    panel, both = tally.panel, tally.panel.counted & tally.panel.answered
+    if family == "labels":
+        points = panel.reference, panel.predicted
+        sides = [ordinal_labels(side, panel.max_score, tally.mapping).astype(np.int64) for side in points]
+    else:
+        wrong = panel.reference_wrong, panel.predicted_wrong
+        sides = [(side == (tally.positive == "error")).astype(np.int64) for side in wrong]
+    x, y = (np.where(both, side, -1) for side in sides)
+    return x, y, len(LEVELS) if family == "labels" else 2
+
+
+class _Exchanged:
+    """Expected confusion counts of labels ``x`` and ``y``, 0..k-1, when ``y`` is exchanged between the videos."""
+
+    def __init__(self, x: IntArray, y: IntArray, k: int) -> None:
+        self.levels = k
+        a, b = (side[:, :, None] == np.arange(k) for side in (x, y))
+        videos, steps = x.shape
+        joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
+        margins = [side.reshape(videos, steps * k) for side in (a, b)]
+        self.margins = np.concatenate(margins, axis=1).astype(np.float64)
+        self.joint, self.both = joint.astype(np.float64), (x >= 0).astype(np.float64)
+
+    def expected(self, weights: FloatArray) -> FloatArray:
+        """Over all steps, ``float64[B, k * k]``."""
+        once, squared = (self._sums(w) for w in (weights, weights * weights))
+        counts: FloatArray = expected_products(once, squared).sum(axis=1).reshape(len(weights), self.levels**2)
+        return counts
 
     def _sums(self, weights: FloatArray) -> StepSums:
         """Of the indicators "x is label k" and "y is label l", ``[B, S, k, l]``."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray, Panel
+from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.video.shuffled import StepSums, expected_products
 
 __all__ = ["PARTS", "Split", "shuffle_p"]
@@ -44,10 +45,14 @@ class Split:
     video are shuffled between steps; an overall impression. *local*: the rest, this step in this video, which is what
     the benchmark claims to measure. Without missing answers the three are the between-step, between-video and
     interaction parts of a two-way analysis of covariance; with missing answers the sum is still exact.
+
+    Attributes:
+        metric: key of what is split.
     """
 
     def __init__(self, panel: Panel, mapping: LabelMapping = "absolute") -> None:
         self.kappa = panel.answer == "score"
+        self.metric = "qwk" if self.kappa else "mcc"
         x, y, both = self.cells = cells(panel, mapping)
         self.steps = np.concatenate([both, x, y, x * y], axis=1)
         n, sum_x, sum_y = both.sum(axis=1), x.sum(axis=1), y.sum(axis=1)
@@ -79,7 +84,7 @@ def shuffle_p(
     Returns:
         ``qwk`` and ``plcc`` for scores, ``mcc`` for verdicts, in (0, 1]; None where the metric is undefined.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+    rng = np.random.default_rng(stream(seed, Stream.EXCHANGES))
     panel = panel.sorted()
     x, y, both = cells(panel, mapping)
     k = 4 if panel.answer == "score" else 2

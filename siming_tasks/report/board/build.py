@@ -14,7 +14,7 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
-from siming_tasks.metrics.summary import COMPARABLE
+from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.board.checks import check
 from siming_tasks.report.board.page import board_page

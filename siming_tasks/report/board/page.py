@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.metrics.summary import COMPARABLE, TRUSTED
+from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import TITLES, Site
 from siming_tasks.report.study.detail import DETAIL_RESAMPLES, HEADLINE

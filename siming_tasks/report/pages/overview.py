@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from siming_tasks.metrics.summary import TRUSTED
+from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import TITLES, Site
 from siming_tasks.report.study.standings import METRIC_NAMES

@@ -118,6 +118,6 @@ def twins(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | 
 def _confusion(panel: Panel, options: Options) -> list[list[int]]:
     """Counts of one step, rows = reference: four labels for points, correct and wrong for verdicts."""
     tally = Tally.of(panel, options.mapping)
-    counts, k = (tally.labels, 4) if panel.answer == "score" else (tally.binary, 2)
+    counts, k = (tally.labels, 4) if panel.answer == "score" else (tally.verdicts, 2)
     table: list[list[int]] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
     return table

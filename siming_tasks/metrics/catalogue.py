@@ -1,0 +1,140 @@
+"""Every metric in one row: what it is called, what it is computed of, how it behaves, why it may have no value.
+
+Whatever names metrics reads it here, when it needs it: tables, hooks, pages, planning. A new metric is a function, a
+row, and a line in the task files of the settings that print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from siming_tasks.metrics.agreement import classification, correlation, kappa, reasons
+from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.schema import Answer
+
+__all__ = ["CATALOGUE", "COVERAGE", "Family", "Metric", "headline", "select"]
+
+Family = Literal["totals", "labels", "verdicts", "coverage"]
+
+COVERAGE = "coverage"
+"""Key of the share of asked steps that were answered: it stands beside every metric and is compared with nothing."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        key: its name in files, options and task files.
+        label: printed at the head of a narrow column.
+        title: printed where there is room.
+        answers: the kinds of answer whose results have it.
+        family: what ``function`` is given: ``totals``, the totals of the videos and weights ``float64[B, V]``
+            (:class:`siming_tasks.metrics.agreement.correlation.Paired`); or summed counts, ``labels`` ``[..., 16]``
+            (4 x 4, rows = reference), ``verdicts`` ``[..., 4]`` (TN, FP, FN, TP of the positive class), ``coverage``
+            ``[..., 2]`` (asked, answered). It returns NaN where the metric is undefined.
+        function: the values, one for each row of weights or counts.
+        why: the reason in a sentence, given that the metric is undefined: of the totals; of the counts; of the counts
+            and the words for the two classes.
+        low: smallest possible value.
+        high: largest.
+        symmetric: does not depend on which of the two sides is called the reference.
+        corrected: 0 in expectation for a judge that answers at random; other metrics are planned for over such a judge.
+        lifted: worth reading by itself, so it has a lift over the blind rows and can be planned for. Precision or
+            recall alone can be had by answering the same everywhere.
+        headline: orders the tables of its kind of answer.
+        higher_is_better: larger values are better.
+
+    Raises:
+        ValueError: a metric of totals that is not ``corrected``: nothing here knows what a blind judge would get.
+    """
+
+    key: str
+    label: str
+    title: str
+    answers: tuple[Answer, ...]
+    family: Family
+    function: Callable[..., FloatArray]
+    why: Callable[..., str]
+    low: float = -1.0
+    high: float = 1.0
+    symmetric: bool = True
+    corrected: bool = True
+    lifted: bool = True
+    headline: bool = False
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        if self.family == "totals" and not self.corrected:
+            raise ValueError(f"{self.key}: a metric of totals must be 0 in expectation for a judge that knows nothing")
+
+    @property
+    def compared(self) -> bool:
+        """An agreement, which runs are compared by; not the coverage."""
+        return self.family != COVERAGE
+
+    @property
+    def sign(self) -> float:
+        """1.0, or -1.0 if smaller values are better: times this, larger is better."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
+    def gain_label(self) -> str:
+        """Label of what planning speaks of: the metric itself, or what it is above a judge that answers at random."""
+        return self.label if self.corrected else f"{self.label} over blind"
+
+
+def _answered(counts: FloatArray) -> FloatArray:
+    """Answered / asked steps; NaN if none was asked."""
+    asked, answered = np.moveaxis(counts, -1, 0)
+    share: FloatArray = np.divide(answered, asked, out=np.full(asked.shape, np.nan), where=asked > 0)
+    return share
+
+
+_S: tuple[Answer, ...] = ("score",)
+_E: tuple[Answer, ...] = ("error",)
+_ROWS = (
+    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, reasons.one_total),
+    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, reasons.one_total),
+    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk, reasons.one_label, headline=True),
+    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, reasons.single_class, headline=True),
+    Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,
+           reasons.says("No step was predicted {positive}: 0/0."),
+           low=0.0, symmetric=False, corrected=False, lifted=False),
+    Metric("recall", "R", "Recall", _E, "verdicts", classification.recall,
+           reasons.says("No step is {positive} in the reference: 0/0."),
+           low=0.0, symmetric=False, corrected=False, lifted=False),
+    Metric("f1", "F1", "F1", _E, "verdicts", classification.f1,
+           reasons.says("No step is {positive} in the reference, and none was predicted so: 0/0."),
+           low=0.0, corrected=False),
+    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), "coverage", _answered,
+           reasons.says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
+)  # fmt: skip
+
+CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}
+"""All metrics in the order in which they are printed."""
+
+
+def select(answer: Answer | None = None, **wanted: object) -> tuple[str, ...]:
+    """Keys of the metrics of one kind of answer (None: of any) whose row has these values, in printing order.
+
+    Example:
+        >>> select("error", symmetric=True)
+        ('mcc', 'f1')
+    """
+    return tuple(
+        key
+        for key, row in CATALOGUE.items()
+        if (answer is None or answer in row.answers)
+        and all(getattr(row, name) == value for name, value in wanted.items())
+    )
+
+
+def headline(answer: Answer) -> str:
+    """The metric that orders a table: step-level agreement, which the benchmark is about."""
+    (key,) = select(answer, headline=True)
+    return key

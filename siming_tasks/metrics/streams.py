@@ -1,0 +1,35 @@
+"""The random streams that come from one seed: each has a number of its own, so that no two draw the same."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+__all__ = ["Stream", "stream"]
+
+
+class Stream(IntEnum):
+    """What is drawn; the value is part of every published number and never changes.
+
+    Which videos a resample takes comes from the seed itself, hence the same videos for all metrics and all runs.
+    """
+
+    STEPS = 1
+    """Which steps a resample of videos and steps takes."""
+    FLIPS = 2
+    """Signs of the paired test."""
+    EXCHANGES = 3
+    """Which other video's answers a video is given."""
+    DIAGNOSES = 7
+    """Resamples and random splits of the diagnoses in a report."""
+
+
+def stream(seed: int, what: Stream) -> np.random.SeedSequence:
+    """The seed of one stream.
+
+    Example:
+        >>> stream(5, Stream.FLIPS).spawn_key
+        (2,)
+    """
+    return np.random.SeedSequence(seed, spawn_key=(int(what),))

@@ -1,0 +1,28 @@
+"""The limits that decide what is marked, left out or called significant; each stands here and nowhere else."""
+
+from __future__ import annotations
+
+from statistics import NormalDist  # SciPy has it too, and takes a second to import
+
+__all__ = ["ALPHA", "COMPARABLE", "LEVEL", "MIN_ANSWERED", "POWER", "SMALL_N", "THIN", "TRUSTED", "UNDEFINED", "Z"]
+
+LEVEL = 0.95
+"""Nominal coverage of every interval."""
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Standard errors on either side of a normal interval at :data:`LEVEL`."""
+ALPHA = 0.05
+"""Level of every test of a difference, after its correction."""
+POWER = 0.8
+"""Power at which an effect is called detectable."""
+TRUSTED = 50
+"""Videos below which an interval is marked as not to be trusted."""
+COMPARABLE = 0.95
+"""Coverage below which a row is marked "not comparable"."""
+MIN_ANSWERED = 0.8
+"""A video with a smaller share of its steps answered leaves the correlations."""
+SMALL_N = 3
+"""Videos below which a correlation says nothing: over two it is always +1 or -1."""
+UNDEFINED = 0.01
+"""Share of undefined resamples above which an interval is marked."""
+THIN = 10
+"""Videos in which a step is not fully correct, below which its own kappa says next to nothing."""
