@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from siming_tasks.metrics.estimate import Estimate
@@ -9,9 +10,11 @@ from siming_tasks.metrics.proportion import Proportion
 
 __all__ = ["counted", "percent", "plain_value", "pvalue", "short", "signed", "table"]
 
+_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> list[str]:
-    """Lines of a Markdown table; a ``|`` in a cell is escaped.
+    """Lines of a Markdown table; a ``|`` in a cell is escaped unless it is already.
 
     Args:
         head: of the columns.
@@ -19,7 +22,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collectio
         left: positions of the columns of text; the others are numbers.
     """
     rule = [":--" if index in left else "--:" for index in range(len(head))]
-    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in [head, rule, *rows]]
+    return ["| " + " | ".join(_PIPE.sub(r"\1\|", cell) for cell in line) + " |" for line in [head, rule, *rows]]
 
 
 def plain_value(value: float | None, digits: int = 3) -> str:

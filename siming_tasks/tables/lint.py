@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from siming_tasks.tables.model import KINDS, METRICS, Document, Finding, Table
+from siming_tasks.tables.model import COLUMNS, KINDS, Document, Finding, Table
 from siming_tasks.tables.noise import column_noise, delta_noise, gaps
 from siming_tasks.tables.prevalence import (
     Range,
@@ -100,7 +100,7 @@ def _section(table: Table, findings: list[Finding]) -> list[str]:
         for name, ranges in implied.items():
             for kind, pair in ranges.items():
                 span = f"{pair[0]:.4f} to {pair[1]:.4f}" if pair else "none"
-                lines.append(f"| {name} | {METRICS[kind]} | {span} |")
+                lines.append(f"| {name} | {COLUMNS[kind]} | {span} |")
         lines.append("")
     for kind, title in KINDS.items():
         of_kind = [finding for finding in findings if finding.kind == kind]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from siming_tasks.tables.numbers import Printed
 
-__all__ = ["KINDS", "METRICS", "Document", "Finding", "Kind", "Row", "Table"]
+__all__ = ["COLUMNS", "KINDS", "Document", "Finding", "Kind", "Row", "Table"]
 
 Kind = Literal["inconsistent", "noise", "baseline", "note"]
 
@@ -20,7 +20,7 @@ KINDS: dict[Kind, str] = {
 }
 """Kinds of findings, in the order they are shown. Only ``inconsistent`` makes the command exit with 1."""
 
-METRICS: dict[str, str] = {
+COLUMNS: dict[str, str] = {
     "precision": "P",
     "recall": "R",
     "f1": "F1",

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from siming_tasks.tables.model import METRICS, Document, Finding, Table
+from siming_tasks.tables.model import COLUMNS, Document, Finding, Table
 
 __all__ = ["best_of_k", "column_noise", "delta_noise", "differences", "gaps", "homogeneity"]
 
@@ -65,7 +65,7 @@ def column_noise(table: Table) -> Iterator[Finding]:
         column = {name: printed.value for name, printed in table.column(metric).items() if abs(printed.value) < 1}
         if n is None or n < 10 or len(column) < 3:
             continue
-        values, k, label = list(column.values()), len(column), METRICS[metric]
+        values, k, label = list(column.values()), len(column), COLUMNS[metric]
         variance = FIELLER if metric == "srcc" else 1.0
         unit = "items" if metric == "mcc" else "videos"
         error = math.sqrt(variance / (n - 1))
@@ -112,7 +112,7 @@ def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
         if total:
             yield Finding(
                 "delta-noise", "noise", table.name,
-                f"{total - len(beyond)} of {total} {METRICS[metric]} differences lie within {limit:.2f}, what two "
+                f"{total - len(beyond)} of {total} {COLUMNS[metric]} differences lie within {limit:.2f}, what two "
                 f"unrelated correlations over {n} videos differ by in 19 of 20 cases. Beyond it: "
                 f"{', '.join(beyond) or 'none'}; about {total * LEVEL:.1f} are expected by chance.",
                 "Recomputed from the two rows, not taken from the print. Runs whose errors are alike differ by less.",

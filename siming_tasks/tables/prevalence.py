@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from siming_tasks.tables.binary import IDENTITIES, f1, implied_prevalence, mcc
-from siming_tasks.tables.model import METRICS, Finding, Row, Table
+from siming_tasks.tables.model import COLUMNS, Finding, Row, Table
 from siming_tasks.tables.numbers import Printed
 from siming_tasks.tables.rows import ROUNDING
 
@@ -51,7 +51,7 @@ def prevalences(table: Table) -> Iterator[Finding]:
         )
         for kind, implied in row_prevalences(row).items():
             p, r, third = (row.values[name].text for name in ("precision", "recall", kind))
-            numbers = f"P {p}, R {r} and {METRICS[kind]} {third}"
+            numbers = f"P {p}, R {r} and {COLUMNS[kind]} {third}"
             assumes = f"{SAME_ITEMS} {ROUNDING}"
             if kind == "mcc" and expected and (what := _wrong_side(row, expected)):
                 code = "mcc-sign"

@@ -14,7 +14,7 @@ from typing import Any
 
 from siming_tasks.errors import DataError
 from siming_tasks.files import read_yaml
-from siming_tasks.tables.model import METRICS, Document, Row, Table
+from siming_tasks.tables.model import COLUMNS, Document, Row, Table
 from siming_tasks.tables.numbers import Printed, factors, parse, parse_with_delta
 
 __all__ = ["document_from", "paper_tables", "read_document"]
@@ -111,7 +111,7 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
     deltas: dict[str, Printed] = {}
     for key, raw in line.items():
         metric = key.removesuffix("_delta")
-        if metric not in METRICS:
+        if metric not in COLUMNS:
             continue
         try:
             value, delta = parse_with_delta(raw)
@@ -151,13 +151,13 @@ def _canonical(column: object) -> str:
     text = re.sub(r"[^\wκ]", "", str(column).casefold())
     delta = text.startswith("delta_") or text.endswith("_delta")
     text = text.removeprefix("delta_").removesuffix("_delta")
-    known = text in METRICS or text in RESERVED
+    known = text in COLUMNS or text in RESERVED
     text = text if known else ALIASES.get(text.replace("_", ""), text)
     return f"{text}_delta" if delta else text
 
 
 def _known(key: str) -> bool:
-    return key in RESERVED or key.removesuffix("_delta") in METRICS
+    return key in RESERVED or key.removesuffix("_delta") in COLUMNS
 
 
 def _filled(raw: object) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from siming_tasks.tables.binary import f1_range
-from siming_tasks.tables.model import METRICS, Document, Finding, Table
+from siming_tasks.tables.model import COLUMNS, Document, Finding, Table
 from siming_tasks.tables.numbers import Printed
 
 __all__ = ["agreement", "constants", "deltas", "f1_of_parts", "possible", "ranges", "shares"]
 
 ROUNDING = "Every printed number was rounded to its last digit."
 SLACK = 1e-9
-RANGES = {name: (-1.0, 1.0) if name in ("mcc", "plcc", "srcc", "kappa") else (0.0, 1.0) for name in METRICS}
+RANGES = {name: (-1.0, 1.0) if name in ("mcc", "plcc", "srcc", "kappa") else (0.0, 1.0) for name in COLUMNS}
 
 
 def ranges(table: Table) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def ranges(table: Table) -> Iterator[Finding]:
             low, high = RANGES[name]
             if not value.within(low, high):
                 hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
-                what = f"{METRICS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
+                what = f"{COLUMNS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
                 yield Finding("out-of-range", "inconsistent", table.name, what, ROUNDING, (row.name,), name)
 
 
@@ -62,19 +62,19 @@ def deltas(document: Document, table: Table) -> Iterator[Finding]:
             if base is None or value is None or start is None or _is_difference(delta, value, start):
                 continue
             others = [
-                f"the base row's {METRICS[name]}: {value.text} - ({other.text})"
+                f"the base row's {COLUMNS[name]}: {value.text} - ({other.text})"
                 for name, other in base.values.items()
                 if name != metric and _is_difference(delta, value, other)
             ]
             others += [
-                f"the {METRICS[name]} column's own difference: {other.text} - ({base.values[name].text})"
+                f"the {COLUMNS[name]} column's own difference: {other.text} - ({base.values[name].text})"
                 for name, other in row.values.items()
                 if name != metric and name in base.values and _is_difference(delta, other, base.values[name])
             ]
             match = f" {delta.text} is the difference from {', or '.join(others)}." if others else ""
             yield Finding(
                 "delta-other-column" if others else "delta", "inconsistent", table.name,
-                f"{METRICS[metric]} {value.text} minus {start.text} in the base row is "
+                f"{COLUMNS[metric]} {value.text} minus {start.text} in the base row is "
                 f"{value.value - start.value:+.3f}; the printed delta is {delta.text}.{match}",
                 f"{ROUNDING} The delta is this row minus {base.name!r} in {table.base or 'this table'}.",
                 (row.name,), metric,

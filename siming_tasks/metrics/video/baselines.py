@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 import numpy as np
 
 from siming_tasks.metrics.panel import FloatArray, Panel
 
-__all__ = ["always_correct", "always_failed", "step_prior"]
+__all__ = ["JUDGES", "BlindJudge", "always_correct", "always_failed", "step_prior"]
 
 
 def always_correct(panel: Panel) -> Panel:
@@ -59,3 +62,18 @@ def _rank(mean: FloatArray) -> FloatArray:
     quantile = np.empty_like(mean)
     np.put_along_axis(quantile, order, np.broadcast_to((np.arange(steps) + 0.5) / max(1, steps), mean.shape), axis=1)
     return quantile
+
+
+class BlindJudge(NamedTuple):
+    """What it answers, and the same in words."""
+
+    judge: Callable[[Panel], Panel]
+    what: str
+
+
+JUDGES: Mapping[str, BlindJudge] = {
+    "always-correct": BlindJudge(always_correct, 'full points (or "correct") for every step'),
+    "always-failed": BlindJudge(always_failed, 'no points (or "wrong") for any step'),
+    "step-prior": BlindJudge(step_prior, "what each step usually gets, from the labels of the other videos"),
+}
+"""The judges that need no run."""

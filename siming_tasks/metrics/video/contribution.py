@@ -25,18 +25,10 @@ from siming_tasks.metrics.video.split import PARTS, Split, shuffle_p
 __all__ = ["BLIND", "Contribution", "Lift", "contribution"]
 
 BLIND: Mapping[str, str] = {
-    "always-correct": "full points for every step",
-    "always-failed": "no points for any step",
-    "step-prior": "what each step usually gets, from the labels of the other videos",
+    **{name: blind.what for name, blind in baselines.JUDGES.items()},
     "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
 }
 """The blind rows and what each of them does."""
-
-_JUDGES = {
-    "always-correct": baselines.always_correct,
-    "always-failed": baselines.always_failed,
-    "step-prior": baselines.step_prior,
-}
 
 _NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
 
@@ -105,7 +97,10 @@ def contribution(
     """
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
-    blind = {name: Tally.of(_where_answered(judge(panel), panel), mapping, positive) for name, judge in _JUDGES.items()}
+    blind = {
+        name: Tally.of(_where_answered(judge(panel), panel), mapping, positive)
+        for name, (judge, _) in baselines.JUDGES.items()
+    }
     split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
     parts: dict[str, Tally | ShuffledSelf | Split | Mismatch] = {"run": run, **blind}
     parts |= {"shuffled-self": ShuffledSelf(run), "split": split}

@@ -14,12 +14,12 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.board.checks import check
 from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
-from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.text import visible
 from siming_tasks.runs.comparable import Entrant, groups
 from siming_tasks.runs.run import Run, load_run
@@ -180,13 +180,13 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
 def _order(entry: Entry) -> tuple[bool, bool, float, str]:
     """Verified rows first, then those that can be compared, then by kappa of full scoring or the first headline."""
     values = [
-        (entry.settings[name]["metrics"]["coverage"]["value"], estimate["value"])
+        (entry.settings[name]["metrics"][COVERAGE]["value"], entry.settings[name]["metrics"][metric]["value"], metric)
         for name, setting in SETTINGS.items()
-        if name in entry.settings and (estimate := entry.settings[name]["metrics"][HEADLINE[setting.answer]])
+        if name in entry.settings and (metric := headline(setting.answer))
     ]
-    coverage, value = values[0]
+    coverage, value, metric = values[0]
     comparable = coverage is not None and value is not None and coverage >= COMPARABLE
-    return not entry.verified, not comparable, -float(value or 0.0), entry.received.path.name
+    return not entry.verified, not comparable, -CATALOGUE[metric].sign * float(value or 0.0), entry.received.path.name
 
 
 def _report(

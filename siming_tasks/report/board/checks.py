@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.errors import Problem
+from siming_tasks.metrics.catalogue import headline
+from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.report.board.submission import Received
-from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.text import visible
 from siming_tasks.settings import SETTINGS
 from siming_tasks.tables.lint import lint
-from siming_tasks.tables.model import Document, Row, Table
+from siming_tasks.tables.model import COLUMNS, Document, Row, Table
 from siming_tasks.tables.numbers import parse
 
 __all__ = ["CLAIM_TOLERANCE", "check"]
@@ -50,9 +51,9 @@ def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> 
         yield "The model has seen test data, by its own card."
     for name, found in settings.items():
         coverage = found["metrics"]["coverage"]["value"]
-        if coverage is not None and coverage < 0.95:
-            yield f"{name}: coverage {coverage:.1%}; not comparable below 95 %."
-        if "constant-prediction" in found["metrics"][HEADLINE[SETTINGS[name].answer]]["flags"]:
+        if coverage is not None and coverage < COMPARABLE:
+            yield f"{name}: coverage {coverage:.1%}; not comparable below {100 * COMPARABLE:g} %."
+        if "constant-prediction" in found["metrics"][headline(SETTINGS[name].answer)]["flags"]:
             yield f"{name}: every prediction is the same."
         comparable = all(
             about.options.get(key) == found["options"].get(key) for key in ("rater", "mapping", "positive")
@@ -73,7 +74,7 @@ def _arithmetic(received: Received) -> Iterator[str]:
     tables = []
     for name, claims in received.submission.claims.items():
         values = {columns.get(key, key): parse(f"{v:.4f}") for key, v in claims.items() if v is not None}
-        known = {key: printed for key, printed in values.items() if printed and key != "coverage"}
+        known = {key: printed for key, printed in values.items() if printed and key in COLUMNS}
         tables.append(Table(visible(name), (Row(received.submission.model.name, known),)))
     for finding in lint(Document("claims", tuple(tables))).inconsistent:
         yield f"{finding.table}: {finding.what}"

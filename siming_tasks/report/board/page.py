@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import TITLES, Site
-from siming_tasks.report.study.detail import DETAIL_RESAMPLES, HEADLINE
-from siming_tasks.report.study.standings import METRIC_NAMES
+from siming_tasks.report.study.detail import DETAIL_RESAMPLES
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["board_page"]
@@ -39,10 +39,9 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
             ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
              [row for row in rows if not row["verified"]]),
         ],
-        columns=[(name, HEADLINE[setting.answer]) for name, setting in SETTINGS.items()],
+        columns=[(name, headline(setting.answer)) for name, setting in SETTINGS.items()],
         charts=[chart for name in SETTINGS if (chart := _chart(name, rows))],
         titles=TITLES,
-        metric_names=METRIC_NAMES,
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
@@ -58,7 +57,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The headline of one setting for every row that has it; a row without a re-run is a square, a weak one is pale."""
-    metric = HEADLINE[SETTINGS[name].answer]
+    metric = headline(SETTINGS[name].answer)
     marks = [
         Mark.of(
             row["model"]["name"],
@@ -71,5 +70,6 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | Non
     ]
     if not marks:
         return None
-    alt = f"{TITLES[name][0]}: {METRIC_NAMES[metric]} of {len(marks)} submissions; the numbers are in the tables above."
-    return {"title": TITLES[name][0], "svg": intervals(marks, axis=METRIC_NAMES[metric], alt=alt)}
+    title, axis = TITLES[name][0], CATALOGUE[metric].title
+    alt = f"{title}: {axis} of {len(marks)} submissions; the numbers are in the tables above."
+    return {"title": title, "svg": intervals(marks, axis=axis, alt=alt)}

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from siming_tasks.report.study.standings import METRIC_NAMES
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
+from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.present.cells import plain_value, table
 from siming_tasks.report.text import visible
 
 __all__ = ["markdown"]
@@ -42,7 +44,8 @@ def markdown(report: Mapping[str, Any]) -> str:
             lines += [f"## {_TITLES[name]}", "", *_table(board), ""]
     lines += [
         "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
-        "undefined, printed as zero. Rows marked † answered fewer than 95 % of the steps and are not comparable.",
+        "undefined, printed as zero. Rows marked † answered fewer than "
+        f"{100 * COMPARABLE:g} % of the steps and are not comparable.",
         "",
     ]
     warnings = [f"- {escape(run['name'])}: {escape(note)}" for run in report["runs"] for note in run["warnings"]]
@@ -50,25 +53,21 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _table(board: Mapping[str, Any]) -> list[str]:
-    head = ["rank", "judge", *(METRIC_NAMES[name] for name in board["metrics"])]
-    lines = [_line(head), "|--:|---|" + "--:|" * len(board["metrics"])]
+    head = ["rank", "judge", *(CATALOGUE[name].title for name in board["metrics"])]
+    lines = []
     for row in board["rows"]:
         weak = " †" if "not-comparable" in row["metrics"][board["metric"]]["flags"] else ""
-        cells = [_share(row["metrics"][name]) if name == "coverage" else _estimate(row["metrics"][name])
+        cells = [_share(row["metrics"][name]) if name == COVERAGE else _estimate(row["metrics"][name])
                  for name in board["metrics"]]  # fmt: skip
         standing = row.get("standing")
         rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
-        lines.append(_line([rank, escape(row["name"]) + _ROLES[row["role"]] + weak, *cells]))
-    return lines
+        lines.append([rank, escape(row["name"]) + _ROLES[row["role"]] + weak, *cells])
+    return table(head, lines, left=(1,))
 
 
 def escape(text: object) -> str:
     """Text that Markdown takes literally, on one line."""
     return _SPECIAL.sub(r"\\\1", visible(str(text)).replace("\n", " "))
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _share(estimate: Mapping[str, Any]) -> str:
@@ -78,5 +77,5 @@ def _share(estimate: Mapping[str, Any]) -> str:
 def _estimate(estimate: Mapping[str, Any]) -> str:
     if estimate["value"] is None:
         return "-"
-    value = f"{estimate['value']:.3f}".replace("-0.000", "0.000") + ("\\*" if estimate["undefined"] else "")
+    value = plain_value(estimate["value"]) + "\\*" * estimate["undefined"]
     return value if estimate["low"] is None else f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]"

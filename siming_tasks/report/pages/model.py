@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
 from siming_tasks.report.pages.run_facts import command, facts, lead
 from siming_tasks.report.pages.site import TITLES, Site
-from siming_tasks.report.study.standings import METRIC_NAMES
 from siming_tasks.rubrics import Rubric
 from siming_tasks.settings import SETTINGS
 
@@ -35,7 +35,6 @@ def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], ru
         parts=found,
         gaps=_gaps(run),
         split_names=SPLIT,
-        metric_names=METRIC_NAMES,
         step_names=names,
         facts=facts(run, report),
         command=command(run, report),
@@ -76,7 +75,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
     found["split_chart"] = parts(
         [(run["name"], split)],
-        axis=METRIC_NAMES[metric],
+        axis=CATALOGUE[metric].title,
         alt="Prior, video and local part of the agreement: " + ", ".join(f"{k} {v:.3f}" for k, v in split.items()),
     )
     if study["totals"]:
@@ -132,7 +131,7 @@ def _notes(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
     said: dict[str, list[str]] = {}
     for name, estimate in metrics.items():
         for note in [*filter(None, [estimate["reason"]]), *(FLAGS[flag] for flag in estimate["flags"])]:
-            said.setdefault(note, []).append(METRIC_NAMES[name])
+            said.setdefault(note, []).append(CATALOGUE[name].title)
     return [note if len(names) == len(metrics) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import TITLES, Site
-from siming_tasks.report.study.standings import METRIC_NAMES
-from siming_tasks.tables.model import METRICS as PAPER_NAMES
+from siming_tasks.schema import Answer
+from siming_tasks.tables.model import COLUMNS
 from siming_tasks.tables.read import paper_tables
 
 __all__ = ["leaderboard"]
@@ -25,7 +26,7 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         boards=boards,
         glance=_glance(boards),
         gains=_gains(report["runs"]),
-        metric_names=METRIC_NAMES,
+        gain_metrics=[headline(answer) for answer in get_args(Answer)],
         paper=_paper(),
         few=report["dataset"]["videos"] < TRUSTED,
     )
@@ -51,16 +52,18 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     title, question = TITLES[name]
     comparison: Any = board["comparison"]
     marks = [Mark.of(row["name"], row["metrics"][metric], role=row["role"]) for row in rows]
-    alt = f"{title}: {METRIC_NAMES[metric]} of {len(rows)} judges with intervals; the numbers are in the table below."
+    alt = (
+        f"{title}: {CATALOGUE[metric].title} of {len(rows)} judges with intervals; the numbers are in the table below."
+    )
     return {
         "setting": name,
         "title": title,
         "question": question,
         "metric": metric,
-        "metric_name": METRIC_NAMES[metric],
+        "metric_name": printed,
         "metrics": board["metrics"],
         "rows": rows,
-        "chart": intervals(marks, axis=METRIC_NAMES[metric], alt=alt),
+        "chart": intervals(marks, axis=printed, alt=alt),
         "not_compared": board["not_compared"],
         "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
         "detectable": comparison["detectable"].get(metric) if comparison else None,
@@ -85,16 +88,16 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = []
     for run in runs:
         cells: list[Any] = []
-        for answer, metric in (("score", "qwk"), ("error", "mcc")):
+        for answer in get_args(Answer):
             pair = [
-                run["settings"][f"{scope}_{answer}"]["numbers"]["metrics"][metric]
+                run["settings"][f"{scope}_{answer}"]["numbers"]["metrics"][headline(answer)]
                 if f"{scope}_{answer}" in run["settings"]
                 else None
                 for scope in ("full", "clip")
             ]
             gain = run["gains"].get(answer)
             cells += [*pair, gain]
-        if any(cells[index] for index in (2, 5)):
+        if any(cells[2::3]):
             rows.append({"name": run["name"], "cells": cells})
     return rows
 
@@ -109,7 +112,7 @@ def _paper() -> dict[str, Any]:
                 {
                     "name": f"{table.name} ({'full videos' if table.name == 'Table 4' else 'step clips'})",
                     "note": table.note,
-                    "columns": [PAPER_NAMES[name] for name in names],
+                    "columns": [COLUMNS[name] for name in names],
                     "rows": [
                         {"name": row.name, "cells": [row.values[name].text for name in names]} for row in table.rows
                     ],

@@ -10,6 +10,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.files import atomic_write
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.estimate import FLAGS
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THIN, TRUSTED
+from siming_tasks.present.cells import pvalue
 from siming_tasks.report.text import visible
 
 __all__ = ["POLICY", "TITLES", "Site", "count", "number", "percent", "points"]
@@ -55,7 +59,14 @@ def count(value: int) -> str:
 
 
 def _p(value: float | None) -> str:
-    return "–" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    return "–" if value is None else pvalue(value).replace("<", "< ")
+
+
+def _title(metric: str) -> str:
+    return CATALOGUE[metric].title
+
+
+_LIMITS = {"alpha": ALPHA, "comparable": COMPARABLE, "min_answered": MIN_ANSWERED, "thin": THIN, "trusted": TRUSTED}
 
 
 class Site:
@@ -76,8 +87,8 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(num=number, pct=percent, points=points, count=count, p=_p)
-        self.environment.globals.update(site=site, csp=POLICY)
+        self.environment.filters.update(num=number, pct=percent, points=points, count=count, p=_p, metric=_title)
+        self.environment.globals.update(site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS)
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,27 +12,26 @@ from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.compare.align import Contestant
 from siming_tasks.metrics.compare.paired import compare
 from siming_tasks.metrics.diagnosis.diagnose import diagnose
 from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.options import Options
 from siming_tasks.runs.physicians import physician_points
+from siming_tasks.schema import Answer
 
 __all__ = [
     "DETAIL_RESAMPLES",
-    "HEADLINE",
     "detail",
     "gains",
     "totals_of",
     "twins",
 ]
-
-HEADLINE = {"score": "qwk", "error": "mcc"}
-"""The metric that orders a table: step-level agreement, which the benchmark is about."""
 
 DETAIL_RESAMPLES = 1_000
 """Resamples of diagnoses and of what the video contributed; headline metrics use the settings' number."""
@@ -45,7 +44,7 @@ def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
     common: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
                          seed=options.seed, **common)  # fmt: skip
-    rng = np.random.default_rng(np.random.SeedSequence(options.seed, spawn_key=(7,)))
+    rng = np.random.default_rng(stream(options.seed, Stream.DIAGNOSES))
     found = diagnose(
         panel,
         dataset.rubric,
@@ -72,7 +71,7 @@ def totals_of(panel: Panel) -> list[tuple[str, float, float]]:
 def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
     """What the step's own clip changes in the headline metric."""
     found: dict[str, Any] = {}
-    for answer, metric in HEADLINE.items():
+    for answer in get_args(Answer):
         full, clip = (panels.get(f"{scope}_{answer}") for scope in ("full", "clip"))
         if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
             continue
@@ -85,7 +84,7 @@ def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
                 resamples=min(DETAIL_RESAMPLES, options.resamples),
                 seed=options.seed,
             )
-            item = next((item for item in result.differences if item.metric == metric), None)
+            item = next((item for item in result.differences if item.metric == headline(answer)), None)
             if item:
                 found[answer] = {"value": item.value, "low": item.low, "high": item.high, "p": item.p}
     return found

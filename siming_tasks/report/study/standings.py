@@ -8,39 +8,23 @@ from typing import Any
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.compare.paired import Comparison, compare
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.evaluate import estimates
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.video.baselines import always_correct, always_failed, step_prior
+from siming_tasks.metrics.thresholds import ALPHA
+from siming_tasks.metrics.video.baselines import JUDGES
 from siming_tasks.options import Options
-from siming_tasks.report.study.detail import HEADLINE
 from siming_tasks.report.study.study import Study
 from siming_tasks.runs.comparable import Entrant, contestants, groups
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.runs.physicians import physician_pairs
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["METRIC_NAMES", "standings"]
-
-METRIC_NAMES = {
-    "plcc": "PLCC",
-    "srcc": "SRCC",
-    "qwk": "kappa (quadratic)",
-    "mcc": "MCC",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "coverage": "Coverage",
-}
+__all__ = ["standings"]
 
 INFLATED = "Judged against a consensus that it helped to make: inflated. The second physician’s row is not."
-
-_BLIND = {
-    "always correct": (always_correct, "Full points (or “correct”) for every step."),
-    "always failed": (always_failed, "No points (or “incorrect”) for every step."),
-    "step prior": (step_prior, "What each step usually gets in the other videos; sees no video."),
-}
 
 
 def standings(
@@ -57,7 +41,7 @@ def standings(
     if not mine:
         return None
     answer = SETTINGS[setting].answer
-    metric = HEADLINE[answer]
+    metric = headline(answer)
     rows = [_run_row(study, setting, metric, dataset.physicians) for study in mine]
     rows += _beside(dataset, setting, options)
     found: dict[str, Any] = {
@@ -107,8 +91,9 @@ def _beside(dataset: Dataset, setting: str, options: Options) -> list[dict[str, 
         saw = " (both saw the whole video)." if SETTINGS[setting].scope == "clip" else "."
         name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
         rows.append(_row(name, "human", pair.panel, options, f"{pair.second} judged against {pair.first}{saw}"))
-    for name, (judge, note) in _BLIND.items():
-        rows.append(_row(name, "blind", judge(base), options, note))
+    for name, (judge, what) in JUDGES.items():
+        note = f"{what[0].upper()}{what[1:]}."
+        rows.append(_row(name.replace("-", " "), "blind", judge(base), options, note))
     return rows
 
 
@@ -126,7 +111,7 @@ def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[st
 
 def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> None:
     """Give each compared row its rank and the runs that it is better than after Holm's correction."""
-    ranks = comparison.ranks.get(metric, {})
+    ranks, sign = comparison.ranks.get(metric, {}), CATALOGUE[metric].sign
     for row in rows:
         if row["role"] in ("model", "reference") and row["name"] in ranks:
             row["standing"] = vars(ranks[row["name"]])
@@ -134,11 +119,12 @@ def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> No
                 item.b if item.a == row["name"] else item.a
                 for item in comparison.differences
                 if item.metric == metric
-                and item.p_holm < 0.05
-                and (item.a == row["name"] if item.value > 0 else item.b == row["name"])
+                and item.p_holm < ALPHA
+                and (item.a == row["name"] if sign * item.value > 0 else item.b == row["name"])
             ]
 
 
 def _value(row: Mapping[str, Any], metric: str) -> float:
+    """Larger is better; a row without a value comes last."""
     value = row["metrics"][metric]["value"]
-    return float("-inf") if value is None else float(value)
+    return float("-inf") if value is None else CATALOGUE[metric].sign * float(value)
