@@ -52,9 +52,8 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     title, question = TITLES[name]
     comparison: Any = board["comparison"]
     marks = [Mark.of(row["name"], row["metrics"][metric], role=row["role"]) for row in rows]
-    alt = (
-        f"{title}: {CATALOGUE[metric].title} of {len(rows)} judges with intervals; the numbers are in the table below."
-    )
+    printed = CATALOGUE[metric].title
+    alt = f"{title}: {printed} of {len(rows)} judges with intervals; the numbers are in the table below."
     return {
         "setting": name,
         "title": title,
