@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 from collections.abc import Iterable, Mapping
@@ -38,6 +37,8 @@ def values_in(env: Mapping[str, str] | None, options: Iterable[Option]) -> dict[
 
 @lru_cache(maxsize=64)
 def _warn(name: str, known: tuple[str, ...]) -> None:
+    import difflib  # needed for a slip of the pen only
+
     ends = [other.removeprefix(PREFIX) for other in known]  # the common beginning would make all of them look alike
     near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1)
     way_out = f"did you mean {PREFIX}{near[0]}?" if near else f"the variables are {', '.join(known)}."
