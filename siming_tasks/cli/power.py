@@ -68,7 +68,7 @@ def power(arguments: argparse.Namespace) -> int:
 
     from siming_tasks.metrics.catalogue import select
     from siming_tasks.planning.model import Design
-    from siming_tasks.planning.power import QUESTIONS, Test, detectable, plan
+    from siming_tasks.planning.power import QUESTIONS, Test, plan, smallest_effects
 
     seed = options_from(arguments).seed
     design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
@@ -80,7 +80,7 @@ def power(arguments: argparse.Namespace) -> int:
         options: dict[str, Any] = {"rng": rng, "test": test, "replicates": arguments.replicates, "progress": bar.update}
         found: list[Any]
         if arguments.effect is None:
-            found = list(detectable(design, arguments.videos, metrics=metrics, **options))
+            found = list(smallest_effects(design, arguments.videos, metrics=metrics, **options))
         else:
             found = [item for metric in metrics for item in plan(design, metric, arguments.effect, **options)]
     if arguments.json:

@@ -20,7 +20,7 @@ from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 from siming_tasks.planning.model import Design, Draw, draw, score
 
-__all__ = ["QUESTIONS", "SmallestEffect", "Test", "VideosNeeded", "detectable", "plan"]
+__all__ = ["QUESTIONS", "SmallestEffect", "Test", "VideosNeeded", "plan", "smallest_effects"]
 
 QUESTIONS = {"zero": "one judge against a blind one", "two": "two judges", "holm": "two judges, after Holm"}
 CELLS = 2_000_000
@@ -90,7 +90,7 @@ class VideosNeeded:
         return asdict(self)
 
 
-def detectable(
+def smallest_effects(
     design: Design,
     videos: int,
     *,

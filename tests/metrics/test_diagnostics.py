@@ -25,7 +25,7 @@ from siming_tasks.metrics.diagnosis.severity import severity
 from siming_tasks.metrics.diagnosis.state import required_state
 from siming_tasks.metrics.diagnosis.steps import step_sheet
 from siming_tasks.metrics.proportion import wilson
-from siming_tasks.metrics.stat import difference, estimate_stats, kappa_stat
+from siming_tasks.metrics.stat import difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.present.diagnosis import to_markdown
 from siming_tasks.rubrics import Rubric, rubric_from
 
@@ -74,6 +74,18 @@ class TestFrame:
         stat = kappa_stat(frame.truth, frame.said)
         found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
         assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+
+    def test_what_rests_on_one_video_has_no_interval(self, panel, rng):
+        """Resamples either have the video or are empty; their quantiles say nothing."""
+        frame = frame_of(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
+        found = estimate_stats({"d": ratio((frame.said == frame.truth) & frame.both, frame.both)}, 3, 200, rng)["d"]
+        assert (found.value, found.n_videos, found.stderr, found.low, found.high) == (0.5, 1, None, None, None)
+
+    def test_one_resample_is_no_spread(self, synthetic, rng):
+        frame = frame_of(synthetic(rng))
+        found = estimate_stats({"d": kappa_stat(frame.truth, frame.said)}, 60, 1, rng)["d"]
+        assert found.value is not None
+        assert (found.stderr, found.low, found.high) == (None, None, None)
 
     def test_one_rater_alone(self, synthetic, rng):
         panel = synthetic(rng)

@@ -14,7 +14,7 @@ from siming_tasks.cli import main
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.planning.model import Design, draw, score
-from siming_tasks.planning.power import QUESTIONS, Test, detectable, plan
+from siming_tasks.planning.power import QUESTIONS, Test, plan, smallest_effects
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def sample():
 
 @pytest.fixture(scope="module")
 def at_200():
-    found = detectable(Design(), 200, rng=np.random.default_rng(2), replicates=1500)
+    found = smallest_effects(Design(), 200, rng=np.random.default_rng(2), replicates=1500)
     return {item.metric: item for item in found}
 
 
@@ -118,7 +118,7 @@ class TestDetectable:
         assert normal_power(test.reach("holm"), 1, 0.05 / 66) == pytest.approx(0.8, abs=1e-4)
 
     def test_the_same_seed_the_same_numbers(self):
-        runs = [detectable(Design(steps=5), 30, rng=np.random.default_rng(7), replicates=50) for _ in range(2)]
+        runs = [smallest_effects(Design(steps=5), 30, rng=np.random.default_rng(7), replicates=50) for _ in range(2)]
         assert runs[0] == runs[1]
 
 

@@ -12,7 +12,7 @@ from siming_tasks.metrics.panel import Panel
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.tally import Tally
 
-__all__ = ["Choices", "Option", "choices"]
+__all__ = ["Choice", "Choices", "choices"]
 
 CAVEAT = (
     "Values without intervals, to show how far a choice moves them. Filled answers are no results: 'zero' takes a "
@@ -21,7 +21,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True)
-class Option:
+class Choice:
     """One way to decide one choice, and the metrics under it (None without data, 0.0 where undefined)."""
 
     choice: str
@@ -33,7 +33,7 @@ class Option:
 class Choices:
     """All options, the headline's among them, and what to bear in mind."""
 
-    options: tuple[Option, ...]
+    options: tuple[Choice, ...]
     caveat: str = field(default=CAVEAT, init=False)
 
 
@@ -52,11 +52,11 @@ def choices(panel: Panel, mapping: LabelMapping = "absolute", positive: Positive
     found = []
     if panel.answer == "score":
         labelled = select("score", family="labels")
-        found += [Option("mapping", name, values(panel, labelled, m=name)) for name in MAPPINGS]
+        found += [Choice("mapping", name, values(panel, labelled, m=name)) for name in MAPPINGS]
     else:
         classes: tuple[Positive, ...] = ("error", "correct")
-        found += [Option("positive class", name, values(panel, metrics, p=name)) for name in classes]
-    found.append(Option("missing answers", "left out", values(panel, metrics)))
+        found += [Choice("positive class", name, values(panel, metrics, p=name)) for name in classes]
+    found.append(Choice("missing answers", "left out", values(panel, metrics)))
     for name, fill in (("zero", zero_fill), ("adversarial", adversarial_fill)):
-        found.append(Option("missing answers", name, values(panel.predicting(fill(panel)), metrics)))
+        found.append(Choice("missing answers", name, values(panel.predicting(fill(panel)), metrics)))
     return Choices(tuple(found))

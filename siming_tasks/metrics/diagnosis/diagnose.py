@@ -15,7 +15,7 @@ from siming_tasks.metrics.diagnosis.decisions import PASS_MARK, Decisions, exam
 from siming_tasks.metrics.diagnosis.disputed import Disputed, disputed
 from siming_tasks.metrics.diagnosis.frame import frame_of
 from siming_tasks.metrics.diagnosis.history import HistoryContrast, history_contrast
-from siming_tasks.metrics.diagnosis.order import Sequence, sequence
+from siming_tasks.metrics.diagnosis.order import Divergence, sequence
 from siming_tasks.metrics.diagnosis.severity import Severity, severity
 from siming_tasks.metrics.diagnosis.state import RequiredState, required_state
 from siming_tasks.metrics.diagnosis.steps import StepSheet, step_sheet
@@ -51,7 +51,7 @@ class Diagnostics:
     severity: Severity
     history: HistoryContrast
     state: RequiredState
-    sequence: Sequence
+    sequence: Divergence
     disputed: Disputed | None
     exam: Decisions | None
     choices: Choices

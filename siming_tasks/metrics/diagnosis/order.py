@@ -11,7 +11,7 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.panel import BoolArray, FloatArray
 from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
 
-__all__ = ["Sequence", "prefix", "sequence"]
+__all__ = ["Divergence", "prefix", "sequence"]
 
 CAVEAT = (
     "A step is judged right when judge and reference agree on whether it is fully correct; unanswered steps are passed "
@@ -21,7 +21,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Divergence:
     """Steps judged right before the first one judged wrong, in rubric order.
 
     Attributes:
@@ -41,7 +41,7 @@ class Sequence:
     caveat: str = field(default=CAVEAT, init=False)
 
 
-def sequence(frame: Frame, resamples: int, rng: np.random.Generator) -> Sequence:
+def sequence(frame: Frame, resamples: int, rng: np.random.Generator) -> Divergence:
     """Strict sequential credit of a judge."""
     both = frame.both
     wrong, called = frame.panel.reference_wrong, frame.panel.predicted_wrong
@@ -68,7 +68,7 @@ def sequence(frame: Frame, resamples: int, rng: np.random.Generator) -> Sequence
     flawless = (share["judge"] == 1) & (asked > 0)
     stats["flawless"] = ratio(flawless, known, needs)
     first = (prefix(wrong == called, both) + 1)[(asked > 0) & ~flawless]
-    return Sequence(
+    return Divergence(
         **estimate_stats(stats, len(asked), resamples, rng), median=float(np.median(first)) if len(first) else None
     )
 
