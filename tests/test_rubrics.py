@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -64,6 +66,23 @@ def test_every_level_of_a_scale_can_be_reached_by_named_errors() -> None:
     for step in default_rubric().steps:
         assert {"omitted"} <= {error.name for error in step.errors}
         assert step.error("omitted").deduct == step.max_score
+
+
+def test_a_source_names_its_publisher_or_says_that_none_was_found() -> None:
+    rubric = default_rubric()
+    assert {fact["source"] for step in rubric.steps for fact in step.facts} == set(rubric.sources)
+    fields = {"title", "publisher", "published_in", "year", "doi", "url", "verification", "note"}
+    for key, source in rubric.sources.items():
+        assert source.keys() <= fields, key
+        assert ("not traced to a primary document" in source.get("note", "")) == ("publisher" not in source), key
+        assert "publisher" in source or source.keys().isdisjoint({"doi", "url", "published_in"}), key
+        assert re.fullmatch(r"10\.\d{4,}/[\w.]+", source.get("doi", "10.0000/none")), key
+        assert source["verification"] in ("excerpt", "secondary", "background", "own"), key
+
+
+def test_a_source_links_to_its_publisher_only() -> None:
+    hosts = {urlsplit(source["url"]).hostname for source in default_rubric().sources.values() if "url" in source}
+    assert hosts == {"openaccess.thecvf.com", "exam.ipmph.com"}
 
 
 def broken(**changes: Any) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from siming_tasks.simulate.performance import Performance
 
 __all__ = ["GENERATOR_VERSION", "Recipe", "describe", "event_log", "video_row"]
 
-GENERATOR_VERSION = "1"
-"""Moves whenever a seed no longer gives the same labels, event logs or (apart from the encoder) pictures."""
+GENERATOR_VERSION = "2"
+"""Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 
 
 @dataclass(frozen=True)
