@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-__all__ = ["CONSENSUS", "Answer", "Scope", "StepLabel", "Video"]
+__all__ = ["ANSWERS", "CONSENSUS", "SCOPES", "Answer", "Scope", "StepLabel", "Video"]
 
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
 
 CONSENSUS = "consensus"
 """Name of the reference rater in every ``score`` mapping."""

@@ -108,11 +108,12 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
 
 def _prompt_bytes(rubric: Rubric) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.settings import SETTINGS
+    from siming_tasks.settings import BENCHMARK, SETTINGS
     from siming_tasks.settings.prompt import build_prompt
 
     longest = {}
-    for name, setting in SETTINGS.items():
+    for name in BENCHMARK:
+        setting = SETTINGS[name]
         asked = [rubric.steps] if setting.scope == "full" else [(step,) for step in rubric.steps]
         longest[name] = max(len(build_prompt(setting, steps).encode()) for steps in asked)
     return longest

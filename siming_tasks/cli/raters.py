@@ -32,6 +32,7 @@ def raters(arguments: argparse.Namespace) -> int:
     from siming_tasks.present.raters import markdown
     from siming_tasks.runs.panel import labels_of
     from siming_tasks.schema import CONSENSUS
+    from siming_tasks.settings import benchmark_setting
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options)
@@ -41,7 +42,8 @@ def raters(arguments: argparse.Namespace) -> int:
     for name in names:
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
-    panels = [labels_of(dataset, "full_score", rater) for rater in (*names, CONSENSUS)]
+    everything = benchmark_setting("full", "score").name
+    panels = [labels_of(dataset, everything, rater) for rater in (*names, CONSENSUS)]
     found = rater_table(
         *panels, names=(names[0], names[1]), mapping=options.mapping, resamples=options.resamples, seed=options.seed
     )

@@ -14,7 +14,7 @@ from siming_tasks.media.sampler import Budget, frame_range, matched_budget, samp
 from siming_tasks.media.store import SIZE
 from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import BENCHMARK, SETTINGS
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 
@@ -122,7 +122,8 @@ def plan(
     """
     shown = [_Shown.of(exam, frames, clip_frames, frame_size, matched) for exam in exams]
     settings, cost = [], dict.fromkeys(formulas, 0.0) if prices else {}
-    for name, setting in SETTINGS.items():
+    for name in BENCHMARK:
+        setting = SETTINGS[name]
         requests = [request for one in shown for request in (one.full if setting.scope == "full" else one.clips)]
         text = (prompt_bytes or {}).get(name, 0) + reply_tokens
         tokens, context = {}, {}

@@ -13,7 +13,8 @@ from siming_tasks.files import sha256_json
 from siming_tasks.metrics.video.baselines import step_prior
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.panel import labels_of
-from siming_tasks.schema import CONSENSUS, Answer, Video
+from siming_tasks.schema import ANSWERS, CONSENSUS, Answer, Video
+from siming_tasks.settings import benchmark_setting
 
 __all__ = ["KINDS", "Judge", "judge"]
 
@@ -80,8 +81,8 @@ def _points(kind: str, dataset: Dataset) -> Points:
 def _step_prior(dataset: Dataset) -> Judge:
     """The blind row of :func:`siming_tasks.metrics.video.baselines.step_prior`, on the points that a reply may give."""
     given: dict[Answer, dict[tuple[str, str], float]] = {}
-    for answer in ("score", "error"):
-        panel = step_prior(labels_of(dataset, f"full_{answer}"))
+    for answer in ANSWERS:
+        panel = step_prior(labels_of(dataset, benchmark_setting("full", answer).name))
         cells = product(panel.video_ids, panel.step_ids)
         given[answer] = dict(zip(cells, np.floor(panel.predicted + 0.5).ravel().tolist(), strict=True))
 

@@ -94,7 +94,9 @@ def write_report(
         )
         studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
         rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
-        tables = list(tqdm(apply(rank, SETTINGS), total=4, unit="table", desc="Tables", disable=not progress))
+        tables = list(
+            tqdm(apply(rank, SETTINGS), total=len(SETTINGS), unit="table", desc="Tables", disable=not progress)
+        )
         report = _report(studies, dataset, options, dict(zip(SETTINGS, tables, strict=True)))
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast

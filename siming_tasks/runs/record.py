@@ -59,15 +59,15 @@ def record_of(
 def prediction_line(record: Record) -> dict[str, Any]:
     """The record as a line of a prediction file (see the format page): what a submission holds."""
     line = {"setting": record["setting"], "video_id": record["video_id"]}
+    setting = SETTINGS[record["setting"]]
     answers: Mapping[str, float] = record["answers"]
-    if SETTINGS[record["setting"]].answer == "score":
+    if setting.answer == "score":
         values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
-        key = "score"
     else:
-        values, key = {name: "incorrect" if value else "correct" for name, value in answers.items()}, "verdict"
-    if record["step_id"]:
-        return {**line, "step_id": record["step_id"], key: values.get(record["step_id"])}
-    return {**line, f"{key}s": values}
+        values = {name: "incorrect" if value else "correct" for name, value in answers.items()}
+    if setting.scope == "clip":
+        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"])}
+    return {**line, setting.field: values}
 
 
 def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:

@@ -24,7 +24,6 @@ __all__ = ["KeptRecord", "RowReader"]
 
 Record = dict[str, Any]
 
-_FIELD = {"full_score": "scores", "full_error": "verdicts", "clip_score": "score", "clip_error": "verdict"}
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 
 
@@ -150,7 +149,8 @@ class RowReader:
         self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place
     ) -> Record | None:
         """A line of the prediction format. Parsed fields go through the reply parser unless they are beyond doubt."""
-        key, setting = _FIELD[source.setting], SETTINGS[source.setting]
+        setting = SETTINGS[source.setting]
+        key = setting.field
         if ("response" in row) == (key in row):
             what = f"a {setting.name} line needs either `{key}` or `response`."
             place.error("prediction-invalid", what, "See docs/data.md.")

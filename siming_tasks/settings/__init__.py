@@ -1,5 +1,6 @@
-"""The settings of the benchmark: what a model is shown and asked."""
+"""The settings: what a model is shown and asked, each described once."""
 
-from siming_tasks.settings.setting import SETTINGS, Setting
+from siming_tasks.settings.known import BENCHMARK, SETTINGS, benchmark_setting
+from siming_tasks.settings.setting import Setting
 
-__all__ = ["SETTINGS", "Setting"]
+__all__ = ["BENCHMARK", "SETTINGS", "Setting", "benchmark_setting"]

@@ -1,6 +1,6 @@
-"""The four prompts: one template, in which only the task and the answer format differ (the paper's appendix D).
+"""The prompts: one template, in which only what a setting's description says differs (the paper's appendix D).
 
-The media come first, then what the settings share (role, rubric), then what differs (task, format), so that a prefix
+The media come first, then what the settings share (role, rubric), then what differs (task, reply), so that a prefix
 cache can share the expensive part. No prompt shows an example score vector: models copy it.
 """
 
@@ -10,96 +10,59 @@ from collections.abc import Sequence
 
 from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.settings.setting import SETTINGS, Setting
+from siming_tasks.settings.known import BENCHMARK, SETTINGS
+from siming_tasks.settings.setting import Setting
 
-__all__ = ["PROMPT_VERSION", "build_prompt", "frame_caption", "frames_note", "template_hash"]
+__all__ = ["PROMPT_VERSION", "build_prompt", "frame_caption", "frames_note", "own_hash", "template_hash"]
+
+Span = tuple[float, float] | None
 
 PROMPT_VERSION = "1-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
-_ROLE = {
-    "full": (
-        "You are a physician examiner of emergency skills. The video shows one complete examination, in which a "
-        "trainee performs the procedure below on a manikin. Judge the trainee by the rubric, step by step. What was "
-        "done or left out earlier can decide whether a later step is correct."
-    ),
-    "clip": (
-        "You are a physician examiner of emergency skills. The video clip is cut from an examination, in which a "
-        "trainee performs a procedure on a manikin. It shows the one step below. Judge the trainee by the rubric."
-    ),
-}
-
-_STEP = """[{id}] {name} (maximum {max_score:g} {points})
+_NAME = "[{id}] {name} (maximum {max_score:g} {points})"
+_CRITERIA = """\
 Requirement: {requirement}
 Full points: {full}
 Partial points: {partial}
 No points: {fail}"""
-
-_TASK = {
-    "full_score": (
-        "Task: score every step of the rubric. For each step give a whole number of points from 0 (failed) to the "
-        "maximum of that step (fully correct)."
-    ),
-    "full_error": (
-        "Task: detect the errors. For each step of the rubric decide whether the trainee performed it fully correctly "
-        '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
-    ),
-    "clip_score": (
-        "Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step "
-        "(fully correct)."
-    ),
-    "clip_error": (
-        "Task: detect errors. Decide whether the trainee performed this step fully correctly "
-        '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
-    ),
-}
-
-_FORMAT = {
-    "full_score": (
-        'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
-        "{n} step ids in square brackets to your points, as an integer."
-    ),
-    "full_error": (
-        'Answer with one JSON object and nothing else. It has the single key "verdicts", an object that maps each of '
-        'the {n} step ids in square brackets to "correct" or "incorrect".'
-    ),
-    "clip_score": (
-        'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, as '
-        "an integer from 0 to {max_score:g}."
-    ),
-    "clip_error": (
-        'Answer with one JSON object and nothing else. It has the single key "verdict", whose value is '
-        '"correct" or "incorrect".'
-    ),
-}
-
+_SHOWN = "Time: shown from {start:.1f} s to {end:.1f} s."
+_NOT_SHOWN = "Time: no part of the video is marked as showing this step."
 _FRAMES = "The {n} images above are frames of the video in order; the time of each, in seconds, is {times}."
 _CAPTION = "Frame at {time:.1f} s:"
 
 
-def _step_text(step: RubricStep) -> str:
-    points = "point" if step.max_score == 1 else "points"
-    return _STEP.format(
-        points=points,
-        **{**step.criteria.model_dump(), **step.model_dump(include={"id", "name", "max_score", "requirement"})},
-    )
+def _step_text(step: RubricStep, time: str | None) -> str:
+    values = {**step.criteria.model_dump(), **step.model_dump(include={"id", "name", "max_score", "requirement"})}
+    name = _NAME.format(points="point" if step.max_score == 1 else "points", **values)
+    return "\n".join(filter(None, (name, time, _CRITERIA.format(**values))))
 
 
-def build_prompt(setting: Setting, steps: Sequence[RubricStep]) -> str:
+def _time_text(span: Span) -> str:
+    return _SHOWN.format(start=span[0], end=span[1]) if span else _NOT_SHOWN
+
+
+def build_prompt(setting: Setting, steps: Sequence[RubricStep], spans: Sequence[Span] | None = None) -> str:
     """The text that follows the media.
 
     Args:
-        setting: which of the four.
+        setting: its description.
         steps: the steps asked about, in rubric order; exactly one for a clip.
+        spans: when the video shows each of them, (start, end) in seconds or None; for a setting with step times, and
+            for no other.
 
     Raises:
-        ValueError: no step, or several for a clip.
+        ValueError: no step, several for a clip, or spans that do not fit the setting or the steps.
     """
     if not steps or (setting.scope == "clip" and len(steps) != 1):
         raise ValueError(f"{setting.name} cannot ask about {len(steps)} steps")
-    rubric = "\n\n".join(_step_text(step) for step in steps)
-    answer = _FORMAT[setting.name].format(n=len(steps), max_score=steps[0].max_score)
-    return f"{_ROLE[setting.scope]}\n\nRubric:\n\n{rubric}\n\n{_TASK[setting.name]}\n\n{answer}"
+    if setting.step_times != (spans is not None) or (spans is not None and len(spans) != len(steps)):
+        given = "none" if spans is None else len(spans)
+        raise ValueError(f"{setting.name} needs {len(steps) if setting.step_times else 'no'} spans, {given} given")
+    times = [None] * len(steps) if spans is None else [_time_text(span) for span in spans]
+    rubric = "\n\n".join(_step_text(step, time) for step, time in zip(steps, times, strict=True))
+    reply = setting.reply.format(n=len(steps), max_score=steps[0].max_score)
+    return f"{setting.role}\n\nRubric:\n\n{rubric}\n\n{setting.task}\n\n{reply}"
 
 
 def frame_caption(time: float) -> str:
@@ -112,7 +75,23 @@ def frames_note(times: Sequence[float]) -> str:
     return _FRAMES.format(n=len(times), times=", ".join(f"{time:.1f}" for time in times))
 
 
-def template_hash() -> str:
-    """Twelve hex digits over every word that is the same for all documents; a test pins them to the version."""
-    parts = {name: [_ROLE[setting.scope], _TASK[name], _FORMAT[name]] for name, setting in SETTINGS.items()}
-    return sha256_json([parts, _STEP, _FRAMES, _CAPTION])[:12]
+def template_hash(setting: Setting | None = None) -> str:
+    """What results state as the prompt's template; a test pins it to the version.
+
+    The benchmark's settings are versioned together and share one hash, which is also that of None; every other setting
+    has its own, so that adding one changes no hash that is there.
+    """
+    if setting is None or setting.benchmark:
+        return _hash([SETTINGS[name] for name in BENCHMARK])
+    return own_hash(setting)
+
+
+def own_hash(setting: Setting) -> str:
+    """Twelve hex digits over every word of one setting's prompt that is the same for all documents."""
+    return _hash([setting])
+
+
+def _hash(settings: Sequence[Setting]) -> str:
+    parts = {setting.name: [setting.role, setting.task, setting.reply] for setting in settings}
+    times = [[_SHOWN, _NOT_SHOWN]] if any(setting.step_times for setting in settings) else []
+    return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times])[:12]

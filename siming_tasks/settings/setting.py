@@ -1,4 +1,4 @@
-"""The settings: what a model is shown and what it must answer."""
+"""What a setting is: everything that the rest of the suite needs to know of one, said once."""
 
 from __future__ import annotations
 
@@ -6,22 +6,46 @@ from dataclasses import dataclass
 
 from siming_tasks.schema import Answer, Scope
 
-__all__ = ["SETTINGS", "Setting"]
+__all__ = ["Setting"]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One of the paper's four settings: what the model sees (``scope``) and what it must answer (``answer``)."""
+    """One way of asking a model about an exam.
 
+    Attributes:
+        name: stands in record ids, prediction files, reports; its task is called ``siming_<name>``.
+        title: for people, in a few words.
+        question: what is shown and asked, in a sentence.
+        scope: one request shows the whole video (``full``) or one step's seconds (``clip``).
+        answer: the model gives points (``score``) or a verdict (``error``).
+        role: how the prompt begins: who the model is and what it sees.
+        task: what the prompt asks for.
+        reply: the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first.
+        group: the group of lmms-eval tasks that it belongs to.
+        benchmark: one of the paper's four; the others are controls, which no table mixes with them.
+        step_times: the prompt says of every step when the video shows it.
+    """
+
+    name: str
+    title: str
+    question: str
     scope: Scope
     answer: Answer
+    role: str
+    task: str
+    reply: str
+    group: str
+    benchmark: bool = True
+    step_times: bool = False
 
     @property
-    def name(self) -> str:
-        """``full_score``, ``full_error``, ``clip_score`` or ``clip_error``."""
-        return f"{self.scope}_{self.answer}"
+    def field(self) -> str:
+        """Key of the answer in prediction files and in the reply: ``scores``, ``verdicts``, ``score``, ``verdict``."""
+        word = "score" if self.answer == "score" else "verdict"
+        return word if self.scope == "clip" else f"{word}s"
 
-
-_FOUR = (Setting("full", "score"), Setting("full", "error"), Setting("clip", "score"), Setting("clip", "error"))
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _FOUR}
-"""The four settings by name."""
+    @property
+    def task_name(self) -> str:
+        """What lmms-eval calls it."""
+        return f"siming_{self.name}"

@@ -18,7 +18,10 @@ from siming_tasks.runs.run import load_run, read_run
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 
-KEYS = {"full_score": "scores", "full_error": "verdicts", "clip_score": "score", "clip_error": "verdict"}
+KEYS = {
+    "full_score": "scores", "full_error": "verdicts", "full_timed_score": "scores", "full_timed_error": "verdicts",
+    "clip_score": "score", "clip_error": "verdict",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -178,7 +178,8 @@ def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
 def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", str(folder), str(predictions), "--json", "--resamples", "200"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"}
+    timed = {"full_timed_score", "full_timed_error"}
+    assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
     assert printed["settings"]["full_score"] == json.loads(
         json.dumps(score_predictions(folder, predictions, options=QUICK).settings["full_score"])
     )
@@ -188,7 +189,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert table[1].split() == ["setting", "metric", "value", "stderr", "95", "%", "interval", "videos", "coverage"]
     assert table[-2] == "Coverage below 0.95: not comparable with other rows."
     assert table[-1] == "Fewer than 50 videos: the intervals are not to be trusted."
-    assert len(table) == 2 + 4 + 5 + 4 + 5 + 2
+    assert len(table) == 2 + 3 * (4 + 5) + 2
     assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"

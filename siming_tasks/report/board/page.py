@@ -9,9 +9,9 @@ from typing import Any
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import TITLES, Site
+from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.detail import DETAIL_RESAMPLES
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import BENCHMARK, SETTINGS
 
 __all__ = ["board_page"]
 
@@ -39,12 +39,16 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
             ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
              [row for row in rows if not row["verified"]]),
         ],
-        columns=[(name, headline(setting.answer)) for name, setting in SETTINGS.items()],
+        columns=[(SETTINGS[name].title, name, headline(SETTINGS[name].answer)) for name in _columns(rows)],
         charts=[chart for name in SETTINGS if (chart := _chart(name, rows))],
-        titles=TITLES,
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The benchmark's settings, and those controls that any row has."""
+    return [name for name in SETTINGS if name in BENCHMARK or any(name in row["settings"] for row in rows)]
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,6 +74,6 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | Non
     ]
     if not marks:
         return None
-    title, axis = TITLES[name][0], CATALOGUE[metric].title
+    title, axis = SETTINGS[name].title, CATALOGUE[metric].title
     alt = f"{title}: {axis} of {len(marks)} submissions; the numbers are in the tables above."
     return {"title": title, "svg": intervals(marks, axis=axis, alt=alt)}

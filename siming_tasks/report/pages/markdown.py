@@ -10,15 +10,10 @@ from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.present.cells import plain_value, table
 from siming_tasks.report.text import visible
+from siming_tasks.settings import SETTINGS
 
 __all__ = ["markdown"]
 
-_TITLES = {
-    "full_score": "Full video, scores",
-    "full_error": "Full video, errors",
-    "clip_score": "Step clips, scores",
-    "clip_error": "Step clips, errors",
-}
 _ROLES = {"model": "", "reference": " (reference judge)", "human": " (physician)", "blind": " (blind)"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
 
@@ -41,7 +36,7 @@ def markdown(report: Mapping[str, Any]) -> str:
     ]
     for name, board in report["standings"].items():
         if board:
-            lines += [f"## {_TITLES[name]}", "", *_table(board), ""]
+            lines += [f"## {SETTINGS[name].title}", "", *_table(board), ""]
     lines += [
         "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
         "undefined, printed as zero. Rows marked † answered fewer than "

@@ -9,9 +9,10 @@ from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
 from siming_tasks.report.pages.run_facts import command, facts, lead
-from siming_tasks.report.pages.site import TITLES, Site
+from siming_tasks.report.pages.site import Site
 from siming_tasks.rubrics import Rubric
-from siming_tasks.settings import SETTINGS
+from siming_tasks.schema import ANSWERS, SCOPES
+from siming_tasks.settings import SETTINGS, benchmark_setting
 
 __all__ = ["model_page"]
 
@@ -49,7 +50,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     human = next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None)
     found: dict[str, Any] = {
         "setting": name,
-        "title": TITLES[name][0],
+        "title": SETTINGS[name].title,
         "answer": answer,
         "metric": metric,
         "metrics": board["metrics"],
@@ -147,8 +148,9 @@ def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Per-step kappa of full video and clip, for scores and for errors."""
     found = []
-    for answer in ("score", "error"):
-        both = [run["settings"].get(f"{scope}_{answer}", {}).get("diagnostics") for scope in ("full", "clip")]
+    for answer in ANSWERS:
+        pair = [benchmark_setting(scope, answer).name for scope in SCOPES]
+        both = [run["settings"].get(name, {}).get("diagnostics") for name in pair]
         if all(both):
             rows = [
                 (a["step_id"], a["kappa"], b["kappa"])

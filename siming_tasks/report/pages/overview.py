@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import TITLES, Site
-from siming_tasks.schema import Answer
+from siming_tasks.report.pages.site import Site
+from siming_tasks.schema import ANSWERS, SCOPES
+from siming_tasks.settings import SETTINGS, benchmark_setting
 from siming_tasks.tables.model import COLUMNS
 from siming_tasks.tables.read import paper_tables
 
@@ -49,7 +50,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     name, metric = board["setting"], board["metric"]
     rows = [_row(row, board) for row in board["rows"]]
-    title, question = TITLES[name]
+    title, question = SETTINGS[name].title, SETTINGS[name].question
     comparison: Any = board["comparison"]
     marks = [Mark.of(row["name"], row["metrics"][metric], role=row["role"]) for row in rows]
     printed = CATALOGUE[metric].title
@@ -87,13 +88,10 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = []
     for run in runs:
         cells: list[Any] = []
-        for answer in get_args(Answer):
-            pair = [
-                run["settings"][f"{scope}_{answer}"]["numbers"]["metrics"][headline(answer)]
-                if f"{scope}_{answer}" in run["settings"]
-                else None
-                for scope in ("full", "clip")
-            ]
+        for answer in ANSWERS:
+            names = [benchmark_setting(scope, answer).name for scope in SCOPES]
+            shown = [run["settings"].get(name) for name in names]
+            pair = [part and part["numbers"]["metrics"][headline(answer)] for part in shown]
             gain = run["gains"].get(answer)
             cells += [*pair, gain]
         if any(cells[2::3]):

@@ -12,7 +12,7 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.metrics import Panel
 from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import TITLES, Site
+from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS
@@ -63,7 +63,7 @@ def pair_pages(
     """Write ``pairs/index.html`` and one page for each pair of twins."""
     answers = [_answers(pair, studies) for pair in pairs]
     about = [_about(pair, dataset, mine) for pair, mine in zip(pairs, answers, strict=True)]
-    titles = {name: TITLES[name][0] for name in SETTINGS if any(name in study.panels for study in studies)}
+    titles = {name: SETTINGS[name].title for name in SETTINGS if any(name in study.panels for study in studies)}
     kinds = Counter(pair["kind"] for pair in pairs)
     tables = [table for name in titles if (table := _table(name, report))]
     site.page("pairs/index.html", "pairs.html", tables=tables, pairs=about, kinds=kinds)
@@ -87,7 +87,7 @@ def _table(name: str, report: Mapping[str, Any]) -> dict[str, Any] | None:
     rows = [(run, found) for run, found in rows if found]
     if not rows:
         return None
-    title = TITLES[name][0]
+    title = SETTINGS[name].title
     marks = [Mark.of(run["name"], found["right"], role=run["role"]) for run, found in rows]
     alt = f"{title}: share of pairs on which each judge is right, with intervals; the numbers are in the table below."
     chart = intervals(marks, axis="share of pairs judged right", alt=alt, reach=(0.0, 1.0))

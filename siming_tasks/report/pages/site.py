@@ -16,21 +16,13 @@ from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THI
 from siming_tasks.present.cells import pvalue
 from siming_tasks.report.text import visible
 
-__all__ = ["POLICY", "TITLES", "Site", "count", "number", "percent", "points"]
+__all__ = ["POLICY", "Site", "count", "number", "percent", "points"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
 """No inline script or style, nothing from the network, no forms: model text cannot act even if escaping failed."""
-
-TITLES = {
-    "full_score": ("Full video, scores", "The whole exam is shown; how many points does each step deserve?"),
-    "full_error": ("Full video, errors", "The whole exam is shown; which steps were not fully correct?"),
-    "clip_score": ("Step clips, scores", "Only the step’s own seconds are shown; how many points does it deserve?"),
-    "clip_error": ("Step clips, errors", "Only the step’s own seconds are shown; was the step fully correct?"),
-}
-"""Title and question of each setting."""
 
 
 def number(value: float | None, digits: int = 3) -> str:

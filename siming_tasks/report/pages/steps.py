@@ -9,7 +9,7 @@ import numpy as np
 
 from siming_tasks.metrics.agreement.labels import LEVELS
 from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import TITLES, Site
+from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.settings import SETTINGS
@@ -74,7 +74,7 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
             rows.append({"id": step.id, "name": step.name, "cells": cells, **_of_reference(mine)})
     return {
         "setting": name,
-        "title": TITLES[name][0],
+        "title": SETTINGS[name].title,
         "runs": [run for run, _ in sheets],
         "rows": rows,
         "human": any(row["human"] for row in rows),
@@ -107,10 +107,10 @@ def _part(
         rows.append({"name": "second physician", "slug": None, "role": "human", "kappa": known["human"], **nothing})
     rows.sort(key=lambda row: -(row["kappa"]["value"] if row["kappa"]["value"] is not None else -9))
     marks = [Mark.of(row["name"], row["kappa"], role=row["role"], thin=known["thin"]) for row in rows]
-    alt = f"{TITLES[name][0]}: kappa on {step.id} of {len(rows)} judges; the numbers are in the table below."
+    alt = f"{SETTINGS[name].title}: kappa on {step.id} of {len(rows)} judges; the numbers are in the table below."
     return {
         "setting": name,
-        "title": TITLES[name][0],
+        "title": SETTINGS[name].title,
         **known,
         "rated": max(row["kappa"]["n_items"] for row in rows),
         "rows": rows,

@@ -12,11 +12,11 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.pages.frame_times import frame_times
-from siming_tasks.report.pages.site import TITLES, Site, points
+from siming_tasks.report.pages.site import Site, points
 from siming_tasks.report.study.study import Study
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.schema import CONSENSUS, StepLabel, Video
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, benchmark_setting
 
 __all__ = ["video_pages"]
 
@@ -80,7 +80,7 @@ def video_pages(
 
 def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
     """Label 0..3 of the consensus by video and step; withheld ones are absent."""
-    panel = labels_of(dataset, "full_score")
+    panel = labels_of(dataset, benchmark_setting("full", "score").name)
     found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
     return {
         (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])
@@ -147,7 +147,8 @@ def _sheet(
         )
     return {
         "setting": name,
-        "title": TITLES[name][0],
+        "scope": SETTINGS[name].scope,
+        "title": SETTINGS[name].title,
         "runs": [one.head for one in answers],
         "rows": rows,
         "max": sum(row["max"] for row in rows),
@@ -174,7 +175,7 @@ def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Answers]
     site.page(
         "videos/index.html",
         "videos.html",
-        title=f"{TITLES[name][0]}: {unit if SETTINGS[name].answer == 'score' else 'steps called incorrect'}",
+        title=f"{SETTINGS[name].title}: {unit if SETTINGS[name].answer == 'score' else 'steps called incorrect'}",
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=raters,

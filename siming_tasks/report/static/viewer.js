@@ -140,7 +140,7 @@ async function open(cell, { focus = false, play = false } = {}) {
   mark(row);
   seek(row, play);
   await Promise.all([load(`data/${run}`), main.dataset.frames === "listed" && load("frames")]);
-  const request = setting.startsWith("clip") ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`;
+  const request = table.dataset.scope === "clip" ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`;
   const entry = stored.get(`${run} ${request}`);
   const title = make("h2", `${name.replace(/^[●▲◆■]\s*/, "")}, ${row.cells[0].textContent.trim()}`);
   if (!entry) {
@@ -165,7 +165,7 @@ async function open(cell, { focus = false, play = false } = {}) {
   }
   if (entry.reply === null) parts.push(make("p", "The file holds the parsed answers only, no raw reply."));
   else {
-    parts.push(make("h3", `Raw reply (${entry.length.toLocaleString("en")} characters${setting.startsWith("full") ? ", about the whole video" : ""})`));
+    parts.push(make("h3", `Raw reply (${entry.length.toLocaleString("en")} characters${table.dataset.scope === "full" ? ", about the whole video" : ""})`));
     parts.push(make("pre", entry.reply, { dir: "ltr", tabindex: "0", "aria-label": "Raw reply" }));
   }
   detail.replaceChildren(...parts);

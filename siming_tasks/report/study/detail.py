@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.options import Options
 from siming_tasks.runs.physicians import physician_points
-from siming_tasks.schema import Answer
+from siming_tasks.schema import ANSWERS, SCOPES
+from siming_tasks.settings import benchmark_setting
 
 __all__ = [
     "DETAIL_RESAMPLES",
@@ -71,8 +72,8 @@ def totals_of(panel: Panel) -> list[tuple[str, float, float]]:
 def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
     """What the step's own clip changes in the headline metric."""
     found: dict[str, Any] = {}
-    for answer in get_args(Answer):
-        full, clip = (panels.get(f"{scope}_{answer}") for scope in ("full", "clip"))
+    for answer in ANSWERS:
+        full, clip = (panels.get(benchmark_setting(scope, answer).name) for scope in SCOPES)
         if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
             continue
         with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state

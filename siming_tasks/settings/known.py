@@ -1,0 +1,134 @@
+"""The settings that there are. A new one is one description here and one file in ``yaml_tasks``."""
+
+from __future__ import annotations
+
+from siming_tasks.schema import Answer, Scope
+from siming_tasks.settings.setting import Setting
+
+__all__ = ["BENCHMARK", "SETTINGS", "benchmark_setting"]
+
+_FULL = (
+    "You are a physician examiner of emergency skills. The video shows one complete examination, in which a "
+    "trainee performs the procedure below on a manikin. Judge the trainee by the rubric, step by step. What was "
+    "done or left out earlier can decide whether a later step is correct."
+)
+_TIMED = _FULL + " For each step the rubric says when the video shows it."
+_CLIP = (
+    "You are a physician examiner of emergency skills. The video clip is cut from an examination, in which a "
+    "trainee performs a procedure on a manikin. It shows the one step below. Judge the trainee by the rubric."
+)
+
+_SCORE_ALL = (
+    "Task: score every step of the rubric. For each step give a whole number of points from 0 (failed) to the "
+    "maximum of that step (fully correct)."
+)
+_SCORES = (
+    'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
+    "{n} step ids in square brackets to your points, as an integer."
+)
+_JUDGE_ALL = (
+    "Task: detect the errors. For each step of the rubric decide whether the trainee performed it fully correctly "
+    '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
+)
+_VERDICTS = (
+    'Answer with one JSON object and nothing else. It has the single key "verdicts", an object that maps each of '
+    'the {n} step ids in square brackets to "correct" or "incorrect".'
+)
+
+_ALL = (
+    Setting(
+        name="full_score",
+        title="Full video, scores",
+        question="The whole exam is shown; how many points does each step deserve?",
+        scope="full",
+        answer="score",
+        role=_FULL,
+        task=_SCORE_ALL,
+        reply=_SCORES,
+        group="siming_full",
+    ),
+    Setting(
+        name="full_error",
+        title="Full video, errors",
+        question="The whole exam is shown; which steps were not fully correct?",
+        scope="full",
+        answer="error",
+        role=_FULL,
+        task=_JUDGE_ALL,
+        reply=_VERDICTS,
+        group="siming_full",
+    ),
+    Setting(
+        name="clip_score",
+        title="Step clips, scores",
+        question="Only the step’s own seconds are shown; how many points does it deserve?",
+        scope="clip",
+        answer="score",
+        role=_CLIP,
+        task=(
+            "Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step "
+            "(fully correct)."
+        ),
+        reply=(
+            'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, '
+            "as an integer from 0 to {max_score:g}."
+        ),
+        group="siming_clip",
+    ),
+    Setting(
+        name="clip_error",
+        title="Step clips, errors",
+        question="Only the step’s own seconds are shown; was the step fully correct?",
+        scope="clip",
+        answer="error",
+        role=_CLIP,
+        task=(
+            "Task: detect errors. Decide whether the trainee performed this step fully correctly "
+            '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
+        ),
+        reply=(
+            'Answer with one JSON object and nothing else. It has the single key "verdict", whose value is '
+            '"correct" or "incorrect".'
+        ),
+        group="siming_clip",
+    ),
+    Setting(
+        name="full_timed_score",
+        title="Full video with step times, scores",
+        question="The whole exam is shown, and when it shows each step is told; how many points does each deserve?",
+        scope="full",
+        answer="score",
+        role=_TIMED,
+        task=_SCORE_ALL,
+        reply=_SCORES,
+        group="siming_timed",
+        benchmark=False,
+        step_times=True,
+    ),
+    Setting(
+        name="full_timed_error",
+        title="Full video with step times, errors",
+        question="The whole exam is shown, and when it shows each step is told; which were not fully correct?",
+        scope="full",
+        answer="error",
+        role=_TIMED,
+        task=_JUDGE_ALL,
+        reply=_VERDICTS,
+        group="siming_timed",
+        benchmark=False,
+        step_times=True,
+    ),
+)
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}
+"""Every setting by name: the benchmark's first, then the controls."""
+
+BENCHMARK: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.benchmark)
+"""Names of the paper's four settings."""
+
+
+def benchmark_setting(scope: Scope, answer: Answer) -> Setting:
+    """The benchmark's setting that shows this much and asks this."""
+    return next(
+        SETTINGS[name] for name in BENCHMARK if (SETTINGS[name].scope, SETTINGS[name].answer) == (scope, answer)
+    )
