@@ -33,9 +33,9 @@ from transformers import (
 )
 
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.media import Budget, Job, Mode, Request, prepare, requests_of, view
-from siming_tasks.schema import Video
-from siming_tasks.settings import SETTINGS
+from siming_tasks.media import Budget, Job, Mode, Policy, Request, prepare, view
+from siming_tasks.schema import ANSWERS, Scope, Video
+from siming_tasks.settings import benchmark_setting
 from siming_tasks.settings.prompt import build_prompt
 
 TEXT = {
@@ -123,9 +123,9 @@ def prompts(dataset: Dataset, video: Video, request: Request) -> list[str]:
     """The score and the error prompt of a request."""
     asked = [step for step in video.applicable if request.span is None or step.span == request.span]
     steps = tuple(dataset.rubric.by_id[step.step_id] for step in asked)
-    scope = "full" if request.span is None else "clip"
+    scope: Scope = "full" if request.span is None else "clip"
     steps = steps if scope == "full" else steps[:1]
-    return [build_prompt(SETTINGS[f"{scope}_{answer}"], steps) for answer in ("score", "error")]
+    return [build_prompt(benchmark_setting(scope, answer), steps) for answer in ANSWERS]
 
 
 def main() -> None:
@@ -149,9 +149,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         cache = arguments.cache or Path(name)
         began = time.perf_counter()
-        work = []
+        work, policy = [], Policy(arguments.frames, arguments.clip_frames)
         for video in videos:
-            asked = requests_of(video, frames=arguments.frames, clip_frames=arguments.clip_frames)
+            asked = policy.requests(video)
             work.append((video, dataset.media_path(video), dataset.media_digest(video), asked[: arguments.clips + 1]))
         prepare([Job(path, asked, digest) for _, path, digest, asked in work], cache)
         for _, path, digest, asked in work:

@@ -28,7 +28,7 @@ from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.planning.model import Design
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.runs.record import record_of
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import BENCHMARK, SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 from siming_tasks.simulate.encode import encode
 
@@ -65,7 +65,8 @@ def make_dataset(root: Path, videos: int, rng: np.random.Generator) -> Dataset:
 def make_run(dataset: Dataset, folder: Path, skill: float, rng: np.random.Generator) -> None:
     """Sample logs of a judge that repeats the consensus in a share ``skill`` of the steps."""
     folder.mkdir(parents=True)
-    for name, setting in SETTINGS.items():
+    for name in BENCHMARK:
+        setting = SETTINGS[name]
         with (folder / f"20260101_000000_samples_siming_{name}.jsonl").open("w") as stream:
             for video_id, step_id in expected_requests(setting, dataset.videos):
                 video = dataset.video(video_id)

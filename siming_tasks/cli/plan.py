@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.arguments import Checked
@@ -13,9 +15,10 @@ from siming_tasks.options import Decimal, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
+    from siming_tasks.media import Policy
     from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
-    from siming_tasks.options import Options
     from siming_tasks.rubrics import Rubric
+    from siming_tasks.schema import Scope
 
 __all__ = ["add"]
 
@@ -46,6 +49,7 @@ def add(commands: Any) -> None:
 def plan(arguments: argparse.Namespace) -> None:
     """Work out the run and print it."""
     from siming_tasks.errors import OptionsError
+    from siming_tasks.media import Policy
     from siming_tasks.media.plan import alike
     from siming_tasks.media.plan import plan as work_out
     from siming_tasks.media.presets import preset
@@ -55,7 +59,9 @@ def plan(arguments: argparse.Namespace) -> None:
     options = options_from(arguments)
     if arguments.model and arguments.frames is not None:
         raise OptionsError("--model stands for a number of frames; give it or --frames.")
-    frames = (preset(arguments.model).frames or 0) if arguments.model else options.frames
+    policy = Policy.of(options)
+    if arguments.model:
+        policy = replace(policy, frames=preset(arguments.model).frames or policy.frames)
     formulas = arguments.tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
@@ -73,71 +79,70 @@ def plan(arguments: argparse.Namespace) -> None:
         dataset = open_chosen(arguments, options, media=True)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-    print(f"{frames} frames per video, {_clip_words(options)}, longest side {options.frame_size} pixels.", end=" ")
+    print(f"{policy.frames} frames per video, {_clip_words(policy)}, longest side {policy.frame_size} pixels.", end=" ")
     print("Tokens and cost are upper bounds.")
     found = work_out(
         exams,
         rubric,
-        frames=frames,
-        clip_frames=options.clip_frames,
-        frame_size=options.frame_size,
-        matched=options.clip_density == "matched",
+        policy,
         formulas=formulas,
-        prompt_bytes=_prompt_bytes(rubric),
+        prompt_bytes=_prompt_bytes(rubric, exams),
         prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
     )
     _print_plan(found, rubric, formulas)
 
 
-def _clip_words(options: Options) -> str:
-    matched = options.clip_density == "matched"
-    return "clips at the same rate" if matched else f"{options.clip_frames} per clip"
+def _clip_words(policy: Policy) -> str:
+    matched = policy.density_of("clip") == "matched"
+    return "clips at the same rate" if matched else f"{policy.clip_frames} per clip"
 
 
 def _exams(dataset: Dataset) -> list[ExamFacts]:
     from siming_tasks.media.plan import ExamFacts
-    from siming_tasks.media.probe import probe
 
-    exams = []
-    for video in dataset.videos:
-        facts = probe(dataset.media_path(video))
-        steps = {step.step_id: step.span for step in video.applicable}
-        exams.append(ExamFacts(facts.duration, facts.fps, facts.width, facts.height, steps, has_audio=False))
-    return exams
+    return [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
 
 
-def _prompt_bytes(rubric: Rubric) -> dict[str, int]:
+def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.settings import BENCHMARK, SETTINGS
+    from siming_tasks.settings import SETTINGS
     from siming_tasks.settings.prompt import build_prompt
+    from siming_tasks.settings.requests import expected_requests, step_spans, steps_of
 
     longest = {}
-    for name in BENCHMARK:
-        setting = SETTINGS[name]
-        asked = [rubric.steps] if setting.scope == "full" else [(step,) for step in rubric.steps]
-        longest[name] = max(len(build_prompt(setting, steps).encode()) for steps in asked)
+    videos = {exam.video.video_id: exam.video for exam in exams}
+    for name, setting in SETTINGS.items():
+        asked = [(videos[video], steps_of(setting, videos[video], step))
+                 for video, step in expected_requests(setting, videos.values())]  # fmt: skip
+        different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
+        texts = (build_prompt(setting, [rubric.by_id[step] for step in steps], spans) for steps, spans in different)
+        longest[name] = max((len(text.encode()) for text in texts), default=0)
     return longest
 
 
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
-    print(f"\n{'setting':12}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
+    from siming_tasks.schema import SCOPES
+    from siming_tasks.settings import BENCHMARK, SETTINGS
+
+    print(f"\n{'setting':17}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
     print("".join(f"{name:>24}" for name in formulas))
-    print(f"{'':49}" + f"{'image tokens   context':>24}" * len(formulas))
+    print(f"{'':54}" + f"{'image tokens   context':>24}" * len(formulas))
     for setting in found.settings:
-        print(f"{setting.setting:12}{setting.requests:9,}{setting.frames:9,}", end="")
+        print(f"{setting.setting:17}{setting.requests:9,}{setting.frames:9,}", end="")
         print(f"{setting.frames_max:10}{setting.fps:9.2f}", end="")
         print("".join(f"{setting.image_tokens[f][1]:14,}{setting.context_max[f]:10,}" for f in formulas))
     print("context: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
-    for name, cost in found.cost.items():
-        print(f"API cost of the four settings, {name}: at most {cost:,.2f} at the prices given")
-    for setting in found.settings[::2]:
-        _print_blind(setting, rubric)
+    controls = [name for name in SETTINGS if name not in BENCHMARK]
+    for names, words in ((BENCHMARK, "the four settings"), (controls, ", ".join(controls))):
+        for name, cost in found.cost(names).items():
+            print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")
+    for scope in SCOPES:  # what can be seen does not depend on what is asked
+        _print_blind(scope, next(item for item in found.settings if SETTINGS[item.setting].scope == scope), rubric)
 
 
-def _print_blind(setting: SettingPlan, rubric: Rubric) -> None:
-    scope = setting.setting.split("_")[0]
+def _print_blind(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
     always = {step: why for step, (share, why) in setting.blind.items() if share == 1}
     some = len(setting.blind) - len(always)
     print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")

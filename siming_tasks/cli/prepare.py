@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.arguments import Checked
@@ -79,21 +80,8 @@ def prepare(arguments: argparse.Namespace) -> int:
 
 
 def _jobs(arguments: argparse.Namespace, options: Options, mode: Mode) -> list[Job]:
-    from siming_tasks.media.jobs import Job, requests_of
+    from siming_tasks.media import Job, Policy
 
     dataset = open_chosen(arguments, options, media=True)
-    return [
-        Job(
-            dataset.media_path(video),
-            requests_of(
-                video,
-                frames=options.frames,
-                clip_frames=options.clip_frames,
-                matched=options.clip_density == "matched",
-            ),
-            dataset.media_digest(video),
-            mode,
-            options.frame_size,
-        )
-        for video in dataset.videos
-    ]
+    policy = replace(Policy.of(options), mode=mode)
+    return [Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video)) for video in dataset.videos]

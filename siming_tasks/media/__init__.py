@@ -1,7 +1,8 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
-from siming_tasks.media.jobs import Job, prepare, requests_of
+from siming_tasks.media.jobs import Job, prepare
 from siming_tasks.media.observe import observable_steps, unobservable_reason
+from siming_tasks.media.policy import Policy
 from siming_tasks.media.presets import PAPER_FRAMES, preset
 from siming_tasks.media.probe import MediaInfo, probe
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
@@ -17,6 +18,7 @@ __all__ = [
     "Job",
     "MediaInfo",
     "Mode",
+    "Policy",
     "Request",
     "Timeline",
     "View",
@@ -27,7 +29,6 @@ __all__ = [
     "preset",
     "probe",
     "read_timeline",
-    "requests_of",
     "sample_count",
     "sample_indices",
     "unobservable_reason",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -16,12 +16,13 @@ from siming_tasks.errors import MediaError
 from siming_tasks.media.decode import decode
 from siming_tasks.media.evict import evict
 from siming_tasks.media.picture import jpeg
-from siming_tasks.media.sampler import Budget, matched_budget
+from siming_tasks.media.policy import Policy
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
 from siming_tasks.media.views import Mode, Request, View, view, wanted_by
 from siming_tasks.schema import Video
+from siming_tasks.settings import Setting
 
-__all__ = ["Job", "Outcome", "Workload", "estimate", "prepare", "requests_of"]
+__all__ = ["Job", "Outcome", "Workload", "estimate", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,19 @@ class Job:
     mode: Mode = "frames"
     size: int | None = SIZE
     quality: int = QUALITY
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        video: Video,
+        path: Path,
+        digest: str | None = None,
+        settings: Iterable[Setting] | None = None,
+    ) -> Job:
+        """All that some settings (all by default) show of a video under a policy; its mode must be one of the three."""
+        mode = policy.mode_for(None)
+        return cls(path, policy.requests(video, settings), digest, mode, policy.frame_size, policy.quality)
 
     def store(self, cache: Path) -> FrameStore:
         """Where its frames go."""
@@ -71,21 +85,6 @@ class Workload:
     frames: int
     bytes: int
     seconds: float
-
-
-def requests_of(video: Video, *, frames: int, clip_frames: int, matched: bool = False) -> tuple[Request, ...]:
-    """Everything that the four settings show of a video: all of it, and each applicable step's span.
-
-    Args:
-        video: the video.
-        frames: frames of the full video.
-        clip_frames: frames of a clip.
-        matched: sample clips as densely as the full video instead (the control).
-    """
-    spans = [step.span for step in video.applicable if step.span]
-    budgets = [matched_budget(video.duration, frames, span) if matched else Budget(clip_frames) for span in spans]
-    clips = [Request(span, budget) for span, budget in zip(spans, budgets, strict=True)]
-    return (Request(None, Budget(frames=frames)), *clips)
 
 
 def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
@@ -183,5 +182,7 @@ def _clip(job: Job, request: Request, cache: Path, cache_gb: float) -> View:
         budget=request.budget,
         mode=job.mode,
         cache=cache,
+        size=job.size,
+        quality=job.quality,
         cache_gb=cache_gb,
     )

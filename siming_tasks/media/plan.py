@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
+from siming_tasks.errors import MediaError
 from siming_tasks.media.observe import unobservable_reason
 from siming_tasks.media.picture import fitted
-from siming_tasks.media.sampler import Budget, frame_range, matched_budget, sample_indices
-from siming_tasks.media.store import SIZE
+from siming_tasks.media.policy import Policy
+from siming_tasks.media.probe import probe
+from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.tokens import TOKEN_FORMULAS
+from siming_tasks.media.views import Request
 from siming_tasks.rubrics import Rubric
+from siming_tasks.schema import StepLabel, Video
 from siming_tasks.settings import BENCHMARK, SETTINGS
+from siming_tasks.settings.requests import asked_steps
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 
@@ -28,16 +34,43 @@ CAPTION_TOKENS = 16
 """Upper bound for the time before each frame and the markers around it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExamFacts:
-    """What planning needs to know of a video: seconds, frames/s, pixels, and each asked step's span (None: no clip)."""
+    """What planning needs to know of a video: its row in the data set, its frames' times, pixels, and sound or none."""
 
-    duration: float
-    fps: float
+    video: Video
+    timeline: Timeline
     width: int
     height: int
-    steps: Mapping[str, tuple[float, float] | None]
     has_audio: bool = False
+
+    @classmethod
+    def read(cls, path: Path, video: Video) -> ExamFacts:
+        """The facts of a file; its sound does not count, because the suite passes none on.
+
+        Raises:
+            MediaError: the file is not a readable video.
+        """
+        timeline = read_timeline(path)
+        info = probe(path, timeline=timeline)
+        return cls(video, timeline, info.width, info.height)
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.timeline.duration
+
+    def shown(self, request: Request) -> tuple[tuple[int, ...], float]:
+        """Frames that a request shows, and how many of them a second.
+
+        Raises:
+            MediaError: the span lies beyond the video; names it.
+        """
+        try:
+            indices = request.indices(self.timeline)
+        except MediaError as error:
+            raise MediaError(f"{self.video.media}: {error}") from None
+        return tuple(indices), len(indices) / request.seconds(self.timeline)
 
 
 @dataclass(frozen=True)
@@ -53,6 +86,7 @@ class SettingPlan:
         image_tokens: formula name -> (most in one request, all requests together).
         context_max: formula name -> upper bound of a request's length in tokens: images, captions, prompt, reply.
         blind: step id -> (share of its appearances in which it cannot be judged, why).
+        cost: formula name -> upper bound in the currency of the prices; empty without prices.
     """
 
     setting: str
@@ -63,6 +97,7 @@ class SettingPlan:
     image_tokens: Mapping[str, tuple[int, int]]
     context_max: Mapping[str, int]
     blind: Mapping[str, tuple[float, str]]
+    cost: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -70,37 +105,39 @@ class RunPlan:
     """A whole run.
 
     Attributes:
-        settings: the four settings.
+        settings: the planned settings.
         stored: different frames on disk.
         disk: their bytes.
         decode_seconds: time of the one pass over all videos on two cores.
-        cost: formula name -> upper bound in the currency of the prices; empty without prices.
     """
 
     settings: tuple[SettingPlan, ...]
     stored: int
     disk: float
     decode_seconds: float
-    cost: Mapping[str, float]
+
+    def cost(self, names: Iterable[str] = BENCHMARK) -> dict[str, float]:
+        """Formula name -> upper bound for these settings in the currency of the prices; empty without prices."""
+        mine = [item.cost for item in self.settings if item.setting in set(names)]
+        return {name: sum(cost[name] for cost in mine) for name in (mine[0] if mine else ())}
 
 
 def alike(
     rubric: Rubric, videos: int, duration: float, *, fps: float = 25.0, size: tuple[int, int] = (1280, 720)
 ) -> list[ExamFacts]:
     """Exams when no dataset is at hand: every video alike, its steps sharing the time equally, without sound."""
-    borders = np.linspace(0, duration, len(rubric.steps) + 1)
-    spans = {step.id: (float(a), float(b)) for step, a, b in zip(rubric.steps, borders, borders[1:], strict=False)}
-    return [ExamFacts(duration, fps, *size, spans)] * videos
+    borders = np.linspace(0, duration, len(rubric.steps) + 1).tolist()
+    spans = zip(rubric.steps, borders, borders[1:], strict=False)
+    video = Video("any", "any.mp4", duration, tuple(StepLabel(step.id, a, b) for step, a, b in spans))
+    return [ExamFacts(video, Timeline.even(max(1, round(duration * fps)), fps), *size)] * videos
 
 
 def plan(
     exams: Sequence[ExamFacts],
     rubric: Rubric,
+    policy: Policy,
     *,
-    frames: int,
-    clip_frames: int,
-    frame_size: int | None = SIZE,
-    matched: bool = False,
+    settings: Sequence[str] = tuple(SETTINGS),
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
     reply_tokens: int = 4096,
@@ -111,44 +148,40 @@ def plan(
     Args:
         exams: the videos.
         rubric: says which evidence each step needs.
-        frames: images per full video.
-        clip_frames: images per clip.
-        frame_size: longest side of an image in pixels.
-        matched: sample clips at the full-video rate instead.
+        policy: what is shown of them, as images.
+        settings: names of the settings to run.
         formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.
         prices: per million tokens of input and of output.
+
+    Raises:
+        MediaError: a step's span lies beyond its video.
     """
-    shown = [_Shown.of(exam, frames, clip_frames, frame_size, matched) for exam in exams]
-    settings, cost = [], dict.fromkeys(formulas, 0.0) if prices else {}
-    for name in BENCHMARK:
-        setting = SETTINGS[name]
-        requests = [request for one in shown for request in (one.full if setting.scope == "full" else one.clips)]
-        text = (prompt_bytes or {}).get(name, 0) + reply_tokens
-        tokens, context = {}, {}
-        for formula in formulas:
-            each = [len(request.indices) * TOKEN_FORMULAS[formula](*request.size) for request in requests]
-            captions = CAPTION_TOKENS * max((len(request.indices) for request in requests), default=0)
-            tokens[formula] = (max(each, default=0), sum(each))
-            context[formula] = tokens[formula][0] + captions + text
-            if prices:
-                words = len(requests) * (text - reply_tokens) + CAPTION_TOKENS * sum(len(r.indices) for r in requests)
-                cost[formula] += (sum(each) + words) / 1e6 * prices[0] + len(requests) * reply_tokens / 1e6 * prices[1]
-        counts = [len(request.indices) for request in requests]
-        rate = median(request.fps for request in requests) if requests else 0.0
-        blind = _blind(rubric, requests)
-        settings.append(
-            SettingPlan(name, len(requests), sum(counts), max(counts, default=0), rate, tokens, context, blind)
-        )
-    stored = [(one, len({index for request in (*one.full, *one.clips) for index in request.indices})) for one in shown]
-    disk = sum(count * one.size[0] * one.size[1] * BYTES_PER_PIXEL for one, count in stored)
-    seconds = sum(exam.duration * exam.fps * exam.width * exam.height / DECODE_PIXELS for exam in exams)
-    return RunPlan(tuple(settings), sum(count for _, count in stored), disk, seconds, cost)
+    asked: dict[str, list[_Question]] = {name: [] for name in settings}
+    stored, disk = 0, 0.0
+    for exam in exams:
+        size = fitted(exam.width, exam.height, policy.frame_size)
+        requests = policy.requests(exam.video, [SETTINGS[name] for name in settings])
+        shown = {request: exam.shown(request) for request in requests}
+        for name in settings:
+            every = asked_steps(SETTINGS[name], exam.video)
+            for step, request in policy.asked(SETTINGS[name], exam.video):
+                asked[name].append(_Question((step,) if step else every, *shown[request], size, exam.has_audio))
+        different = len({index for indices, _ in shown.values() for index in indices})
+        stored += different
+        disk += different * size[0] * size[1] * BYTES_PER_PIXEL
+    texts = prompt_bytes or {}
+    plans = tuple(
+        _setting_plan(name, questions, rubric, formulas, texts.get(name, 0), reply_tokens, prices)
+        for name, questions in asked.items()
+    )
+    seconds = sum(exam.timeline.n_frames * exam.width * exam.height / DECODE_PIXELS for exam in exams)
+    return RunPlan(plans, stored, disk, seconds)
 
 
 @dataclass(frozen=True)
-class _Request:
+class _Question:
     steps: tuple[str, ...]
     indices: tuple[int, ...]
     fps: float
@@ -156,37 +189,43 @@ class _Request:
     has_audio: bool
 
 
-@dataclass(frozen=True)
-class _Shown:
-    full: tuple[_Request, ...]
-    clips: tuple[_Request, ...]
-    size: tuple[int, int]
+def _setting_plan(
+    name: str,
+    questions: Sequence[_Question],
+    rubric: Rubric,
+    formulas: Sequence[str],
+    prompt: int,
+    reply: int,
+    prices: tuple[float, float] | None,
+) -> SettingPlan:
+    counts = [len(question.indices) for question in questions]
+    tokens, context, cost = {}, {}, {}
+    for formula in formulas:
+        each = [len(question.indices) * TOKEN_FORMULAS[formula](*question.size) for question in questions]
+        tokens[formula] = (max(each, default=0), sum(each))
+        context[formula] = tokens[formula][0] + CAPTION_TOKENS * max(counts, default=0) + prompt + reply
+        if prices:
+            read = sum(each) + CAPTION_TOKENS * sum(counts) + len(questions) * prompt
+            cost[formula] = (read * prices[0] + len(questions) * reply * prices[1]) / 1e6
+    rate = median(question.fps for question in questions) if questions else 0.0
+    return SettingPlan(
+        name,
+        len(questions),
+        sum(counts),
+        max(counts, default=0),
+        rate,
+        tokens,
+        context,
+        _blind(rubric, questions),
+        cost,
+    )
 
-    @classmethod
-    def of(cls, exam: ExamFacts, frames: int, clip_frames: int, frame_size: int | None, matched: bool) -> _Shown:
-        size = fitted(exam.width, exam.height, frame_size)
-        times = np.arange(max(1, round(exam.duration * exam.fps))) / exam.fps
 
-        def request(steps: tuple[str, ...], span: tuple[float, float] | None, budget: Budget) -> _Request:
-            bounds = frame_range(times, *span) if span else (0, len(times) - 1)
-            indices = sample_indices(len(times), budget=budget, span=bounds)
-            seconds = (bounds[1] - bounds[0] + 1) / exam.fps
-            return _Request(steps, tuple(indices.tolist()), len(indices) / seconds, size, exam.has_audio)
-
-        full = request(tuple(exam.steps), None, Budget(frames))
-        spans = {step: span for step, span in exam.steps.items() if span}
-        clips = [
-            request((step,), span, matched_budget(exam.duration, frames, span) if matched else Budget(clip_frames))
-            for step, span in spans.items()
-        ]
-        return cls((full,), tuple(clips), size)
-
-
-def _blind(rubric: Rubric, requests: Sequence[_Request]) -> dict[str, tuple[float, str]]:
+def _blind(rubric: Rubric, questions: Sequence[_Question]) -> dict[str, tuple[float, str]]:
     asked: dict[str, list[str | None]] = {step.id: [] for step in rubric.steps}
-    for request in requests:
-        for step in request.steps:
-            why = unobservable_reason(rubric.by_id[step], request.fps, has_audio=request.has_audio)
+    for question in questions:
+        for step in question.steps:
+            why = unobservable_reason(rubric.by_id[step], question.fps, has_audio=question.has_audio)
             asked[step].append(why)
     found = {}
     for step, reasons in asked.items():

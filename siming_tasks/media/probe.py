@@ -54,18 +54,19 @@ class MediaInfo:
         return asdict(self)
 
 
-def probe(path: Path, *, full: bool = False) -> MediaInfo:
+def probe(path: Path, *, full: bool = False, timeline: Timeline | None = None) -> MediaInfo:
     """Facts about a video file.
 
     Args:
         path: the file.
         full: also decode every frame, so that damage anywhere is found (about real time / 30 for 720p on two cores);
             else packets are counted and the first frame is decoded (tens of milliseconds).
+        timeline: the file's, if it was read already.
 
     Raises:
         MediaError: the file is not a readable video, or, in the full form, some frame is damaged; names the time.
     """
-    timeline = read_timeline(path)
+    timeline = timeline or read_timeline(path)
     turned, pix_fmt, width, height = 0, "", 0, 0
     for index, frame in decode(path, timeline, range(timeline.n_frames if full else 1)):
         if index == 0:

@@ -54,6 +54,12 @@ class Timeline:
     reordered: bool
     standard: bool
 
+    @classmethod
+    def even(cls, n_frames: int, fps: float) -> Timeline:
+        """Frames at a constant rate, for planning without a file."""
+        rate = Fraction(fps).limit_denominator(100_000)
+        return cls(np.arange(n_frames), 1 / rate, np.arange(1), rate, reordered=False, standard=True)
+
     @property
     def n_frames(self) -> int:
         """Number of frames."""

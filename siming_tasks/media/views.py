@@ -34,6 +34,11 @@ class Request:
         """First and last frame of the part (MediaError if the span is empty or beyond the video)."""
         return frame_range(timeline.times, *self.span) if self.span else (0, timeline.n_frames - 1)
 
+    def seconds(self, timeline: Timeline) -> float:
+        """From the part's first frame to the end of its last, which is taken to last one mean period."""
+        first, last = self.bounds(timeline)
+        return float(timeline.times[last] - timeline.times[first]) + float(1 / timeline.rate)
+
     def indices(self, timeline: Timeline, *, even: bool = False) -> list[int]:
         """The frames that the budget takes of the part."""
         rate, bounds = float(timeline.rate), self.bounds(timeline)
@@ -155,10 +160,8 @@ def view(
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
-    times = timeline.times
-    seconds = float(times[last] - times[first]) + float(1 / timeline.rate)
-    shown = tuple(float(times[index]) for index in indices)
-    return View(mode, tuple(indices), shown, file, len(indices) / seconds, store)
+    shown = tuple(timeline.times[indices].tolist())
+    return View(mode, tuple(indices), shown, file, len(indices) / request.seconds(timeline), store)
 
 
 def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:

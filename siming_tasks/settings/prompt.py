@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.settings.known import BENCHMARK, SETTINGS
+from siming_tasks.settings.requests import Span
 from siming_tasks.settings.setting import Setting
 
 __all__ = ["PROMPT_VERSION", "build_prompt", "frame_caption", "frames_note", "own_hash", "template_hash"]
-
-Span = tuple[float, float] | None
 
 PROMPT_VERSION = "1-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""

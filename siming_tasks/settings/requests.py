@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from siming_tasks.schema import Video
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["asked_steps", "expected_requests", "record_id"]
+__all__ = ["Span", "asked_steps", "expected_requests", "record_id", "step_spans", "steps_of"]
+
+Span = tuple[float, float] | None
+"""When a video shows a step, (start, end) in seconds; None: no part of it is marked."""
 
 
 def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
@@ -25,3 +28,13 @@ def expected_requests(setting: Setting, videos: Iterable[Video]) -> list[tuple[s
     if setting.scope == "full":
         return [(video.video_id, None) for video in videos if asked_steps(setting, video)]
     return [(video.video_id, step) for video in videos for step in asked_steps(setting, video)]
+
+
+def steps_of(setting: Setting, video: Video, step_id: str | None) -> tuple[str, ...]:
+    """The steps that one request asks about: the one it names, else all that the setting asks about."""
+    return (step_id,) if step_id else asked_steps(setting, video)
+
+
+def step_spans(setting: Setting, video: Video, steps: Iterable[str]) -> tuple[Span, ...] | None:
+    """When the video shows each of the steps, where the setting's prompt tells; None where it does not."""
+    return tuple(video.step(step).span for step in steps) if setting.step_times else None

@@ -11,25 +11,13 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset
 from siming_tasks.errors import MediaError
-from siming_tasks.media import Budget, Job, Request, prepare, requests_of, view
+from siming_tasks.media import Budget, Job, Request, prepare, view
 from siming_tasks.media import store as module
 from siming_tasks.media.jobs import estimate
-from siming_tasks.schema import StepLabel, Video
 
 
 def job(path: Path, **options: Any) -> Job:
     return Job(path, (Request(None, Budget(8)), Request((0.4, 1.2), Budget(5))), **options)
-
-
-def test_requests_of_a_video() -> None:
-    steps = (StepLabel("a", 0.0, 10.0), StepLabel("b"), StepLabel("c", 10.0, 20.0, applicable=False))
-    video = Video("v", "v.mp4", 40.0, steps)
-    assert requests_of(video, frames=64, clip_frames=16) == (
-        Request(None, Budget(64)),
-        Request((0.0, 10.0), Budget(16)),
-    )
-    assert requests_of(video, frames=64, clip_frames=16, matched=True)[1] == Request((0.0, 10.0), Budget(16))
-    assert requests_of(video, frames=40, clip_frames=16, matched=True)[1] == Request((0.0, 10.0), Budget(10))
 
 
 @pytest.mark.parametrize("workers", [1, 2])

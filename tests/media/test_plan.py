@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ from hypothesis import strategies as st
 from qwen_vl_utils.vision_process import smart_resize
 
 from siming_tasks.cli import main
-from siming_tasks.media import observable_steps
+from siming_tasks.media import Policy, Timeline, observable_steps
 from siming_tasks.media.plan import ExamFacts, alike, plan
 from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.rubrics import default_rubric, rubric_from
+from siming_tasks.schema import StepLabel, Video
 
 SIDES = st.integers(28, 4000)
 
@@ -58,6 +60,12 @@ FOUR = rubric_of(
 )
 
 
+def exam(seconds: float, spans: dict[str, tuple[float, float] | None]) -> ExamFacts:
+    """A video of 640 x 480 at 25 frames a second."""
+    steps = tuple(StepLabel(name, *(span or (None, None))) for name, span in spans.items())
+    return ExamFacts(Video("v", "v.mp4", seconds, steps), Timeline.even(round(seconds * 25), 25.0), 640, 480)
+
+
 def test_observable_steps_by_hand() -> None:
     assert observable_steps(FOUR, 0.49) == set()
     assert observable_steps(FOUR, 0.5) == {"look"}
@@ -78,9 +86,9 @@ def test_the_default_rubric_at_the_papers_rates() -> None:
 def test_a_plan_by_hand() -> None:
     """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
-    exams = [ExamFacts(40.0, 25.0, 640, 480, spans)] * 2
-    found = plan(exams, FOUR, frames=20, clip_frames=5, formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
-    full, _, clip, _ = found.settings
+    exams = [exam(40.0, spans)] * 2
+    found = plan(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
+    full, _, clip, _, timed, _ = found.settings
     assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
     assert (clip.setting, clip.requests, clip.frames, clip.frames_max, clip.fps) == ("clip_score", 6, 30, 5, 0.5)
     assert full.image_tokens == {"qwen2_5_vl": (20 * 391, 40 * 391)}
@@ -89,19 +97,21 @@ def test_a_plan_by_hand() -> None:
     assert clip.blind == {"press": (1.0, "rate"), "say": (1.0, "silent")}
     assert found.disk == pytest.approx(found.stored * 640 * 480 * 0.12)
     assert found.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
-    assert found.cost["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
+    assert found.cost()["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
+    assert found.cost(["full_score"])["qwen2_5_vl"] == pytest.approx(40 * (391 + 16) * 1e-6 + 2 * 100 * 1e-5)
+    assert timed == replace(full, setting="full_timed_score"), "the same pictures; prompts were not counted here"
 
 
 def test_steps_that_some_videos_show() -> None:
-    short, long = (ExamFacts(seconds, 25.0, 640, 480, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
-    full = plan([short, long], FOUR, frames=10, clip_frames=5).settings[0]
+    short, long = (exam(seconds, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
+    full = plan([short, long], FOUR, Policy(10, 5)).settings[0]
     assert full.blind == {"look": (0.5, "rate")}
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)
 
 
 def test_matched_clips_have_the_rate_of_the_full_video() -> None:
-    found = plan(alike(default_rubric(), 3, 168.9), default_rubric(), frames=64, clip_frames=16, matched=True)
-    full, _, clip, _ = found.settings
+    found = plan(alike(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
+    full, _, clip, *_ = found.settings
     assert clip.frames == pytest.approx(full.frames, rel=0.05)
     assert clip.fps == pytest.approx(full.fps, rel=0.05)
 
@@ -145,6 +155,6 @@ def test_smaller_images_cost_fewer_tokens() -> None:
     """1280 x 720 is three by two of GPT-4o's tiles, 896 x 504 two by one."""
     costs = {}
     for size in (1280, 896):
-        found = plan(alike(default_rubric(), 1, 60.0), default_rubric(), frames=10, clip_frames=2, frame_size=size)
+        found = plan(alike(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
         costs[size] = found.settings[0].image_tokens["openai_tiles"][0]
     assert costs == {1280: 10 * (85 + 6 * 170), 896: 10 * (85 + 2 * 170)}

@@ -27,7 +27,7 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         boards=boards,
         glance=_glance(boards),
         gains=_gains(report["runs"]),
-        gain_metrics=[headline(answer) for answer in get_args(Answer)],
+        gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_paper(),
         few=report["dataset"]["videos"] < TRUSTED,
     )

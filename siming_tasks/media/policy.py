@@ -1,0 +1,101 @@
+"""What is shown of a video: the one rule that hooks, ``siming prepare``, ``siming plan`` and proxies ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from siming_tasks.errors import OptionsError
+from siming_tasks.media.sampler import Budget, matched_budget
+from siming_tasks.media.store import QUALITY, SIZE
+from siming_tasks.media.views import Mode, Request
+from siming_tasks.options import Options
+from siming_tasks.schema import Scope, Video
+from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.requests import expected_requests
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which frames of which part, how large, how encoded, and in what form.
+
+    Attributes:
+        frames: frames of a full video.
+        clip_frames: frames of a clip.
+        frame_size: longest side of an image in pixels; None keeps the original.
+        density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
+        mode: ``frames``, ``video``, ``proxy`` or ``auto`` (the backend's own).
+        quality: JPEG quality of the images.
+    """
+
+    frames: int
+    clip_frames: int
+    frame_size: int | None = SIZE
+    density: str = "native"
+    mode: str = "auto"
+    quality: int = QUALITY
+
+    @classmethod
+    def of(cls, options: Options) -> Policy:
+        """The policy that a run's options mean."""
+        return cls(options.frames, options.clip_frames, options.frame_size, options.clip_density, options.media)
+
+    def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
+        """What one question shows.
+
+        Args:
+            duration: of the whole video in seconds, as the data set states it.
+            span: the asked step's, in seconds; only a clip has one.
+            scope: of the setting.
+
+        Raises:
+            ValueError: a clip without a span.
+        """
+        if scope == "full":
+            return Request(None, Budget(self.frames))
+        if span is None:
+            raise ValueError("a step without a span has no clip")
+        matched = self.density_of(scope) == "matched"
+        return Request(span, matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames))
+
+    def asked(self, setting: Setting, video: Video) -> Iterator[tuple[str | None, Request]]:
+        """The questions of a setting about a video: step (None: all of them) and what is shown for it."""
+        for _, step in expected_requests(setting, [video]):
+            yield step, self.request(video.duration, video.step(step).span if step else None, setting.scope)
+
+    def requests(self, video: Video, settings: Iterable[Setting] | None = None) -> tuple[Request, ...]:
+        """Everything that some settings (all by default) show of a video, each part once, in their order."""
+        chosen = SETTINGS.values() if settings is None else settings
+        return tuple(dict.fromkeys(request for setting in chosen for _, request in self.asked(setting, video)))
+
+    def density_of(self, scope: Scope) -> str:
+        """What a record says of the density: only clips can be ``matched``."""
+        return self.density if scope == "clip" else "native"
+
+    def mode_for(self, backend: Mapping[str, Any] | None) -> Mode:
+        """How a backend gets its media: as the task file's table says, unless ``SIMING_MEDIA`` says otherwise.
+
+        Raises:
+            OptionsError: a video file is asked for where lmms-eval would send wrong frames of it.
+        """
+        table = backend or {}
+        wanted: Mode = self.mode if self.mode != "auto" else table.get("media", "video")  # type: ignore[assignment]
+        if wanted != "frames" and table.get("video") == "refused":
+            raise OptionsError(
+                f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
+                "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
+            )
+        return wanted
+
+    def facts(self) -> dict[str, Any]:
+        """The options that change what is shown, under their own names; part of every cache key of a run."""
+        return {
+            "media": self.mode,
+            "frames": self.frames,
+            "clip_frames": self.clip_frames,
+            "frame_size": self.frame_size,
+            "clip_density": self.density,
+        }
