@@ -18,9 +18,9 @@ import pytest
 from siming_tasks.host import entry as plugin
 
 ROOT = Path(__file__).parents[1]
-TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")}
+TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
 CACHES = shutil.ignore_patterns("*cache*")
-NAMES = TASKS | {"siming", "siming_full", "siming_clip"}
+NAMES = TASKS | {"siming", "siming_full", "siming_clip", "siming_timed"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_every_task_file_is_a_siming_task_or_group() -> None:
             text = path.read_text()
             match = re.search(r"^(?:task|group): (\w+)$", text, flags=re.MULTILINE)
             found[path.name] = match and match.group(1)
-    assert found.pop("_base.yaml") is None
+    assert [found.pop(f"_{name}.yaml") for name in ("base", "score", "error")] == [None] * 3
     assert set(found.values()) == NAMES
     assert all(name == f"{value}.yaml" for name, value in found.items())
 

@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from siming_tasks.data import Dataset, open_dataset, resolve_dataset
-from siming_tasks.options import OPTIONS, Options
+from siming_tasks.hooks.session import SESSION
 from siming_tasks.settings import Setting
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
 
-__all__ = ["CONFIG", "current_dataset", "dataset_at", "docs_for", "run_settings"]
+__all__ = ["OF_SETTING", "where"]
 
 
-@lru_cache(maxsize=4)
-def dataset_at(root: str) -> Dataset:
-    """The data set in a folder, opened and checked once per process."""
-    return open_dataset(Path(root))
-
-
-@lru_cache(maxsize=1)
-def run_settings() -> Options:
-    """The settings of the run: as they are when a task is loaded, which forgets the ones before."""
-    return Options.from_env()
-
-
-@lru_cache(maxsize=4)
-def _resolve(settings: Options) -> str:
-    return str(resolve_dataset(settings))
-
-
-def current_dataset() -> Dataset:
-    """The data set of this run: ``SIMING_DATA``, or the synthetic demo, made on first use."""
-    return dataset_at(_resolve(run_settings()))
-
-
-def docs_for(setting: Setting) -> Callable[[Any], Any]:
+def _docs(setting: Setting) -> Callable[[Any], Any]:
     """The ``process_docs`` of one setting: one document per request, naming it and nothing else.
 
     Labels stay out of the documents; hooks look them up by id. What lmms-eval loaded is only the list of lines, so that
@@ -50,7 +24,7 @@ def docs_for(setting: Setting) -> Callable[[Any], Any]:
     def process_docs(_: Any) -> Any:
         import datasets
 
-        dataset = current_dataset()
+        dataset = SESSION.current()
         rows = [
             {
                 "id": record_id(setting.name, video_id, step_id),
@@ -66,23 +40,31 @@ def docs_for(setting: Setting) -> Callable[[Any], Any]:
     return process_docs
 
 
-def _alias() -> str:
-    dataset = current_dataset()
-    return f"{{name}} [SYNTHETIC {dataset.name}]" if dataset.synthetic else "{name}"
+def _alias(setting: Setting) -> str:
+    """The task's name in the printed table."""
+    SESSION.begin()
+    dataset = SESSION.current()
+    return f"{setting.task_name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else setting.task_name
 
 
-def _options() -> str:
-    """The settings that change what is asked or shown; part of the task's fingerprint, hence of every cache key."""
-    chosen = asdict(run_settings())
-    return json.dumps({name: chosen[name] for name, option in OPTIONS.items() if option.changes == "shown"})
+def _metadata(setting: Setting) -> dict[str, Any]:
+    """Version, data, prompt and options: what a result depends on, and hence the fingerprint of every cache key."""
+    SESSION.begin()
+    dataset = SESSION.current()
+    return {
+        "version": PROMPT_VERSION,
+        "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
+        "siming_digest": dataset.digest,
+        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting)}",
+        "siming_options": json.dumps(SESSION.policy.facts()),
+    }
 
 
-CONFIG: dict[str, Callable[[], Any]] = {
-    "alias": _alias,
-    "dataset_kwargs": lambda: {"data_files": {"test": str(current_dataset().root / "videos.jsonl")}},
-    "dataset_name": lambda: current_dataset().name + (" (synthetic)" if current_dataset().synthetic else ""),
-    "dataset_digest": lambda: current_dataset().digest,
-    "prompt_version": lambda: f"{PROMPT_VERSION} {template_hash()}",
-    "options": _options,
-}
-"""Values of the task files that are known only when a task is loaded."""
+def where() -> dict[str, Any]:
+    """Where lmms-eval finds the list of videos."""
+    SESSION.begin()
+    return {"data_files": {"test": str(SESSION.current().root / "videos.jsonl")}}
+
+
+OF_SETTING: dict[str, Callable[[Setting], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}
+"""Attributes ``<kind>_<setting>`` of the hooks, known only when a task is loaded."""

@@ -7,46 +7,41 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.hooks.docs import current_dataset, dataset_at, run_settings
-from siming_tasks.hooks.messages import doc_steps, prompt_hash, shown
-from siming_tasks.metrics import Evaluation
+from siming_tasks.hooks.opened import Doc
+from siming_tasks.hooks.session import SESSION, Item
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.record import join, record_of
-from siming_tasks.runs.score import evaluate_panel, evaluate_records
+from siming_tasks.runs.score import evaluate_records
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["RECORD", "aggregator", "evaluation", "process_results"]
 
 logger = logging.getLogger(__name__)
 
-Item = dict[str, Any]
-"""What an aggregator gets of a record: its id and its answers."""
 
 RECORD = "siming_stderr"
 """Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = SETTINGS[doc["setting"]]
-    parsed = parse_reply(results[0] if results else None, doc_steps(doc), setting.answer)
+    opened = SESSION.of(doc)
+    parsed = parse_reply(results[0] if results else None, opened.steps(doc), setting.answer)
     record = record_of(
         setting.name,
         doc["video_id"],
         doc["step_id"] or None,
         parsed,
-        prompt=prompt_hash(doc),
-        dataset=dataset_at(doc["root"]).digest,
-        media=shown(doc),
+        prompt=opened.prompt(doc)[1],
+        dataset=opened.dataset.digest,
+        media=SESSION.shown(doc),
     )
     item = _item(record)
     values: dict[str, Any] = {}
@@ -58,35 +53,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
 
 
 def _item(record: Mapping[str, Any]) -> Item:
-    return {"id": record["id"], "answers": record["answers"]}
-
-
-def _records(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Items as records again: their id says which request they answer."""
-    names = ("setting", "video_id", "step_id")
-    return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
-
-
-@dataclass
-class _Last:
-    """The last evaluation: lmms-eval hands equal items to one aggregator after the other."""
-
-    items: list[Item] = field(default_factory=list)
-    settings: Options | None = None
-    evaluation: Evaluation | None = None
-
-
-_last = _Last()
-
-
-def _evaluated(items: list[Item]) -> Evaluation:
-    settings = run_settings()
-    if _last.evaluation is None or _last.settings != settings or _last.items != items:
-        records = _records(items)
-        panel = panel_of(records, current_dataset(), records[0]["setting"], settings.rater)
-        _last.evaluation = evaluate_panel(panel, settings)
-        _last.items, _last.settings = items, settings
-    return _last.evaluation
+    return {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
@@ -96,7 +63,7 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
         return None
 
     def aggregate(items: Sequence[Item]) -> float | None:
-        estimate = _evaluated(list(items)).metrics[metric]
+        estimate = SESSION.evaluated(list(items)).metrics[metric]
         return estimate.stderr if is_error else estimate.value
 
     aggregate.__name__ = aggregate.__qualname__ = name
@@ -105,10 +72,10 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
 
 def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
     """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
-    dataset = current_dataset()
+    dataset = SESSION.asked_about(items[0]["dataset"])
     setting = items[0]["setting"]
-    known = _evaluated(list(map(_item, items)))
-    result = evaluate_records(list(items), dataset, run_settings(), setting, evaluation=known)
+    known = SESSION.evaluated(list(map(_item, items)))
+    result = evaluate_records(list(items), dataset, SESSION.options, setting, evaluation=known)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = write_predictions(join(items)[0], folder / f"siming_predictions_{setting}.jsonl")

@@ -73,10 +73,10 @@ def _preflight() -> None:
     The command line is the only caller of ``match_tasks``. An ordinary exception there is printed with a traceback and
     the run *exits 0*; ``SystemExit`` gives the one message and exit code 1 that a script can see.
     """
-    from siming_tasks.hooks.docs import current_dataset, run_settings
+    from siming_tasks.hooks.session import SESSION
 
-    run_settings.cache_clear()
     try:
-        current_dataset()
+        SESSION.begin()
+        SESSION.current()
     except SimingError as error:
         raise SystemExit(f"siming-tasks: {error}") from None

@@ -12,8 +12,7 @@ from accelerate import Accelerator
 from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
-from siming_tasks.hooks.docs import dataset_at
-from siming_tasks.hooks.messages import doc_steps
+from siming_tasks.hooks.session import SESSION
 from siming_tasks.parsing import format_answers
 from siming_tasks.reference.judges import Judge, judge
 from siming_tasks.settings import SETTINGS
@@ -48,7 +47,8 @@ class SimingReference(lmms):  # type: ignore[misc]
             doc = self.task_dict[task][split][doc_id]
             if self.media:
                 doc_to_messages(doc)
-            dataset, setting, steps = dataset_at(doc["root"]), SETTINGS[doc["setting"]], doc_steps(doc)
+            opened, setting = SESSION.of(doc), SETTINGS[doc["setting"]]
+            dataset, steps = opened.dataset, opened.steps(doc)
             ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
             answers = ask(dataset.video(doc["video_id"]), steps, setting.answer)
             replies.append(format_answers(answers, steps, setting.answer))

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.hooks.docs import _resolve, dataset_at
 from siming_tasks.host import entry as plugin
 
 
@@ -28,8 +27,6 @@ def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
 
 def preflight(monkeypatch: pytest.MonkeyPatch, data: object) -> str:
     monkeypatch.setenv("SIMING_DATA", str(data))
-    _resolve.cache_clear()
-    dataset_at.cache_clear()
     with pytest.raises(SystemExit) as caught:
         plugin._preflight()
     return str(caught.value)

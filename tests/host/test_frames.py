@@ -15,7 +15,7 @@ from PIL import Image
 from siming_tasks.data import open_dataset
 from siming_tasks.errors import OptionsError
 from siming_tasks.hooks import doc_to_messages, doc_to_text, doc_to_visual
-from siming_tasks.hooks.docs import run_settings
+from siming_tasks.hooks.session import SESSION
 from siming_tasks.media import Budget, view
 from siming_tasks.options import Options
 
@@ -29,7 +29,7 @@ def doc(request: Any, short_demo: Path, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     monkeypatch.delenv("SIMING_MEDIA", raising=False)
-    run_settings.cache_clear()
+    SESSION.begin()
     video = open_dataset(short_demo).videos[0]
     step = "" if request.param == "full" else next(s.step_id for s in video.applicable if s.span)
     parts = [f"{request.param}_score", video.video_id, *([step] if step else [])]
@@ -120,7 +120,7 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     assert wrong > 0
     for media in ("video", "proxy"):
         monkeypatch.setenv("SIMING_MEDIA", media)
-        run_settings.cache_clear()
+        SESSION.begin()
         with pytest.raises(OptionsError, match=f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"):
             doc_to_messages(doc, {"media": "frames", "video": "refused"})
 
@@ -129,7 +129,7 @@ def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatc
     """Every frame of the short file is nearer to its own stored frame than to any other of those shown."""
     expected = store_frames(doc)
     monkeypatch.setenv("SIMING_MEDIA", "proxy")
-    run_settings.cache_clear()
+    SESSION.begin()
     (path,) = doc_to_visual(doc, {"media": "frames"})
     with av.open(path) as file:
         found = [frame.to_ndarray(format="rgb24").astype(float) for frame in file.decode(video=0)]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from difflib import ndiff
 from importlib import resources
 
 import pytest
 import yaml
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.prompt import PROMPT_VERSION, build_prompt, frame_caption, frames_note, template_hash
+from siming_tasks.settings import BENCHMARK, SETTINGS
+from siming_tasks.settings.prompt import (
+    PROMPT_VERSION,
+    build_prompt,
+    frame_caption,
+    frames_note,
+    own_hash,
+    template_hash,
+)
 
 STEPS = default_rubric().steps
 
@@ -18,9 +27,64 @@ STEPS = default_rubric().steps
 def test_templates_are_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
     assert (PROMPT_VERSION, template_hash()) == ("1-A", "87b558eb3d34")
+    assert {name: own_hash(setting) for name, setting in SETTINGS.items()} == {
+        "full_score": "eaa7527f3bca",
+        "full_error": "e88b910bf206",
+        "clip_score": "131e01206888",
+        "clip_error": "0488a702748d",
+        "full_timed_score": "3d36687d44ba",
+        "full_timed_error": "f61673266876",
+    }
     folder = resources.files("siming_tasks.yaml_tasks")
-    base = re.sub("!function ", "", (folder / "_base.yaml").read_text())
-    assert yaml.safe_load(base)["metadata"]["version"] == PROMPT_VERSION
+    for group in {setting.group for setting in SETTINGS.values()}:
+        assert yaml.safe_load((folder / f"{group}.yaml").read_text())["metadata"]["version"] == PROMPT_VERSION
+
+
+def test_results_state_one_template_for_the_benchmark_and_one_for_each_control() -> None:
+    assert {template_hash(SETTINGS[name]) for name in BENCHMARK} == {template_hash()}
+    controls = [setting for name, setting in SETTINGS.items() if name not in BENCHMARK]
+    assert [template_hash(setting) for setting in controls] == [own_hash(setting) for setting in controls]
+
+
+def test_another_setting_changes_no_hash_and_is_asked_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {name: (template_hash(setting), own_hash(setting)) for name, setting in SETTINGS.items()}
+    toy = replace(SETTINGS["clip_error"], name="clip_toy", role="You are a toy.", benchmark=False)
+    monkeypatch.setitem(SETTINGS, "clip_toy", toy)
+    assert {name: (template_hash(SETTINGS[name]), own_hash(SETTINGS[name])) for name in before} == before
+    assert template_hash(toy) not in {value for pair in before.values() for value in pair}
+    assert build_prompt(toy, STEPS[:1]).startswith("You are a toy.\n\nRubric:\n\n[cpr_01] ")
+
+
+@pytest.mark.parametrize("part", ["name", "role", "task", "reply"])
+def test_a_setting_has_a_hash_of_its_own_words(part: str) -> None:
+    setting = SETTINGS["full_timed_score"]
+    assert own_hash(replace(setting, **{part: getattr(setting, part) + "."})) != own_hash(setting)
+
+
+def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
+    spans = [(12.34, 18.0), None, *[(20.0, 21.06)] * 31]
+    for answer in ("score", "error"):
+        plain = build_prompt(SETTINGS[f"full_{answer}"], STEPS).splitlines()
+        timed = build_prompt(SETTINGS[f"full_timed_{answer}"], STEPS, spans).splitlines()
+        added = [line[2:] for line in ndiff(plain, timed) if line.startswith("+ ")]
+        removed = [line[2:] for line in ndiff(plain, timed) if line.startswith("- ")]
+        assert removed == plain[:1]
+        assert added == [
+            plain[0] + " For each step the rubric says when the video shows it.",
+            "Time: shown from 12.3 s to 18.0 s.",
+            "Time: no part of the video is marked as showing this step.",
+            *["Time: shown from 20.0 s to 21.1 s."] * 31,
+        ]
+        assert timed[timed.index(added[1]) - 1].startswith("[cpr_01] ")
+
+
+def test_only_a_setting_with_step_times_takes_spans() -> None:
+    with pytest.raises(ValueError, match="full_score needs no spans, 33 given"):
+        build_prompt(SETTINGS["full_score"], STEPS, [None] * 33)
+    with pytest.raises(ValueError, match="full_timed_score needs 33 spans, none given"):
+        build_prompt(SETTINGS["full_timed_score"], STEPS)
+    with pytest.raises(ValueError, match="full_timed_error needs 33 spans, 2 given"):
+        build_prompt(SETTINGS["full_timed_error"], STEPS, [None] * 2)
 
 
 def test_clip_prompt_to_the_letter() -> None:

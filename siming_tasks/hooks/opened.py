@@ -1,0 +1,75 @@
+"""A data set that is open, and what is worked out of it once for all documents and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.files import sha256_json
+from siming_tasks.media import Policy, Request
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.prompt import build_prompt
+from siming_tasks.settings.requests import Span, step_spans, steps_of
+
+__all__ = ["Doc", "Opened", "Stamp", "stamp_of"]
+
+Doc = Mapping[str, Any]
+"""A document: id, setting, video_id, step_id ("" for none) and root, the folder of its data set."""
+
+Stamp = tuple[tuple[str, int, int], ...]
+"""Name, size and date of the files that describe a data set."""
+
+
+def stamp_of(root: Path) -> Stamp:
+    """What these files look like now; another stamp means that the data set must be opened again."""
+    files = [root / name for name in ("dataset.yaml", "rubric.yaml", "videos.jsonl")]
+    return tuple((path.name, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files if path.is_file())
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A data set with what is worked out of it once: steps, prompts, and what all settings show of a video."""
+
+    dataset: Dataset
+    stamp: Stamp
+    _steps: dict[tuple[Setting, str, str], tuple[RubricStep, ...]] = field(default_factory=dict)
+    _prompts: dict[tuple[Setting, tuple[str, ...], tuple[Span, ...] | None], tuple[str, str]] = field(
+        default_factory=dict
+    )
+    _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, root: Path) -> Opened:
+        """The data set in a folder, checked (DataError if it is wrong)."""
+        stamp = stamp_of(root)  # first: what changes while it is read must be noticed later
+        return cls(open_dataset(root), stamp)
+
+    def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
+        """The rubric steps that a document asks about, in rubric order."""
+        setting, video_id, step_id = key = (SETTINGS[doc["setting"]], doc["video_id"], doc["step_id"])
+        if key not in self._steps:
+            names = set(steps_of(setting, self.dataset.video(video_id), step_id))
+            self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
+        return self._steps[key]
+
+    def prompt(self, doc: Doc) -> tuple[str, str]:
+        """A document's prompt and its hash; kept by everything that the text depends on."""
+        setting, steps = SETTINGS[doc["setting"]], self.steps(doc)
+        names = tuple(step.id for step in steps)
+        spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
+        key = (setting, names, spans)
+        if key not in self._prompts:
+            text = build_prompt(setting, steps, spans)
+            self._prompts[key] = (text, sha256_json(text)[:12])
+        return self._prompts[key]
+
+    def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
+        """Everything that the settings show of a video."""
+        key = (policy, video_id)
+        if key not in self._requests:
+            self._requests[key] = policy.requests(self.dataset.video(video_id))
+        return self._requests[key]

@@ -1,0 +1,163 @@
+"""What one process remembers between asking a model and scoring its replies: lmms-eval offers no place for it.
+
+There is one :data:`SESSION`. Whatever lmms-eval fetches while it loads a task calls :meth:`Session.begin`, which reads
+the environment; everything after that keeps to what was read then. What was shown is kept by data set *and* request, so
+that data sets with the same video ids do not mix.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from siming_tasks.data import Dataset, resolve_dataset
+from siming_tasks.errors import DataError
+from siming_tasks.hooks.opened import Doc, Opened, stamp_of
+from siming_tasks.media import Policy
+from siming_tasks.metrics import Evaluation
+from siming_tasks.options import Options
+from siming_tasks.runs.panel import panel_of
+from siming_tasks.runs.score import evaluate_panel
+
+__all__ = ["SESSION", "Item", "Session"]
+
+Item = Mapping[str, Any]
+"""What an aggregator gets of a record: its id, its answers, and the beginning of its data set's digest."""
+
+OPEN = 4
+"""Data sets kept open; the longest unused is opened again when it is needed."""
+
+SHOWN = 100_000
+"""Requests of which it is known what was shown."""
+
+
+@dataclass
+class Session:
+    """The memory of a process. Safe to use from several threads."""
+
+    _options: Options | None = None
+    _root: Path | None = None
+    _opened: OrderedDict[str, Opened] = field(default_factory=OrderedDict)
+    _shown: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
+    _last: tuple[list[Item], Options, Evaluation] | None = None
+    _lock: RLock = field(default_factory=RLock)
+
+    def begin(self) -> None:
+        """A task is being loaded: take the options from the environment, notice data that changed on disk, start anew.
+
+        lmms-eval loads all tasks of a run before it asks anything, so what was shown before belongs to an earlier run:
+        a reply from the cache must not be recorded with it.
+        """
+        with self._lock:
+            options = Options.from_env()
+            if options != self._options:
+                self._options, self._root = options, None
+            self._shown.clear()
+            self._last = None
+            for root in [root for root, opened in self._opened.items() if opened.stamp != stamp_of(Path(root))]:
+                del self._opened[root]
+
+    @property
+    def options(self) -> Options:
+        """The options of the run, as they were when a task was loaded last."""
+        if self._options is None:
+            self.begin()
+        assert self._options is not None
+        return self._options
+
+    @property
+    def policy(self) -> Policy:
+        """What the run shows."""
+        return Policy.of(self.options)
+
+    def current(self) -> Dataset:
+        """The data set of the run: ``SIMING_DATA``, or the synthetic demo, made on first use.
+
+        Raises:
+            DataError: it is missing or wrong.
+        """
+        with self._lock:
+            options = self.options
+            if self._root is None:
+                self._root = resolve_dataset(options)
+            return self.opened(str(self._root)).dataset
+
+    def opened(self, root: str) -> Opened:
+        """The data set in a folder, opened and checked once.
+
+        Raises:
+            DataError: it is wrong.
+        """
+        with self._lock:
+            if root not in self._opened:
+                self._opened[root] = Opened.at(Path(root))
+                while len(self._opened) > OPEN:
+                    self._opened.popitem(last=False)
+            self._opened.move_to_end(root)
+            return self._opened[root]
+
+    def of(self, doc: Doc) -> Opened:
+        """The data set of a document."""
+        return self.opened(doc["root"])
+
+    def asked_about(self, digest: str) -> Dataset:
+        """The data set with this (beginning of a) digest, among those that are open.
+
+        Raises:
+            DataError: it is not open (any more).
+        """
+        with self._lock:
+            for opened in reversed(self._opened.values()):
+                if opened.dataset.digest.startswith(digest):
+                    return opened.dataset
+            found = self.current()
+        if not found.digest.startswith(digest):
+            raise DataError(
+                f"Replies about dataset {digest} cannot be scored with {found.root}, which is "
+                f"{found.digest[:12]}. Leave the data alone while a run goes on; score its logs with `siming score`."
+            )
+        return found
+
+    def show(self, doc: Doc, facts: dict[str, Any], *, again: bool = True) -> None:
+        """Remember what was shown for a document; with ``again=False`` only if nothing is known yet."""
+        key = (self.of(doc).dataset.digest, doc["id"])
+        with self._lock:
+            if again or key not in self._shown:
+                self._shown[key] = facts
+            while len(self._shown) > SHOWN:
+                self._shown.popitem(last=False)
+
+    def shown(self, doc: Doc) -> dict[str, Any]:
+        """What the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
+        return self._shown.get((self.of(doc).dataset.digest, doc["id"]), {"mode": "unknown"})
+
+    def _one(self, items: Iterable[Item]) -> Dataset:
+        """The one data set that items are about."""
+        digests = sorted({item["dataset"] for item in items})
+        if len(digests) != 1:
+            raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
+        return self.asked_about(digests[0])
+
+    def evaluated(self, items: list[Item]) -> Evaluation:
+        """The metrics of one task's items; lmms-eval hands equal items to one aggregator after the other."""
+        with self._lock:
+            options = self.options
+            if self._last is None or self._last[:2] != (items, options):
+                records = _records(items)
+                panel = panel_of(records, self._one(items), records[0]["setting"], options.rater)
+                self._last = (items, options, evaluate_panel(panel, options))
+            return self._last[2]
+
+
+def _records(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Items as records again: their id says which request they answer."""
+    names = ("setting", "video_id", "step_id")
+    return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
+
+
+SESSION = Session()
+"""The process's only one: lmms-eval calls plain functions, which have nowhere else to look."""
