@@ -6,7 +6,7 @@ from pathlib import Path
 
 from siming_tasks.errors import MediaError, Problem
 from siming_tasks.files import inside
-from siming_tasks.media.timeline import open_video
+from siming_tasks.media.container import open_video
 
 __all__ = ["media_file", "media_problem"]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.errors import MediaError
-from siming_tasks.media.timeline import REENCODE, Timeline, open_video
+from siming_tasks.media.container import open_video
+from siming_tasks.media.timeline import REENCODE, Timeline
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.media.colour import Colour
+from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
-from siming_tasks.media.timeline import Timeline, open_video, read_timeline
+from siming_tasks.media.timeline import Timeline, read_timeline
 
 __all__ = ["MediaInfo", "probe"]
 
@@ -32,6 +34,9 @@ class MediaInfo:
         variable_rate: whether ``index / fps`` is anywhere wrong by more than half a frame.
         start: seconds by which the picture begins later than the file; times here count from the first picture.
         decoded: whether every frame was decoded (the full form) or only counted.
+        stream: number of the video stream that is shown (see :func:`siming_tasks.media.container.main_stream`).
+        n_streams: how many video streams there are, cover pictures included.
+        colours: what its numbers mean: matrix and range, by its tags or by convention (``bt709, limited range``).
         metadata: tags of the container and its video stream, as found (may identify people or places).
     """
 
@@ -47,6 +52,9 @@ class MediaInfo:
     variable_rate: bool
     start: float
     decoded: bool
+    stream: int
+    n_streams: int
+    colours: str
     metadata: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
@@ -67,10 +75,11 @@ def probe(path: Path, *, full: bool = False, timeline: Timeline | None = None) -
         MediaError: the file is not a readable video, or, in the full form, some frame is damaged; names the time.
     """
     timeline = timeline or read_timeline(path)
-    turned, pix_fmt, width, height = 0, "", 0, 0
+    turned, pix_fmt, width, height, colours = 0, "", 0, 0, ""
     for index, frame in decode(path, timeline, range(timeline.n_frames if full else 1)):
         if index == 0:
             turned, pix_fmt, width, height = frame.rotation, frame.format.name, frame.width, frame.height
+            colours = str(Colour.of(frame))
     with open_video(path) as (container, stream):
         video_start = float((stream.start_time or 0) * (stream.time_base or 0))
         return MediaInfo(
@@ -86,6 +95,9 @@ def probe(path: Path, *, full: bool = False, timeline: Timeline | None = None) -
             variable_rate=_varies(timeline),
             start=max(0.0, video_start - (container.start_time or 0) / 1e6),
             decoded=full,
+            stream=container.streams.video.index(stream),
+            n_streams=len(container.streams.video),
+            colours=colours,
             metadata={**container.metadata, **stream.metadata},
         )
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.errors import MediaError
+from siming_tasks.media.container import open_video
 
-if TYPE_CHECKING:
-    from av.container import InputContainer
-    from av.video.stream import VideoStream
-
-__all__ = ["REENCODE", "Timeline", "open_video", "read_timeline"]
+__all__ = ["REENCODE", "Timeline", "read_timeline"]
 
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
 
@@ -43,8 +39,9 @@ class Timeline:
         keyframes: indices of frames where a decoder can start, ascending.
         rate: mean frame rate as the container states it (frames/s).
         reordered: whether frames are stored in another order than shown (the file has B-frames and honest timestamps).
-        standard: whether every reader sees the same: an .mp4 whose header counts these frames, with no rotation flag.
-            Readers that believe the header of a trimmed file take wrong frames, and some show a rotated one sideways.
+        standard: whether every reader sees the same: an .mp4 of one video stream, whose header counts these frames,
+            with no rotation flag. Readers that believe the header of a trimmed file take wrong frames, some show a
+            rotated one sideways, and they differ in which of several streams they show.
     """
 
     pts: NDArray[np.int64]
@@ -100,26 +97,6 @@ class Timeline:
         )
 
 
-@contextmanager
-def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The opened container and its video stream, closed afterwards.
-
-    Raises:
-        MediaError: the file is missing, holds no video, or is broken in a way that the decoder library reports.
-    """
-    import av
-
-    try:
-        with av.open(str(path), metadata_errors="replace") as container:
-            if not container.streams.video:
-                raise MediaError(f"{path}: holds no video.")
-            yield container, container.streams.video[0]
-    except FileNotFoundError:
-        raise MediaError(f"{path}: no such file.") from None
-    except av.error.FFmpegError as error:
-        raise MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.") from error
-
-
 class _Packet(NamedTuple):
     pts: int
     dts: int | None
@@ -137,7 +114,7 @@ def read_timeline(path: Path) -> Timeline:
     """
     with open_video(path) as (container, stream):
         time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-        packets = []
+        packets, alone = [], len(container.streams.video) == 1
         for packet in container.demux(stream):
             if not packet.size:
                 continue  # the flush packet at the end
@@ -160,7 +137,7 @@ def read_timeline(path: Path) -> Timeline:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     keyframes = np.flatnonzero([shown[place].key for place in order])
-    standard = path.suffix == ".mp4" and counted == len(pts) and not _rotation(path)
+    standard = path.suffix == ".mp4" and alone and counted == len(pts) and not _rotation(path)
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.data.build.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
-from siming_tasks.media.timeline import open_video
+from siming_tasks.media.container import open_video
 
 if TYPE_CHECKING:
     from av.container import InputContainer, OutputContainer

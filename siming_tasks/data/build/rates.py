@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from siming_tasks.errors import MediaError
-from siming_tasks.media.timeline import Timeline, open_video, read_timeline
+from siming_tasks.media.container import open_video
+from siming_tasks.media.timeline import Timeline, read_timeline
 
 if TYPE_CHECKING:
     from av.video.stream import VideoStream

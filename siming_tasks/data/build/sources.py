@@ -8,7 +8,7 @@ from pathlib import Path
 
 from siming_tasks.data.build.labels import LabelRow
 from siming_tasks.errors import DataError, MediaError, Problem
-from siming_tasks.media.timeline import open_video
+from siming_tasks.media.container import open_video
 
 __all__ = ["VideoFile", "find_sources", "new_ids", "span_problems"]
 

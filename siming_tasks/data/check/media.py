@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from siming_tasks.errors import MediaError, Problem
 from siming_tasks.files import sha256_file
+from siming_tasks.media.container import open_video
 from siming_tasks.media.sampler import frame_range
-from siming_tasks.media.timeline import Timeline, open_video, read_timeline
+from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.schema import Video
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
     others = [other.type for other in container.streams if other.type not in ("video", "audio")]
     if others or len(container.streams.video) > 1:
         what = f"has further streams ({', '.join(others) or 'a second video'})."
+        if len(container.streams.video) > 1:
+            number, size = container.streams.video.index(stream) + 1, f"{stream.width}x{stream.height}"
+            what += f" Video stream {number} of {len(container.streams.video)} ({size}) is the one that is shown."
         yield about.problem("media-streams", what, rebuild, "warning")
     tags = dict(container.metadata)
     for one in container.streams:

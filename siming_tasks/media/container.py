@@ -1,0 +1,101 @@
+"""The one door through which a stranger's video is opened: nothing but that file is read, and one stream is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from siming_tasks.errors import MediaError
+from siming_tasks.media.colour import refuse_colours
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.error import FFmpegError
+    from av.video.stream import VideoStream
+
+__all__ = ["main_stream", "open_video"]
+
+FORMATS = (
+    *("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "asf", "mxf", "ogg", "dv", "dhav", "ivf"),
+    *("h264", "hevc", "m4v", "mpegvideo", "mjpeg"),
+)
+"""FFmpeg's names of the kinds of file that cameras, phones and recorders write, and that never name other files."""
+
+SAFE = {"format_whitelist": ",".join(FORMATS), "protocol_whitelist": "file"}
+"""FFmpeg goes by content: without this, a playlist called .mp4 opens the files and addresses that it names."""
+
+LISTS = {
+    b"ffconcat": "an ffconcat list",
+    b"#extm3u": "an HLS playlist",
+    b"<mpd": "a DASH manifest",
+    b"<smoothstreamingmedia": "a Smooth Streaming manifest",
+    b"<asx": "an ASX playlist",
+    b"[playlist]": "a PLS playlist",
+}
+"""How files begin that name other files to play, in small letters."""
+
+
+@contextmanager
+def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """The opened container and its main video stream (:func:`main_stream`), closed afterwards.
+
+    FFmpeg may read this file and no other: kinds that name further files or addresses are refused before they are
+    opened.
+
+    Raises:
+        MediaError: the file is missing, no file, a list of other files, holds no video, is coded in colours that are
+            not read (HDR), or is broken in a way that the decoder library reports.
+    """
+    import av
+
+    _refuse_lists(path)
+    try:
+        # An absolute path: "subfile,,..." as a relative name would be read as an address.
+        opened = av.open(str(path.absolute()), options=SAFE, metadata_errors="replace")
+    except av.error.ValueError as error:  # FFmpeg's answer to a kind that is not among FORMATS
+        what = f"{path}: is of no kind that is read here, or damaged ({error.strerror})."
+        raise MediaError(f"{what} Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4") from error
+    except av.error.FFmpegError as error:
+        raise _unreadable(path, error) from error
+    with opened as container:
+        stream = main_stream(container.streams.video)
+        if stream is None:
+            raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
+        refuse_colours(path, stream.codec_context)
+        try:
+            yield container, stream
+        except av.error.FFmpegError as error:
+            raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: FFmpegError) -> MediaError:
+    return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.")
+
+
+def main_stream(streams: Sequence[VideoStream]) -> VideoStream | None:
+    """The stream that is shown: of those flagged as default, else of all, the largest; never a cover picture.
+
+    Sound files carry cover pictures and cameras carry previews as further video streams. Ties go to the first.
+    """
+    from av.stream import Disposition
+
+    covers = Disposition.attached_pic | Disposition.timed_thumbnails
+    moving = [stream for stream in streams if not stream.disposition & covers]
+    chosen = [stream for stream in moving if stream.disposition & Disposition.default] or moving
+    return max(chosen, key=lambda stream: stream.width * stream.height, default=None)
+
+
+def _refuse_lists(path: Path) -> None:
+    if not path.is_file():  # a fifo would wait for ever
+        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    except OSError as error:
+        raise MediaError(f"{path}: cannot be read ({error.strerror}).") from error
+    for words, kind in LISTS.items():
+        if head.startswith(words) or (words.startswith(b"<") and head.startswith(b"<") and words in head):
+            what = f"{path}: is {kind}, which names other files, and no video."
+            raise MediaError(f"{what} Those are never opened; ask for the video file itself.")

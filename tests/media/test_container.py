@@ -1,0 +1,255 @@
+"""The door: no file but the one that is named is opened, lists of files are refused by name, one stream is chosen."""
+
+from __future__ import annotations
+
+import ast
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from av.stream import Disposition
+
+import siming_tasks
+from siming_tasks.errors import MediaError
+from siming_tasks.media import Budget, probe, read_timeline, view
+from siming_tasks.media.container import open_video
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import rgb
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(MediaError) as caught:
+        probe(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+# Other files -----------------------------------------------------------------------------------------------------
+
+HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n{there}\n#EXT-X-ENDLIST\n"
+DASH = """<?xml version="1.0"?>
+<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011" type="static"
+ mediaPresentationDuration="PT3S" minBufferTime="PT1S"><Period><AdaptationSet mimeType="video/mp4">
+<Representation id="1" bandwidth="1000" codecs="avc1.42c00d"><BaseURL>{there}</BaseURL>
+<SegmentBase indexRange="0-100"><Initialization range="0-50"/></SegmentBase></Representation>
+</AdaptationSet></Period></MPD>
+"""
+LISTS = {
+    "ffconcat": ("ffconcat version 1.0\nfile {there}\n", "an ffconcat list"),
+    "byte order mark": ("\ufeffffconcat version 1.0\nfile {there}\n", "an ffconcat list"),
+    "hls": (HLS, "an HLS playlist"),
+    "dash": (DASH, "a DASH manifest"),
+    "smooth": ('<SmoothStreamingMedia MajorVersion="2"><a href="{there}"/></SmoothStreamingMedia>', "a Smooth"),
+    "asx": ('<asx version="3.0"><entry><ref href="{there}"/></entry></asx>', "an ASX playlist"),
+    "pls": ("[playlist]\nFile1={there}\nNumberOfEntries=1\n", "a PLS playlist"),
+}
+
+
+@pytest.fixture
+def server(videos: Any) -> Iterator[tuple[str, list[str]]]:
+    """The address of a video on a web server of this machine, and what the server was asked for."""
+    asked: list[str] = []
+    content = videos.get("ts").read_bytes()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}/v.ts", asked
+        running.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["list.mp4", "list.m3u8", "list.mpd", "list.ffconcat"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_of_other_files_is_refused_by_name(
+    videos: Any, tmp_path: Path, server: tuple[str, list[str]], kind: str, name: str
+) -> None:
+    address, asked = server
+    secret = tmp_path / "secret.mp4"
+    secret.write_bytes(videos.get("plain").read_bytes())
+    text, called = LISTS[kind]
+    for there in (address, "secret.mp4", str(secret)):
+        path = tmp_path / name
+        path.write_text(text.replace("{there}", there))
+        message = refusal(path)
+        assert message.startswith(f"is {called}"), message
+        assert message.endswith(
+            "names other files, and no video. Those are never opened; ask for the video file itself."
+        )
+        with pytest.raises(MediaError, match=called):
+            view(path, span=None, budget=Budget(1), cache=tmp_path / "cache")
+    assert asked == []
+
+
+def test_the_libraries_alone_would_have_opened_them(videos: Any, tmp_path: Path, server: Any) -> None:
+    """Proof that the tests above can fail: PyAV reads the other file and, where http is allowed, asks the server."""
+    address, asked = server
+    (tmp_path / "secret.mp4").write_bytes(videos.get("plain").read_bytes())
+    (tmp_path / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n")
+    with av.open(str(tmp_path / "list.mp4")) as container:
+        assert (container.format.name, sum(1 for _ in container.decode(video=0))) == ("concat", 60)
+    (tmp_path / "list.m3u8").write_text(HLS.replace("{there}", address))
+    with av.open(str(tmp_path / "list.m3u8"), options={"protocol_whitelist": "file,http,tcp"}):
+        assert asked == ["/v.ts"]
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_ffmpeg_refuses_them_too_should_their_beginning_not_be_known(
+    tmp_path: Path, server: tuple[str, list[str]], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second lock: with the first one taken off, the list of kinds still keeps them out."""
+    from siming_tasks.media import container
+
+    monkeypatch.setattr(container, "LISTS", {})
+    address, asked = server
+    for name in ("list.mp4", "list.m3u8", "list.mpd"):
+        path = tmp_path / name
+        path.write_text(LISTS[kind][0].replace("{there}", address))
+        assert refusal(path).startswith(("is of no kind that is read here", "cannot be read (Invalid data"))
+    assert asked == []
+
+
+def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = videos.get("plain").read_bytes()
+    for name in ("subfile,,start,0,end,0,,:a.mp4", "concat:a.mp4|b.mp4", "file:a.mp4", "data:a.mp4", "%03d.mp4"):
+        Path(name).write_bytes(whole)
+        assert probe(Path(name)).n_frames == 60
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp4")
+    assert refusal(tmp_path / "pipe.mp4") == "is no file."
+    assert refusal(tmp_path) == "is no file."
+    assert refusal(tmp_path / "none.mp4") == "no such file."
+
+
+def test_a_kind_that_is_not_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    from PIL import Image
+
+    path = tmp_path / "still.mp4"
+    Image.new("RGB", (64, 48)).save(path, format="PNG")
+    message = refusal(path)
+    assert message == (
+        "is of no kind that is read here, or damaged (Invalid argument). "
+        "Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
+    )
+
+
+def test_no_other_module_opens_a_video_to_read_it() -> None:
+    """Calls of ``av.open`` are for writing, but for the one in ``container.py``; no other library's reader is used."""
+    root = Path(siming_tasks.__file__).parent
+    opened = []
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("av.open", "open_av", "av.container.open"):
+                mode = next((word.value for word in node.keywords if word.arg == "mode"), None) or node.args[1:2]
+                mode = mode[0] if isinstance(mode, list) and mode else mode
+                if not (isinstance(mode, ast.Constant) and mode.value == "w"):
+                    opened.append(str(path.relative_to(root)))
+            if isinstance(node, ast.ImportFrom) and node.module == "av":
+                assert "open" not in [alias.name for alias in node.names], path
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("VideoCapture", "VideoReader", "read_video", "VideoDecoder"), path
+    assert opened == ["media/container.py"]
+
+
+# Streams ---------------------------------------------------------------------------------------------------------
+
+SMALL, LARGE = (80, 48), (160, 96)
+
+
+def several(path: Path, videos: Any, streams: list[tuple[tuple[int, int], int, Any]]) -> Path:
+    """A file of several video streams, each ``(size, frames, disposition)``; frame i of every one shows number i."""
+    with av.open(str(path), "w") as output:
+        out = []
+        for size, _, disposition in streams:
+            cover = bool(disposition & Disposition.attached_pic)
+            stream: Any = output.add_stream("png" if cover else "libx264", rate=25)
+            stream.width, stream.height = size
+            stream.pix_fmt = "rgb24" if cover else "yuv420p"
+            stream.disposition = disposition.value
+            out.append(stream)
+        for stream, (size, frames, _) in zip(out, streams, strict=True):
+            for index in range(frames):
+                frame = av.VideoFrame.from_ndarray(videos.picture(index, *size), format="rgb24")
+                frame.pts = index
+                output.mux(stream.encode(frame))
+            output.mux(stream.encode(None))
+    return path
+
+
+NONE, DEFAULT, COVER = Disposition(0), Disposition.default, Disposition.attached_pic
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+@pytest.mark.parametrize(
+    ("streams", "shown"),
+    [
+        ([(SMALL, 5, NONE), (LARGE, 30, DEFAULT)], 1),
+        ([(LARGE, 30, DEFAULT), (SMALL, 5, NONE)], 0),
+        ([(LARGE, 30, NONE), (SMALL, 20, DEFAULT)], 1),
+        ([(SMALL, 5, DEFAULT), (LARGE, 30, DEFAULT)], 1),
+        ([(LARGE, 20, DEFAULT), (LARGE, 30, DEFAULT)], 0),
+    ],
+    ids=["preview first", "preview last", "the flag counts more than the size", "two flags", "a tie"],
+)
+def test_the_main_stream_is_shown_everywhere(
+    videos: Any, tmp_path: Path, suffix: str, streams: list[Any], shown: int
+) -> None:
+    from siming_tasks.data.build.normalise import normalise
+
+    path = several(tmp_path / f"v.{suffix}", videos, streams)
+    (width, height), frames, _ = streams[shown]
+    facts = probe(path, full=True)
+    assert (facts.stream, facts.n_streams) == (shown, 2)
+    assert (facts.width, facts.height, facts.n_frames) == (width, height, frames)
+    timeline = read_timeline(path)
+    assert not timeline.standard, "other readers may take the other stream"
+    numbers = [videos.number(rgb(frame)) for _, frame in decode(path, timeline, range(frames))]
+    assert numbers == list(range(frames))
+    clip = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path / "c").path
+    assert clip not in (None, path)
+    assert (probe(clip).n_streams, probe(clip).n_frames) == (1, frames)
+    built = normalise(path, tmp_path / "built.mp4")
+    assert (built.frames, built.width, built.height) == (frames, width, height)
+    assert probe(tmp_path / "built.mp4").n_streams == 1
+
+
+def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
+    path = several(tmp_path / "v.mp4", videos, [((320, 240), 1, COVER), (SMALL, 30, NONE)])
+    with open_video(path) as (container, stream):
+        assert len(container.streams.video) == 2
+        assert (stream.width, stream.height) == SMALL
+    assert probe(path).n_frames == 30
+
+
+def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) -> None:
+    path = tmp_path / "v.m4a"
+    with av.open(str(path), "w", format="mp4") as output:
+        sound: Any = output.add_stream("aac", rate=16000)
+        cover: Any = output.add_stream("png", rate=25)
+        cover.width, cover.height, cover.pix_fmt, cover.disposition = *SMALL, "rgb24", COVER.value
+        wave = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+        wave.sample_rate, wave.pts = 16000, 0
+        picture = av.VideoFrame.from_ndarray(videos.picture(0), format="rgb24")
+        picture.pts = 0
+        output.mux([*sound.encode(wave), *sound.encode(None), *cover.encode(picture), *cover.encode(None)])
+    assert refusal(path) == "holds no video but a cover picture."
