@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.files import atomic_path
+from siming_tasks.media.colour import BT601, Colour, copy_tags
+from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.timeline import Timeline
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["write_frames"]
 
 EIGHT_BIT = ("yuv420p", "yuvj420p")
-FULL_RANGE = 2
-"""FFmpeg's AVCOL_RANGE_JPEG."""
+NOTHING_ELSE = {"a53cc": "0", "udu_sei": "0"}
+"""Captions and user data that the decoder found beside the pictures are not written again."""
 
 
 def write_frames(
@@ -50,17 +52,22 @@ def write_frames(
     period = int(pts[-1]) / (len(pts) - 1) if len(pts) > 1 else float(1 / timeline.rate / timeline.time_base)
     if len(pts) == 1:
         pts = np.asarray([0, max(1, round(period))])
-    with atomic_path(target) as temporary, av.open(str(temporary), "w", format="mp4") as output:
+    with (
+        open_video(source) as (_, original),
+        atomic_path(target) as temporary,
+        av.open(str(temporary), "w", format="mp4") as output,
+    ):
         stream: Any = None
         for number, (_, frame) in enumerate(decode(source, timeline, indices)):
-            picture = _plain(frame)
+            colour = Colour.of(frame)
+            picture = _plain(frame, colour)
             if stream is None:
                 stream = output.add_stream("libx264", rate=timeline.rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
-                stream.codec_context.color_range, stream.codec_context.colorspace = frame.color_range, frame.colorspace
-                keyint = "1" if intra else "25"
-                stream.options = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": keyint, "forced-idr": "1"}
+                copy_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
+                how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": "1" if intra else "25", "forced-idr": "1"}
+                stream.options = {**how, **NOTHING_ELSE}
             for at in pts if len(indices) == 1 else pts[number : number + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
                 _mux(output, stream.encode(picture), pts, period)
@@ -74,15 +81,21 @@ def _mux(output: Any, packets: list[Any], pts: Any, period: float) -> None:
         output.mux(packet)
 
 
-def _plain(frame: VideoFrame) -> VideoFrame:
-    """The frame as upright 8-bit 4:2:0 with even sides; itself if it already is. Colours are never converted to RGB."""
+def _plain(frame: VideoFrame, colour: Colour) -> VideoFrame:
+    """The frame as upright 8-bit 4:2:0 with even sides; itself if it already is.
+
+    The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
+    grey for one of the former. RGB alone is converted, by the matrix that it will be tagged with.
+    """
     import av
 
-    if frame.format.name in EIGHT_BIT and not (frame.rotation or frame.width % 2 or frame.height % 2):
+    name = frame.format.name
+    if name in EIGHT_BIT and not (frame.rotation or frame.width % 2 or frame.height % 2):
         return frame
-    full = frame.color_range == FULL_RANGE
-    planes: NDArray[Any] = frame.reformat(format="yuvj444p" if full else "yuv444p").to_ndarray()
+    like = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
+    matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
+    planes: NDArray[Any] = frame.reformat(format=like, **matrix).to_ndarray()
     planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
     planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
-    square = av.VideoFrame.from_ndarray(planes, format="yuvj444p" if full else "yuv444p")
-    return square.reformat(format="yuvj420p" if full else "yuv420p")
+    kind = "yuvj" if colour.full else "yuv"
+    return av.VideoFrame.from_ndarray(planes, format=f"{kind}444p").reformat(format=f"{kind}420p")

@@ -80,17 +80,21 @@ class Colour:
         """``LIMITED`` or ``FULL``."""
         return FULL if self.full else LIMITED
 
+    @property
+    def plain(self) -> bool:
+        """Whether FFmpeg's conversion to RGB takes it rightly without being told: BT.601, limited range."""
+        return self.coded and not self.grey and self.matrix == BT601 and not self.full
+
     def to_rgb(self) -> dict[str, Any]:
         """Arguments of PyAV's ``reformat`` and ``to_ndarray`` with which a conversion to RGB comes out right.
 
-        PyAV hands matrix and range on to FFmpeg only if those of source and target differ; BT.601 and limited range
-        are what FFmpeg takes otherwise, except that it takes grey pictures for full range.
+        PyAV hands matrix and range on to FFmpeg only if those of source and target differ. FFmpeg would take grey
+        pictures for full range, whose matrix does not matter.
         """
         if not self.coded:
             return {}
-        matrix = BT709 if self.grey else self.matrix
         return {
-            "src_colorspace": matrix,
+            "src_colorspace": BT709 if self.grey else self.matrix,
             "dst_colorspace": BT601,
             "src_color_range": self.range,
             "dst_color_range": LIMITED,

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held"]
 
-LAYOUT = "v1"
+LAYOUT = "v2"
+"""Moves when the same video gives other pixels, times or names of files."""
 
 SIZE = Options.frame_size
 """Longest side of stored frames in pixels, unless told otherwise."""

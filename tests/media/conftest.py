@@ -97,6 +97,53 @@ def linear(path: Path) -> list[tuple[int, np.ndarray]]:
         return [(frame.pts, frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
 
 
+MATRICES = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 7: (0.212, 0.087), 9: (0.2627, 0.0593)}
+"""Kr and Kb of ITU-T H.273, table 4, by their numbers there."""
+
+
+def planes(frame: av.VideoFrame) -> list[np.ndarray]:
+    """The numbers of a YCbCr or grey picture, one array a component, as they are stored."""
+    sample = "<u2" if frame.format.components[0].bits > 8 else "u1"
+    found = []
+    for plane in frame.planes:
+        rows = np.frombuffer(bytes(plane), sample).reshape(plane.height, -1)
+        if len(frame.planes) == 2 and found:  # nv12, p010: both colours side by side
+            found += [rows[:, : 2 * plane.width : 2], rows[:, 1 : 2 * plane.width : 2]]
+        else:
+            found.append(rows[:, : plane.width])
+    return found
+
+
+def by_hand(frame: av.VideoFrame) -> np.ndarray:
+    """The upright picture in RGB, converted in floats by the formulas of ITU-T H.273 (E-1 to E-30) and its tags.
+
+    Colour samples are repeated, not interpolated. An untagged picture is taken for BT.601, or for BT.709 if it is HD.
+    """
+    height, width, bits = frame.height, frame.width, frame.format.components[0].bits
+    hd = max(width, height) >= 1280 or min(width, height) > 576
+    kr, kb = MATRICES.get(frame.colorspace, MATRICES[1 if hd else 5])
+    one = 2 ** (bits - 8)
+    luma, *colour = planes(frame)
+    if frame.color_range == 2 or frame.format.name.startswith("yuvj"):
+        low, across, colours = 0, 256 * one - 1, 256 * one - 1
+    else:
+        low, across, colours = 16 * one, 219 * one, 224 * one
+    y = (luma.astype(float) - low) / across
+    cb = cr = np.zeros_like(y)
+    if colour:
+        down, right = round(height / colour[0].shape[0]), round(width / colour[0].shape[1])
+        cb, cr = ((c.repeat(down, 0).repeat(right, 1)[:height, :width] - 128.0 * one) / colours for c in colour)
+    red, blue = y + 2 * (1 - kr) * cr, y + 2 * (1 - kb) * cb
+    green = (y - kr * red - kb * blue) / (1 - kr - kb)
+    return np.rot90(np.clip(np.stack([red, green, blue], -1) * 255, 0, 255), round(frame.rotation / 90))
+
+
+def shown(path: Path) -> list[np.ndarray]:
+    """Every frame of a linear decode, as :func:`by_hand` shows it."""
+    with av.open(str(path)) as container:
+        return [by_hand(frame) for frame in container.decode(video=0)]
+
+
 def psnr(first: np.ndarray, second: np.ndarray) -> float:
     """Peak signal-to-noise ratio in dB."""
     error = float(((first.astype(float) - second.astype(float)) ** 2).mean())
@@ -112,6 +159,9 @@ class Videos:
     remux = staticmethod(remux)
     rotate = staticmethod(rotate)
     linear = staticmethod(linear)
+    planes = staticmethod(planes)
+    by_hand = staticmethod(by_hand)
+    shown = staticmethod(shown)
     psnr = staticmethod(psnr)
 
     def __init__(self, root: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_video_being_filled_is_not_evicted(videos: Any, tmp_path: Path) -> Non
 def test_view_keeps_the_store_within_its_limit(videos: Any, tmp_path: Path) -> None:
     for shape in ("plain", "vfr", "no_b"):
         view(videos.get(shape), span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
-    assert len(list((tmp_path / "media" / "v1").iterdir())) == 1
+    assert len(list((tmp_path / "media" / module.LAYOUT).iterdir())) == 1
 
 
 def test_threads_and_processes_fill_one_video_once(videos: Any, tmp_path: Path) -> None:

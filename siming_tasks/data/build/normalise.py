@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.data.build.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
+from siming_tasks.media.clips import NOTHING_ELSE
+from siming_tasks.media.colour import Colour, copy_tags
 from siming_tasks.media.container import open_video
 
 if TYPE_CHECKING:
     from av.container import InputContainer, OutputContainer
+    from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -100,20 +103,22 @@ def _copy(container: InputContainer, stream: VideoStream, output: OutputContaine
 
 
 class _Writer:
-    """The output's video stream, opened when the first picture's size is known."""
+    """The output's video stream, opened when the first picture is known."""
 
     def __init__(self, output: OutputContainer, rate: Fraction, threads: int) -> None:
         self.output, self.rate, self.threads = output, rate, threads
         self.frames, self.size = 0, (0, 0)
         self.stream: Any = None
 
-    def open(self, width: int, height: int) -> None:
-        self.size = (width, height)
+    def open(self, size: tuple[int, int], coded: VideoCodecContext, colour: Colour) -> None:
+        width, height = self.size = size
         self.stream = self.output.add_stream("libx264", rate=self.rate)
         self.stream.width, self.stream.height, self.stream.pix_fmt = width, height, "yuv420p"
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))
-        self.stream.options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
+        how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
+        self.stream.options = {**how, **NOTHING_ELSE}
+        copy_tags(coded, self.stream.codec_context, colour.matrix, full=False)
 
     def write(self, frame: VideoFrame) -> None:
         frame.pts, frame.time_base, frame.pict_type = self.frames, 1 / self.rate, 0
@@ -139,7 +144,7 @@ def _encode(
             if packet.stream.type == "video":
                 if graph is None:
                     graph, size = _graph(stream, frame, writer.rate, float(start))
-                    writer.open(*size)
+                    writer.open(size, stream.codec_context, Colour.of(frame))
                     if audio_in is not None:
                         audio_out = writer.output.add_stream("aac", rate=audio_in.rate)
                         resampler = av.AudioResampler("fltp", "stereo", audio_in.rate)
@@ -182,7 +187,7 @@ def _graph(stream: VideoStream, first: VideoFrame, rate: Fraction, start: float)
     steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
     steps += [("fps", f"fps={rate}:start_time={start}")]
     steps += {0: [], 1: [("transpose", "cclock")], 2: [("hflip", ""), ("vflip", "")], 3: [("transpose", "clock")]}[turn]
-    steps += [("scale", f"{width}:{height}:flags=area"), ("setsar", "1"), ("format", "yuv420p")]
+    steps += [("scale", f"{width}:{height}:flags=area:{_colours(first)}"), ("setsar", "1"), ("format", "yuv420p")]
     graph = av.filter.Graph()
     node = graph.add_buffer(template=stream)
     for name, arguments in steps:
@@ -192,3 +197,10 @@ def _graph(stream: VideoStream, first: VideoFrame, rate: Fraction, start: float)
     node.link_to(graph.add("buffersink"))
     graph.configure()
     return graph, (width, height)
+
+
+def _colours(frame: VideoFrame) -> str:
+    """Arguments of FFmpeg's ``scale``: the matrix stays, the range becomes limited, RGB gets the matrix of its size."""
+    colour = Colour.of(frame)
+    source = f"in_color_matrix={colour.matrix}:in_range={'full' if colour.full else 'limited'}:" if colour.coded else ""
+    return f"{source}out_color_matrix={colour.matrix}:out_range=limited"
