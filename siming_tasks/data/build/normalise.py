@@ -26,6 +26,10 @@ __all__ = ["CRF", "Normalised", "normalise"]
 CRF = 18
 """x264 quality of re-encoded videos: no visible loss."""
 
+PICTURES = "1-5|7-9"
+"""Kinds of H.264 units that travel when pictures are copied: slices, parameter sets, delimiters. Not supplemental
+information (SEI), filler and private kinds, where cameras store time, place and serial numbers."""
+
 
 @dataclass(frozen=True)
 class Normalised:
@@ -54,8 +58,8 @@ def normalise(
     """Write ``source`` as a plain H.264 ``.mp4`` whose time 0 is where a player starts the source.
 
     Coded pictures that are already as they should be are copied; anything else is decoded (honouring rotation, pixel
-    shape and interlacing), brought to a constant rate and encoded. Container and stream metadata, audio (unless
-    ``keep_audio``), subtitle and data streams do not travel.
+    shape and interlacing), brought to a constant rate and encoded. Container and stream metadata, supplemental
+    information inside the video stream, audio (unless ``keep_audio``), subtitle and data streams do not travel.
 
     Args:
         source: any video that FFmpeg reads.
@@ -90,15 +94,19 @@ def normalise(
 
 
 def _copy(container: InputContainer, stream: VideoStream, output: OutputContainer, check: Callable[[], None]) -> int:
+    from av.bitstream import BitStreamFilterContext
+
     copied: Any = output.add_stream_from_template(stream)
     copied.metadata.clear()
+    pictures_only = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, copied)
     frames = 0
     for packet in container.demux(stream):
         if packet.dts is not None:
             check()
-            packet.stream = copied
-            output.mux(packet)
-            frames += 1
+            for kept in pictures_only.filter(packet):
+                kept.stream = copied
+                output.mux(kept)
+                frames += 1
     return frames
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["rate_to_copy", "rate_to_write"]
 
+IDR = 5
+"""H.264's number for a slice of a picture from which decoding can start with nothing else known."""
+
 _RATES = [Fraction(n) for n in (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)]
 _RATES += [Fraction(n * 1000, 1001) for n in (24, 30, 60)]
 
@@ -31,6 +35,8 @@ def rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
         return None
     timeline = _timeline(source)
     if timeline is None or timeline.keyframes[0] != 0 or timeline.pts[0] != 0 or _turned_or_interlaced(source):
+        return None
+    if not _copies_whole(source):
         return None
     steps = np.unique(np.diff(timeline.pts))
     return 1 / (int(steps[0]) * timeline.time_base) if len(steps) == 1 else None
@@ -63,3 +69,28 @@ def _turned_or_interlaced(source: Path) -> bool:
     with open_video(source) as (container, stream):
         first = next(container.decode(stream), None)
         return first is None or bool(first.rotation) or bool(first.interlaced_frame)
+
+
+def _copies_whole(source: Path) -> bool:
+    """Whether a copy of all packets shows what a player shows, and needs nothing but the pictures.
+
+    Every packet is shown (an edit list trims nothing away, which a copy would bring back), and every keyframe is an
+    IDR picture, so that no decoder needs the SEI that tells it where to start.
+    """
+    with open_video(source) as (container, stream):
+        setup = stream.codec_context.extradata or b""
+        if len(setup) < 7 or setup[0] != 1:
+            return False  # not an .mp4's way of storing H.264
+        size = (setup[4] & 3) + 1
+        packets = (packet for packet in container.demux(stream) if packet.size)
+        return not any(
+            packet.is_discard or (packet.is_keyframe and IDR not in _units(bytes(packet), size)) for packet in packets
+        )
+
+
+def _units(packet: bytes, size: int) -> Iterator[int]:
+    """Kinds of the H.264 units of a packet, each of which begins with its length in ``size`` bytes."""
+    at = 0
+    while at + size < len(packet):
+        yield packet[at + size] & 31
+        at += size + int.from_bytes(packet[at : at + size], "big")

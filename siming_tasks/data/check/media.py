@@ -19,6 +19,7 @@ from siming_tasks.schema import Video
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
 __all__ = ["SAMPLES", "Inspection", "inspect"]
@@ -37,6 +38,10 @@ _HARMLESS = {
     *("major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language", "encoder"),
     *("ENCODER", "DURATION", "timecode"),
 }
+
+
+UUID, ENCODERS = 16, (b"x264 - core", b"x265 (build")
+"""User data begins with 16 bytes that say whose it is; how the notes of two encoders go on."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ def _decode(
     frames = damaged = 0
     first_bad: float | None = None
     kept: list[NDArray[Any]] = []
-    reason = ""
+    reason, noted = "", False
     try:
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
@@ -175,6 +180,7 @@ def _decode(
                     what = f"is to be shown turned by {frame.rotation:g} degrees, which some readers ignore."
                     fix = "`siming build` turns the pictures themselves."
                     problems.append(about.problem("media-rotated", what, fix, "warning"))
+                noted = noted or _user_data(frame)
                 if frame.is_corrupt:
                     damaged += 1
                     first_bad = frame.time if first_bad is None else first_bad
@@ -185,6 +191,9 @@ def _decode(
                 frames += 1
     except MediaError as error:
         reason = str(error)
+    if noted:
+        what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
+        problems.append(about.problem("media-user-data", what, "`siming build` leaves it out.", "warning"))
     lost = timeline.n_frames - frames
     if damaged or lost > 0 or reason:
         at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
@@ -194,3 +203,10 @@ def _decode(
         return frames, None
     pictures = np.stack(kept).astype(np.float32)
     return frames, pictures[np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int)]
+
+
+def _user_data(frame: VideoFrame) -> bool:
+    """Whether the picture comes with user data (H.264 or HEVC SEI) that is not an encoder's note about its settings."""
+    beside: Any = frame.side_data
+    notes = [bytes(data)[UUID:] for data in beside if data.type.name == "SEI_UNREGISTERED"]
+    return any(not note.startswith(ENCODERS) for note in notes)
