@@ -57,6 +57,8 @@ def _demo(settings: Options) -> Path:
     home = settings.cache_dir / "demo" / f"{simulate.GENERATOR_VERSION}-{settings.demo_videos}"
     home.parent.mkdir(parents=True, exist_ok=True)
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
+    if _sound(home):  # without a lock: a finished demo serves from a folder that cannot be written
+        return home
     with FileLock(f"{home}.lock"):  # one process generates, the other ranks wait
         if not _sound(home):
             shutil.rmtree(home, ignore_errors=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import lru_cache
 from pathlib import Path
 
-from filelock import Timeout
-
-from siming_tasks.media.store import LAYOUT, FrameStore, held
+from siming_tasks.media.store import LAYOUT, FrameStore, held, measured, noted, settle, sweep
 
 __all__ = ["evict"]
 
@@ -16,25 +15,58 @@ __all__ = ["evict"]
 def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
     """Remove the longest unused videos until the store holds at most ``limit_gb`` gigabytes; returns their digests.
 
-    A video that another process is filling is left alone, and so is ``keep``.
+    Stores of other layouts count too, and go first. A video that another process is filling is left alone, and so is
+    ``keep``. The first call of a process sweeps what killed processes left and checks every folder's note of its size
+    against the disk.
     """
-    root = cache / "media" / LAYOUT
-    entries = sorted((file.stat().st_mtime, file.parent) for file in root.glob("*/bytes"))
-    total = sum(held(entry) for _, entry in entries)
+    _audit(cache)
+    entries = sorted((folder.parent.name == LAYOUT, _used(folder), folder) for folder in _folders(cache))
+    total = sum(held(folder) for *_, folder in entries)
     removed: list[str] = []
-    for _, entry in entries:
+    for current, _, folder in entries:
         if total <= limit_gb * 1e9:
             break
-        if entry.name == keep:
+        if current and folder.name == keep:
             continue
-        size = held(entry)
-        trash = root.parent / f"trash-{os.getpid()}-{entry.name}"
+        size = held(folder)
+        trash = cache / "media" / f"trash-{os.getpid()}-{folder.parent.name}-{folder.name}"
         try:
-            with FrameStore(cache, entry, entry.name).lock().acquire(timeout=0):
-                os.replace(entry, trash)  # readers see all of it or none
-        except (Timeout, FileNotFoundError):
+            with FrameStore(cache, folder, folder.name).lock().acquire(timeout=0):
+                os.replace(folder, trash)  # readers see all of it or none
+        except OSError:  # in use (Timeout is one), gone, or not ours
             continue
         shutil.rmtree(trash, ignore_errors=True)
         total -= size
-        removed.append(entry.name)
+        removed.append(folder.name)
     return removed
+
+
+def _folders(cache: Path) -> list[Path]:
+    """The folders of all videos, whatever layout the store had when they were written."""
+    return [folder for folder in (cache / "media").glob("v*/*") if folder.is_dir()]
+
+
+def _used(folder: Path) -> float:
+    """When the video was last used; while it is written, when its folder last changed; 0 if it is gone."""
+    for path in (folder / "bytes", folder):
+        try:
+            return path.stat().st_mtime
+        except FileNotFoundError:
+            continue
+    return 0.0
+
+
+@lru_cache(maxsize=16)
+def _audit(cache: Path) -> None:
+    for trash in (cache / "media").glob("trash-*"):
+        shutil.rmtree(trash, ignore_errors=True)
+    for folder in _folders(cache):
+        try:
+            with FrameStore(cache, folder, folder.name).lock().acquire(timeout=0):
+                sweep(folder)
+                if noted(folder) != measured(folder):
+                    used = _used(folder)
+                    settle(folder)
+                    os.utime(folder / "bytes", (used, used))
+        except OSError:  # in use (Timeout is one), gone, or not ours
+            continue

@@ -4,7 +4,7 @@
 
     <cache>/media/<LAYOUT>/<digest>/
         timeline.json               every frame's time
-        bytes                       what the folder holds, for the disk limit; its date is the last use
+        bytes                       what the folders below hold, for the disk limit; its date is the last use
         896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
         clips/000100-000230.mp4     frames 100..230
         proxies/000000-004224-a1b2c3d4e5f6.mp4   some frames of 0..4224; the digits stand for which
@@ -12,6 +12,8 @@
 
 The key is the video's content, not its name. A frame is stored once however many spans and budgets share it. Files
 appear whole or not at all, so an interrupted pass leaves good frames and the next pass decodes only what is missing.
+What a killed process leaves half-written is swept by the next writer; ``bytes`` is absent while somebody writes, so
+what was written before a kill is counted, not forgotten. Reading needs no right to write.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +42,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held"]
+__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held", "measured", "noted", "settle", "sweep"]
 
 LAYOUT = "v2"
 """Moves when the same video gives other pixels, times or names of files."""
@@ -118,7 +120,7 @@ class FrameStore:
             return Timeline.from_json(json.loads(stored.read_text()))
         except (FileNotFoundError, ValueError, KeyError):
             timeline = read_timeline(self.source)
-            with atomic_write(stored) as stream:
+            with suppress(OSError), atomic_write(stored) as stream:  # a store that cannot be written still serves
                 json.dump(timeline.to_json(), stream)
             return timeline
 
@@ -139,26 +141,23 @@ class FrameStore:
         wanted = list(indices)
         if not self.missing(wanted):
             return 0
-        with self.lock():
+        with self.writing():
             missing = self.missing(wanted)  # another process may have been faster
-            pending: deque[Future[int]] = deque()
-            written = 0
-            try:
-                with ThreadPoolExecutor(WRITERS) as writers:
-                    for index, frame in decode(self.source, self.timeline(), missing):
-                        pending.append(writers.submit(self._write, index, frame))
-                        if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
-                            written += pending.popleft().result()
-                        progress(1)
-            finally:
-                self.account(written + sum(future.result() for future in pending))
+            pending: deque[Future[None]] = deque()
+            with ThreadPoolExecutor(WRITERS) as writers:
+                for index, frame in decode(self.source, self.timeline(), missing):
+                    pending.append(writers.submit(self._write, index, frame))
+                    if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
+                        pending.popleft().result()
+                    progress(1)
+            for future in pending:
+                future.result()
         return len(missing)
 
-    def _write(self, index: int, frame: VideoFrame) -> int:
+    def _write(self, index: int, frame: VideoFrame) -> None:
         data = jpeg(frame, self.size, self.quality)
         with atomic_write(self.path(index), "wb") as stream:
             stream.write(data)
-        return len(data)
 
     def images(self, indices: Sequence[int]) -> list[Image.Image]:
         """Fresh RGB images of the caller's, in order; decoded now if they are not stored (any more).
@@ -176,14 +175,29 @@ class FrameStore:
                 continue
         raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")
 
-    def account(self, added: int) -> None:
-        """Note ``added`` more bytes in this folder (call it with the lock held)."""
-        with atomic_write(self.folder / "bytes") as stream:
-            stream.write(str(held(self.folder) + added))
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock; sweep what a killed writer left; count afterwards what the folder holds.
+
+        Raises:
+            MediaError: the cache cannot be written.
+        """
+        with ExitStack() as held_lock:
+            try:
+                held_lock.enter_context(self.lock())
+            except OSError as error:
+                what = f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet."
+                raise MediaError(f"{what} Set SIMING_CACHE to a folder of your own.") from error
+            sweep(self.folder)
+            (self.folder / "bytes").unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                settle(self.folder)
 
     def touch(self) -> None:
         """Mark the video as used now; eviction takes the longest unused first."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # absent, or not ours to write
             os.utime(self.folder / "bytes")
 
 
@@ -193,9 +207,37 @@ def _load(path: Path) -> Image.Image:
     return image
 
 
-def held(folder: Path) -> int:
-    """Bytes of a video's folder, as they were noted."""
+def noted(folder: Path) -> int | None:
+    """Bytes of a video's folder as its last writer noted them; None while one is at work, or after one was killed."""
     try:
         return int((folder / "bytes").read_text())
-    except (FileNotFoundError, ValueError):
-        return 0
+    except (OSError, ValueError):
+        return None
+
+
+def held(folder: Path) -> int:
+    """Bytes of a video's folder: as noted, else counted."""
+    known = noted(folder)
+    return measured(folder) if known is None else known
+
+
+def measured(folder: Path) -> int:
+    """Bytes of the files in a video's folders of frames, clips and proxies, counted."""
+    total = 0
+    for path in folder.glob("*/*"):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total
+
+
+def sweep(folder: Path) -> None:
+    """Remove half-written files (call it with the lock held)."""
+    for path in [*folder.glob(".*"), *folder.glob("*/.*")]:
+        path.unlink(missing_ok=True)
+
+
+def settle(folder: Path) -> None:
+    """Note what the folder holds (call it with the lock held)."""
+    total = measured(folder)
+    with atomic_write(folder / "bytes") as stream:
+        stream.write(str(total))

@@ -172,10 +172,8 @@ def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: 
     file = store.folder / ("proxies" if proxy else "clips") / f"{name}.mp4"
     if file.is_file():
         return file, 0
-    with store.lock():
+    with store.writing():
         if file.is_file():
             return file, 0
         write_frames(store.source, timeline, list(dict.fromkeys(indices)), file, intra=proxy)
-        written = file.stat().st_size
-        store.account(written)
-    return file, written
+        return file, file.stat().st_size

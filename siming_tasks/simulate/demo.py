@@ -76,6 +76,8 @@ def make_demo(
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
     request = Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
+    if _is_there(out, request):  # without a lock: the folder around it may not be ours to write
+        return out
     out.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(out.with_name(f".{out.name}.lock")):
         if not _is_there(out, request):
@@ -109,12 +111,20 @@ def _workplace(out: Path, request: Recipe) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
         with atomic_write(note) as stream:
             json.dump(request.to_json(), stream)
+    _sweep(part)
     yield part
     shutil.rmtree(part / "rows")
     note.unlink()
+    _sweep(part)  # once more: a worker of a killed run may have been at work until now
     if out.exists():
         out.rmdir()
     part.replace(out)
+
+
+def _sweep(part: Path) -> None:
+    """Remove what killed workers left half-written."""
+    for path in part.rglob(".*"):
+        path.unlink(missing_ok=True)
 
 
 def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, Any]]:

@@ -1,0 +1,211 @@
+"""The store after kills, in folders that cannot be written, and against its own notes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.errors import MediaError
+from siming_tasks.media import Budget, FrameStore, view
+from siming_tasks.media import evict as module
+from siming_tasks.media.evict import evict
+from siming_tasks.media.store import LAYOUT, digest_of, held
+
+
+def on_disk(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.parent != folder)
+
+
+def hidden(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.name.startswith(".") or path.name.startswith("trash")]
+
+
+@contextmanager
+def as_nobody(*folders: Path) -> Iterator[None]:
+    """As a user who may read these folders and write nothing in them."""
+    for folder in folders:
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+    root = os.geteuid() == 0  # whom permissions do not bind
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for folder in folders:
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder whose parents everybody may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="siming-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def killed(code: str, *arguments: Path, when: Callable[[], bool]) -> Iterator[None]:
+    """Run Python code in a process of its own and kill it with SIGKILL as soon as ``when`` is true."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    running = subprocess.Popen(command, start_new_session=True)
+    try:
+        for _ in range(6000):
+            if when():
+                break
+            assert running.poll() is None, "it ended by itself"
+            time.sleep(0.01)
+        else:
+            pytest.fail("the moment did not come")
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+    yield
+
+
+FILL = (
+    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, store\n"
+    "real = store.os.replace\n"
+    "def slow(source, target): time.sleep(0.05); real(source, target)\n"
+    "store.os.replace = slow\n"
+    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, store.digest_of(path)).fill(range(60))\n"
+)
+"""Fill a store, with every file half-written for 50 ms."""
+
+
+def test_a_kill_leaves_nothing_uncounted_and_nothing_for_ever(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("plain")
+    store = FrameStore(tmp_path, path, digest_of(path))
+
+    def some() -> bool:
+        return len(list(store.frames.glob("[0-9]*.jpg"))) >= 5 and bool(list(store.frames.glob(".*")))
+
+    with killed(FILL, path, tmp_path, when=some):
+        pass
+    assert hidden(store.frames), "the kill left a half-written file"
+    assert not (store.folder / "bytes").exists()
+    assert held(store.folder) == on_disk(store.folder) > 0
+    assert store.fill(range(60)) > 0
+    assert hidden(store.folder) == []
+    assert held(store.folder) == int((store.folder / "bytes").read_text()) == on_disk(store.folder)
+    assert [videos.number(np.asarray(image)) for image in store.images(range(60))] == list(range(60))
+
+
+def test_the_limit_holds_after_kills(videos: Any, tmp_path: Path) -> None:
+    """A video that was being written when its process was killed counts, and can go."""
+    path, other = videos.get("plain"), videos.get("vfr")
+    store = FrameStore(tmp_path, path, digest_of(path))
+    with killed(FILL, path, tmp_path, when=lambda: len(list(store.frames.glob("[0-9]*.jpg"))) >= 5):
+        pass
+    found = view(other, span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
+    assert not store.folder.exists()
+    assert found.store.folder.exists()
+
+
+def test_notes_that_are_wrong_are_put_right(videos: Any, tmp_path: Path) -> None:
+    """Notes of a version that lost count, or of a hand that deleted files; half-written files and trash go as well."""
+    stores = []
+    for shape in ("plain", "vfr", "no_b"):
+        path = videos.get(shape)
+        store = FrameStore(tmp_path, path, digest_of(path))
+        store.fill(range(0, 60, 3))
+        stores.append(store)
+    (stores[0].folder / "bytes").write_text("0")
+    (stores[1].folder / "bytes").write_text("no number")
+    next(stores[2].frames.iterdir()).unlink()
+    for age, store in enumerate(stores):
+        os.utime(store.folder / "bytes", (1000 + age, 1000 + age))
+    (stores[0].frames / ".000001.abcd.jpg").write_bytes(b"x" * 1000)
+    (tmp_path / "media" / "trash-1-v1-aa" / "896q90").mkdir(parents=True)
+    module._audit.cache_clear()
+    assert evict(tmp_path, 20.0) == []
+    assert hidden(tmp_path) == []
+    for age, store in enumerate(stores):
+        assert int((store.folder / "bytes").read_text()) == on_disk(store.folder)
+        assert (store.folder / "bytes").stat().st_mtime == 1000 + age, "looking is not using"
+    total = sum(on_disk(store.folder) for store in stores)
+    assert evict(tmp_path, (total - 1) / 1e9) == [stores[0].digest]
+
+
+def test_stores_of_older_layouts_count_and_go_first(videos: Any, tmp_path: Path) -> None:
+    path = videos.get("plain")
+    store = FrameStore(tmp_path, path, digest_of(path))
+    store.fill(range(0, 60, 3))
+    old = tmp_path / "media" / "v1" / store.digest
+    shutil.copytree(store.folder, old)
+    os.utime(store.folder / "bytes", (1000, 1000))
+    assert LAYOUT != "v1"
+    assert evict(tmp_path, on_disk(store.folder) / 1e9, keep="none") == [store.digest]
+    assert not old.exists()
+    assert store.folder.exists()
+
+
+def test_a_warm_cache_serves_those_who_cannot_write(videos: Any, public: Path) -> None:
+    """Every mode; what is missing is refused with the way out, not with a traceback."""
+    path, cache = public / "v.mp4", public / "cache"
+    shutil.copy(videos.get("plain"), path)
+    modes: tuple[Any, ...] = ("frames", "video", "proxy")
+    for mode in modes:
+        view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache).images()
+    with as_nobody(cache):
+        for mode in modes:
+            found = view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache)
+            assert len(found.indices) == (25 if mode == "video" else 4)
+            assert found.path is None or found.path.is_file()
+        found = view(path, span=(0.0, 1.0), budget=Budget(4), cache=cache)
+        assert [videos.number(np.asarray(image)) for image in found.images()] == [0, 8, 16, 24]
+        for mode in modes:
+            with pytest.raises(MediaError) as caught:
+                view(path, span=(0.0, 2.0), budget=Budget(5), mode=mode, cache=cache)
+            assert str(caught.value) == (
+                f"{cache}: the cache cannot be written (Permission denied), and not all is in it yet. "
+                "Set SIMING_CACHE to a folder of your own."
+            )
+
+
+def test_a_finished_demo_serves_those_who_cannot_write(public: Path) -> None:
+    from siming_tasks.data.resolve import resolve_dataset
+    from siming_tasks.options import Options
+
+    options = Options(cache=str(public / "cache"), demo_videos=1)
+    home = options.cache_dir / "demo" / "1-1"
+    make = "from pathlib import Path; import sys; from siming_tasks.simulate import make_demo\n"
+    made = f"{make}make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)"
+    subprocess.run([sys.executable, "-c", made, str(home)], check=True)
+    assert resolve_dataset(options) == home
+    with as_nobody(public / "cache"):
+        assert resolve_dataset(options) == home
+
+
+def test_a_demo_that_was_killed_leaves_no_half_written_video(tmp_path: Path) -> None:
+    out, part = tmp_path / "demo", tmp_path / ".demo.part"
+    make = (
+        "from pathlib import Path; import sys; from siming_tasks.simulate import make_demo\n"
+        "make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)\n"
+    )
+
+    def begun() -> bool:
+        return any(path.stat().st_size > 0 for path in (part / "media").glob(".sim001.*.mp4"))
+
+    with killed(make, out, when=begun):
+        pass
+    assert list((part / "media").glob(".sim001.*.mp4")), "the kill left one"
+    subprocess.run([sys.executable, "-c", make, str(out)], check=True)
+    assert hidden(out) == []
+    assert [path.name for path in (out / "media").iterdir()] == ["sim001.mp4"]
