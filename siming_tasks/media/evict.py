@@ -7,7 +7,8 @@ import shutil
 from functools import lru_cache
 from pathlib import Path
 
-from siming_tasks.media.store import LAYOUT, FrameStore, held, measured, noted, settle, sweep
+from siming_tasks.media.ledger import NOTE, held, measured, noted, settle, sweep
+from siming_tasks.media.store import LAYOUT, FrameStore
 
 __all__ = ["evict"]
 
@@ -48,7 +49,7 @@ def _folders(cache: Path) -> list[Path]:
 
 def _used(folder: Path) -> float:
     """When the video was last used; while it is written, when its folder last changed; 0 if it is gone."""
-    for path in (folder / "bytes", folder):
+    for path in (folder / NOTE, folder):
         try:
             return path.stat().st_mtime
         except FileNotFoundError:
@@ -67,6 +68,6 @@ def _audit(cache: Path) -> None:
                 if noted(folder) != measured(folder):
                     used = _used(folder)
                     settle(folder)
-                    os.utime(folder / "bytes", (used, used))
+                    os.utime(folder / NOTE, (used, used))
         except OSError:  # in use (Timeout is one), gone, or not ours
             continue

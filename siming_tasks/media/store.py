@@ -35,6 +35,7 @@ from PIL import Image
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_write, sha256_file
 from siming_tasks.media.decode import decode
+from siming_tasks.media.ledger import NOTE, settle, sweep
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
@@ -42,7 +43,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of", "held", "measured", "noted", "settle", "sweep"]
+__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of"]
 
 LAYOUT = "v2"
 """Moves when the same video gives other pixels, times or names of files."""
@@ -189,7 +190,7 @@ class FrameStore:
                 what = f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet."
                 raise MediaError(f"{what} Set SIMING_CACHE to a folder of your own.") from error
             sweep(self.folder)
-            (self.folder / "bytes").unlink(missing_ok=True)
+            (self.folder / NOTE).unlink(missing_ok=True)
             try:
                 yield
             finally:
@@ -198,46 +199,10 @@ class FrameStore:
     def touch(self) -> None:
         """Mark the video as used now; eviction takes the longest unused first."""
         with suppress(OSError):  # absent, or not ours to write
-            os.utime(self.folder / "bytes")
+            os.utime(self.folder / NOTE)
 
 
 def _load(path: Path) -> Image.Image:
     image: Image.Image = Image.open(path)
     image.load()  # reads all and closes the file; a copy to a plain Image would double the time
     return image
-
-
-def noted(folder: Path) -> int | None:
-    """Bytes of a video's folder as its last writer noted them; None while one is at work, or after one was killed."""
-    try:
-        return int((folder / "bytes").read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def held(folder: Path) -> int:
-    """Bytes of a video's folder: as noted, else counted."""
-    known = noted(folder)
-    return measured(folder) if known is None else known
-
-
-def measured(folder: Path) -> int:
-    """Bytes of the files in a video's folders of frames, clips and proxies, counted."""
-    total = 0
-    for path in folder.glob("*/*"):
-        with suppress(FileNotFoundError):
-            total += path.stat().st_size
-    return total
-
-
-def sweep(folder: Path) -> None:
-    """Remove half-written files (call it with the lock held)."""
-    for path in [*folder.glob(".*"), *folder.glob("*/.*")]:
-        path.unlink(missing_ok=True)
-
-
-def settle(folder: Path) -> None:
-    """Note what the folder holds (call it with the lock held)."""
-    total = measured(folder)
-    with atomic_write(folder / "bytes") as stream:
-        stream.write(str(total))

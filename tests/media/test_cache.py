@@ -21,7 +21,8 @@ from siming_tasks.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, view
 from siming_tasks.media import evict as module
 from siming_tasks.media.evict import evict
-from siming_tasks.media.store import LAYOUT, digest_of, held
+from siming_tasks.media.ledger import held
+from siming_tasks.media.store import LAYOUT, digest_of
 
 
 def on_disk(folder: Path) -> int:

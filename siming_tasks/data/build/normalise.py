@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.data.build.filters import filters, pulled
 from siming_tasks.data.build.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
@@ -151,13 +152,13 @@ def _encode(
             check()
             if packet.stream.type == "video":
                 if graph is None:
-                    graph, size = _graph(stream, frame, writer.rate, float(start))
+                    graph, size = filters(stream, frame, writer.rate, float(start))
                     writer.open(size, stream.codec_context, Colour.of(frame))
                     if audio_in is not None:
                         audio_out = writer.output.add_stream("aac", rate=audio_in.rate)
                         resampler = av.AudioResampler("fltp", "stereo", audio_in.rate)
                 graph.push(frame)
-                for picture in _pulled(graph):
+                for picture in pulled(graph):
                     writer.write(picture)
             elif audio_out is not None:
                 for piece in resampler.resample(frame):
@@ -165,50 +166,8 @@ def _encode(
                     writer.output.mux(audio_out.encode(piece))
     if graph is not None:
         graph.push(None)
-        for picture in _pulled(graph):
+        for picture in pulled(graph):
             writer.write(picture)
         writer.output.mux(writer.stream.encode(None))
         if audio_out is not None:
             writer.output.mux(audio_out.encode(None))
-
-
-def _pulled(graph: Any) -> Iterator[VideoFrame]:
-    import av
-
-    while True:
-        try:
-            yield graph.vpull()
-        except (BlockingIOError, EOFError, av.error.BlockingIOError, av.error.EOFError):
-            return
-
-
-def _graph(stream: VideoStream, first: VideoFrame, rate: Fraction, start: float) -> tuple[Any, tuple[int, int]]:
-    """FFmpeg filters from the decoder's pictures to ours, and the size of what comes out."""
-    import av
-
-    turn = round(first.rotation / 90) % 4
-    aspect = stream.sample_aspect_ratio or Fraction(1)
-    width, height = round(first.width * aspect), first.height
-    if turn % 2:
-        width, height = height, width
-    width, height = max(2, width // 2 * 2), max(2, height // 2 * 2)
-    steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
-    steps += [("fps", f"fps={rate}:start_time={start}")]
-    steps += {0: [], 1: [("transpose", "cclock")], 2: [("hflip", ""), ("vflip", "")], 3: [("transpose", "clock")]}[turn]
-    steps += [("scale", f"{width}:{height}:flags=area:{_colours(first)}"), ("setsar", "1"), ("format", "yuv420p")]
-    graph = av.filter.Graph()
-    node = graph.add_buffer(template=stream)
-    for name, arguments in steps:
-        following = graph.add(name, arguments) if arguments else graph.add(name)
-        node.link_to(following)
-        node = following
-    node.link_to(graph.add("buffersink"))
-    graph.configure()
-    return graph, (width, height)
-
-
-def _colours(frame: VideoFrame) -> str:
-    """Arguments of FFmpeg's ``scale``: the matrix stays, the range becomes limited, RGB gets the matrix of its size."""
-    colour = Colour.of(frame)
-    source = f"in_color_matrix={colour.matrix}:in_range={'full' if colour.full else 'limited'}:" if colour.coded else ""
-    return f"{source}out_color_matrix={colour.matrix}:out_range=limited"
