@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,23 @@ def picture(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray
     return image
 
 
+def photo(number: int, width: int = 320, height: int = 192) -> np.ndarray:
+    """RGB like a hand-held camera's: texture at every scale, a pan, a moving hand, sensor noise."""
+    rng = np.random.default_rng(7)
+    side = 512
+    distance = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) + 1 / side
+    steep = (1.5, 2.2, 2.2)  # a lens softens the finest detail, and colours change more slowly than brightness
+    channels = [np.fft.irfft2(np.fft.rfft2(rng.standard_normal((side, side))) / distance**by) for by in steep]
+    grey, *tints = (channel / channel.std() for channel in channels)
+    world = np.stack([grey + 0.3 * tints[0], grey, grey - 0.3 * tints[1]], -1) * 38 + [125, 115, 105]
+    image = np.roll(world, (-2 * number, -3 * number), (0, 1))[:height, :width]
+    y, x = np.mgrid[:height, :width]
+    hand = np.hypot(x - width * (0.5 + 0.3 * np.sin(number / 9)), 1.4 * (y - height * 0.6)) < height / 5
+    image = np.where(hand[..., None], 0.25 * image + [160, 115, 90], image)
+    noise = np.random.default_rng(number).normal(0, 3, image.shape)
+    return np.clip(image + noise, 0, 255).astype(np.uint8)
+
+
 def number(image: np.ndarray) -> int:
     """The number that a picture carries, read back from its pixels."""
     middle = BLOCK // 2
@@ -45,8 +62,9 @@ def make(
     options: dict[str, str] | None = None,
     container: dict[str, str] | None = None,
     tags: dict[str, Any] | None = None,
+    draw: Callable[..., np.ndarray] = picture,
 ) -> Path:
-    """Encode a video; frame i shows number i at ``pts[i] * time_base``."""
+    """Encode a video; frame i shows number i (or what ``draw`` makes of it) at ``pts[i] * time_base``."""
     with av.open(str(path), "w", options=container or {}) as output:
         stream = output.add_stream(codec, rate=rate)
         stream.width, stream.height = size
@@ -57,7 +75,7 @@ def make(
         if time_base:
             stream.time_base = stream.codec_context.time_base = time_base
         for index in range(frames):
-            frame = av.VideoFrame.from_ndarray(picture(index, *size), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(draw(index, *size), format="rgb24")
             frame.pts = index if pts is None else pts[index]
             frame.time_base = time_base or Fraction(1, rate)
             output.mux(stream.encode(frame))
@@ -154,6 +172,7 @@ class Videos:
     """The functions above for tests, and a folder where each named file is made once."""
 
     picture = staticmethod(picture)
+    photo = staticmethod(photo)
     number = staticmethod(number)
     make = staticmethod(make)
     remux = staticmethod(remux)
@@ -225,6 +244,7 @@ SHAPES: dict[str, Any] = {
     "ten_bit": lambda videos, path: make(path, pix_fmt="yuv420p10le", tags={"colorspace": 1, "color_range": 1}),
     "full_range": lambda videos, path: make(path, pix_fmt="yuvj420p"),
     "bt709": lambda videos, path: make(path, tags={"colorspace": 1, "color_range": 1}),
+    "photo": lambda videos, path: make(path, size=(320, 192), draw=photo, options={"crf": "20"}),
     "hevc": lambda videos, path: make(path, codec="libx265", options={"x265-params": "log-level=none"}),
     "vp9": lambda videos, path: make(path, codec="libvpx-vp9", options={"cpu-used": "8", "deadline": "realtime"}),
     "ts": lambda videos, path: make(path),

@@ -16,11 +16,13 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import rgb
 
 SHAPES = [
-    *("plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range", "bt709"),
+    *("photo", "plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range", "bt709"),
     *("hevc", "ts", "mkv", "rotated_90", "rotated_180", "started_early", "cut_open_gop"),
 ]
 FLOOR = 37.0
 """dB against the source; the worst shape, hard colour edges from 4:4:4 to 4:2:0, measures 38."""
+NOISY = 36.0
+"""The same for a picture full of sensor noise, which x264 smooths."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -40,7 +42,7 @@ def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: s
         expected = videos.by_hand(source)
         height, width = expected.shape[:2]
         assert array.shape[:2] == (height + height % 2, width + width % 2)
-        assert videos.psnr(array[:height, :width], expected) > FLOOR
+        assert videos.psnr(array[:height, :width], expected) > (NOISY if shape == "photo" else FLOOR)
 
 
 def test_the_form_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:

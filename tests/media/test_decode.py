@@ -16,7 +16,7 @@ from siming_tasks.media.picture import fitted, jpeg, rgb
 from siming_tasks.media.timeline import Timeline
 
 SHAPES = [
-    *("plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range"),
+    *("photo", "plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range"),
     *("bt709", "hevc", "vp9", "ts", "mkv", "rotated_90", "started_early", "trimmed"),
 ]
 
