@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
 
-__all__ = ["FULL", "LIMITED", "Colour", "copy_tags", "refuse_colours"]
+__all__ = ["FULL", "LIMITED", "WIDE", "Colour", "copy_tags", "narrowed", "refuse_colours"]
 
 LIMITED, FULL = 1, 2
 BT709, BT601 = 1, 5
@@ -37,6 +37,21 @@ UNREAD_MATRICES = {
 }
 HDR = {16: "PQ", 18: "HLG"}
 UNREAD_CURVES = {8: "linear", 9: "logarithmic", 10: "logarithmic", 17: "SMPTE 428"}
+
+WIDE = {9: "bt2020", 11: "smpte431", 12: "smpte432"}
+"""Primaries with which saturated colours look pale on a common screen, by FFmpeg's names; the last two are P3."""
+CURVES = {
+    1: "bt709",
+    4: "bt470m",
+    5: "bt470bg",
+    6: "smpte170m",
+    7: "smpte240m",
+    11: "iec61966-2-4",
+    13: "iec61966-2-1",
+    14: "bt2020-10",
+    15: "bt2020-12",
+}
+"""FFmpeg's names of the transfer curves that its filter ``colorspace`` knows."""
 
 TONE_MAP = (
     "ffmpeg -i IN -vf zscale=t=linear:npl=100,format=gbrpf32le,zscale=p=bt709,tonemap=hable,"
@@ -108,6 +123,15 @@ def copy_tags(source: VideoCodecContext, target: VideoCodecContext, matrix: int,
     """Tag what will be encoded: matrix and range as given, primaries and transfer curve as the source says."""
     target.colorspace, target.color_range = matrix, FULL if full else LIMITED
     target.color_primaries, target.color_trc = source.color_primaries, source.color_trc
+
+
+def narrowed(coded: VideoCodecContext, matrix: int) -> str | None:
+    """Arguments of FFmpeg's filter ``colorspace`` from wide gamut to BT.709; None if the gamut is not wide."""
+    if coded.color_primaries not in WIDE:
+        return None
+    source = f"iprimaries={WIDE[coded.color_primaries]}:itrc={CURVES.get(coded.color_trc, 'bt709')}"
+    names = {BT601: "smpte170m"}
+    return f"{source}:ispace={names.get(matrix) or NAMES[matrix]}:irange=tv:all=bt709:range=tv:format=yuv420p"
 
 
 def refuse_colours(path: Path, coded: VideoCodecContext) -> None:

@@ -241,7 +241,7 @@ def test_a_full_range_grey_is_the_same_grey_after_a_build(videos: Any, tmp_path:
         assert np.abs(rgb(frame).astype(int) - grey).max() <= 1, file
 
 
-@pytest.mark.parametrize(("primaries", "curve"), [(1, 1), (6, 6), (9, 14), (12, 13)])
+@pytest.mark.parametrize(("primaries", "curve"), [(1, 1), (6, 6), (5, 13)])
 @pytest.mark.parametrize("suffix", ["mp4", "mkv"], ids=["copied", "encoded"])
 def test_primaries_and_curve_travel(tmp_path: Path, suffix: str, primaries: int, curve: int) -> None:
     path = filmed(tmp_path / f"v.{suffix}", primaries=primaries, curve=curve)
@@ -251,6 +251,45 @@ def test_primaries_and_curve_travel(tmp_path: Path, suffix: str, primaries: int,
         with av.open(str(tmp_path / f"{name}.mp4")) as container:
             coded = container.streams.video[0].codec_context
             assert (coded.color_primaries, coded.color_trc, coded.colorspace) == (primaries, curve, BT709)
+
+
+CHROMATICITIES = {
+    1: ((0.640, 0.330), (0.300, 0.600), (0.150, 0.060)),
+    9: ((0.708, 0.292), (0.170, 0.797), (0.131, 0.046)),
+    12: ((0.680, 0.320), (0.265, 0.690), (0.150, 0.060)),
+}
+"""Red, green and blue of ITU-T H.273, table 2; white is D65 (0.3127, 0.3290) in all three."""
+
+
+def to_xyz(primaries: int) -> np.ndarray:
+    columns = np.array([(x / y, 1, (1 - x - y) / y) for x, y in CHROMATICITIES[primaries]]).T
+    white = np.array([0.3127 / 0.3290, 1, (1 - 0.3127 - 0.3290) / 0.3290])
+    return columns * np.linalg.solve(columns, white)
+
+
+def to_light(values: np.ndarray) -> np.ndarray:
+    """The inverse of BT.709's curve."""
+    return np.where(values < 0.081, values / 4.5, ((np.maximum(values, 0.081) + 0.099) / 1.099) ** (1 / 0.45))
+
+
+def from_light(light: np.ndarray) -> np.ndarray:
+    return np.where(light < 0.018, 4.5 * light, 1.099 * np.maximum(light, 0.018) ** 0.45 - 0.099)
+
+
+@pytest.mark.parametrize("primaries", [9, 12], ids=["bt2020", "p3"])
+@pytest.mark.parametrize("matrix", [BT709, BT2020])
+@pytest.mark.parametrize("fmt", ["yuv420p", "yuv420p10le"])
+def test_a_build_brings_wide_gamut_to_bt709(videos: Any, tmp_path: Path, primaries: int, matrix: int, fmt: str) -> None:
+    path = filmed(tmp_path / "v.mp4", fmt, matrix=matrix, primaries=primaries, curve=1)
+    wide = videos.shown(path)[2]
+    light = to_light(wide / 255) @ (np.linalg.inv(to_xyz(1)) @ to_xyz(primaries)).T
+    expected = np.clip(from_light(light), 0, 1) * 255
+    assert videos.psnr(wide, expected) < 37, "there is something to convert"
+    assert not normalise(path, tmp_path / "built.mp4").copied
+    assert videos.psnr(videos.shown(tmp_path / "built.mp4")[2], expected) > 40
+    with av.open(str(tmp_path / "built.mp4")) as container:
+        coded = container.streams.video[0].codec_context
+        assert (coded.color_primaries, coded.color_trc, coded.colorspace, coded.color_range) == (1, 1, 1, 1)
 
 
 def test_an_untagged_hd_video_is_tagged_when_it_is_written_again(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from siming_tasks.data.build.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
 from siming_tasks.media.clips import NOTHING_ELSE
-from siming_tasks.media.colour import Colour, copy_tags
+from siming_tasks.media.colour import BT709, WIDE, Colour, copy_tags
 from siming_tasks.media.container import open_video
 
 if TYPE_CHECKING:
@@ -127,7 +127,10 @@ class _Writer:
         gop = str(max(1, round(2 * self.rate)))
         how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
         self.stream.options = {**how, **NOTHING_ELSE}
-        copy_tags(coded, self.stream.codec_context, colour.matrix, full=False)
+        written = self.stream.codec_context
+        copy_tags(coded, written, colour.matrix, full=False)
+        if coded.color_primaries in WIDE:
+            written.colorspace = written.color_primaries = written.color_trc = BT709
 
     def write(self, frame: VideoFrame) -> None:
         frame.pts, frame.time_base, frame.pict_type = self.frames, 1 / self.rate, 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from siming_tasks.errors import MediaError
+from siming_tasks.media.colour import WIDE
 from siming_tasks.media.container import open_video
 from siming_tasks.media.timeline import Timeline, read_timeline
 
@@ -31,7 +32,7 @@ def rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
         return None
     if stream.pix_fmt != "yuv420p" or stream.width % 2 or stream.height % 2:
         return None
-    if (stream.sample_aspect_ratio or 1) != 1:
+    if (stream.sample_aspect_ratio or 1) != 1 or stream.codec_context.color_primaries in WIDE:
         return None
     timeline = _timeline(source)
     if timeline is None or timeline.keyframes[0] != 0 or timeline.pts[0] != 0 or _turned_or_interlaced(source):
