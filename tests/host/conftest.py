@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+TIMEOUT = 600
 
 
 @dataclass(frozen=True)
@@ -41,31 +45,81 @@ class Run:
         return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def lmms_eval(folder: Path, *arguments: str, data: Path | None, launcher: tuple[str, ...] = (), **env: str) -> Run:
-    command = [*(launcher or (str(Path(sys.executable).with_name("lmms-eval")),)), *arguments]
-    command += ["--output_path", str(folder / "out"), "--log_samples"]
-    environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith(("SIMING_", "OPENAI_"))},
-        **({"SIMING_DATA": str(data)} if data else {}),
-        "SIMING_CACHE": str(folder.parent / "siming-cache"),
-        "SIMING_RESAMPLES": "500",
-        "HF_HUB_OFFLINE": "1",
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-        **env,
-    }
-    done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=800
-    )
-    return Run(done.returncode, done.stdout, folder / "out")
+class Warm:
+    """The process of ``warm.py``, started when it is first asked for a run."""
+
+    process: subprocess.Popen[str] | None = None
+
+    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path) -> int:
+        """Run ``lmms-eval`` with these arguments in a fork; its exit code (negative: the signal that ended it)."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, str(Path(__file__).with_name("warm.py"))],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                env=environment(),
+            )  # fmt: skip
+            assert self.read() == "ready"
+        assert self.process.stdin is not None
+        job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output)}
+        self.process.stdin.write(json.dumps(job) + "\n")
+        killer = threading.Timer(TIMEOUT, os.kill, (int(self.read()), signal.SIGKILL))
+        killer.start()
+        try:
+            return int(self.read())
+        finally:
+            killer.cancel()
+
+    def read(self) -> str:
+        assert self.process is not None and self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.__exit__(None, None, None)  # closes the pipes, which ends it, and waits
+
+
+def environment(**env: str) -> dict[str, str]:
+    """This process's environment without settings of ours, offline."""
+    ours = {key: value for key, value in os.environ.items() if not key.startswith(("SIMING_", "OPENAI_"))}
+    loopback = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    return {**ours, **loopback, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **env}
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    process = Warm()
+    yield process
+    process.close()
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Callable[..., Run]:
-    """``host(*arguments, data=folder, name="run", launcher=(), ENV=...)`` runs lmms-eval in an empty folder."""
+def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
+    """``host(*arguments, data=folder, name="run", launcher=(), ENV=...)`` runs lmms-eval in an empty folder.
 
-    def call(*arguments: str, name: str = "run", **options: Any) -> Run:
-        (tmp_path / name).mkdir()
-        return lmms_eval(tmp_path / name, *arguments, **options)
+    In a fork of a process that has lmms-eval imported (``warm.py``); with a launcher as a process of its own.
+    """
+
+    def call(
+        *arguments: str, data: Path | None, name: str = "run", launcher: tuple[str, ...] = (), **env: str
+    ) -> Run:
+        folder = tmp_path / name
+        folder.mkdir()
+        argv = [*arguments, "--output_path", str(folder / "out"), "--log_samples"]
+        settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
+        env = environment(**settings, **({"SIMING_DATA": str(data)} if data else {}), **env)
+        if not launcher:
+            code = warm.run(argv, folder, env, folder / "log")
+            return Run(code, (folder / "log").read_text(errors="replace"), folder / "out")
+        done = subprocess.run(
+            [*launcher, *argv], cwd=folder, env=env, text=True, errors="replace", timeout=TIMEOUT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        return Run(done.returncode, done.stdout, folder / "out")
 
     return call
+
+
+@pytest.fixture(scope="session")
+def command() -> tuple[str, ...]:
+    """The console script as a launcher: a process of its own, nothing imported before."""
+    return (str(Path(sys.executable).with_name("lmms-eval")),)

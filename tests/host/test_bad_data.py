@@ -68,11 +68,13 @@ def test_wrong_rows(monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, wo
 
 
 @pytest.mark.host
-def test_the_real_command_stops_before_the_model_is_loaded(host: Callable[..., Any], copy: Path) -> None:
+def test_the_real_command_stops_before_the_model_is_loaded(
+    host: Callable[..., Any], command: tuple[str, ...], copy: Path
+) -> None:
     edit(copy, lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
     run = host(
         "--model", "qwen2_5_vl", "--model_args", "pretrained=/no/such/model,device=cpu", "--tasks", "siming_full",
-        data=copy,
+        data=copy, launcher=command,
     )  # fmt: skip
     assert run.code == 1
     assert run.output.count("siming-tasks: ") == 1 and "cpr_99" in run.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,14 +18,16 @@ from siming_tasks.runs.scores import score_predictions
 pytestmark = pytest.mark.host
 
 TASKS = "siming_full,siming_clip"
+NAMES = ("full_score", "full_error", "clip_score", "clip_error")
+FEW = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2"}  # for judges that look at no frame
 
 
 def arguments(kind: str, tasks: str = TASKS) -> list[str]:
     return ["--model", "siming_reference", "--model_args", f"kind={kind}", "--tasks", tasks]
 
 
-def test_oracle_is_perfect_everywhere(host: Callable[..., Any], short_demo: Path) -> None:
-    run = host(*arguments("oracle"), data=short_demo)
+def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[str, ...], short_demo: Path) -> None:
+    run = host(*arguments("oracle"), data=short_demo, launcher=command)
     for scope in ("full", "clip"):
         score, error = run.task(f"{scope}_score"), run.task(f"{scope}_error")
         assert [score[name] for name in ("plcc", "srcc", "qwk", "coverage")] == [1.0] * 4
@@ -47,7 +50,7 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], short_demo: Path
 
 
 def test_all_correct_is_undefined_and_says_so(host: Callable[..., Any], short_demo: Path) -> None:
-    run = host(*arguments("all_correct", "siming_full"), data=short_demo)
+    run = host(*arguments("all_correct", "siming_full"), data=short_demo, **FEW)
     score, error = run.task("full_score"), run.task("full_error")
     assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, 0.0, 0.0, 1.0)
     assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (0.0, 0.0, 0.0, 0.0)
@@ -57,20 +60,27 @@ def test_all_correct_is_undefined_and_says_so(host: Callable[..., Any], short_de
     assert error["siming_stderr"]["metrics"]["mcc"]["undefined"] is True
 
 
+def work(run: Any, name: str) -> tuple[set[int], int]:
+    """The ranks that built requests of a setting, and how many of them rank 0 scored, as the run itself says."""
+    ranks = {int(rank) for rank in re.findall(rf"Building contexts for siming_{name} on rank (\d+)", run.output)}
+    (scored,) = re.findall(rf"Postprocessed (\d+) docs for siming_{name}/", run.output)
+    return ranks, int(scored)
+
+
 def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
-    launcher = (
-        sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1",
-        "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "lmms_eval",
-    )  # fmt: skip
-    one = host(*arguments("rater_b"), data=short_demo, name="one")
-    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=launcher)
-    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+    launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "lmms_eval")
+    one = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
+    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=launcher, **FEW)
+    for name in NAMES:
+        requests = len(one.samples(name))
+        assert work(one, name) == ({0}, requests)
+        assert work(two, name) == ({0, 1}, requests / 2)
         assert one.task(name) == two.task(name)
         ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
         assert ids[0] == ids[1]
     # the same records, scored without lmms-eval, give the same numbers to the last digit
     scored = score_predictions(short_demo, two.folder, options=Options(resamples=500))
-    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+    for name in NAMES:
         mine = dict(scored.settings[name])
         assert json.loads(json.dumps(mine)) == one.task(name)["siming_stderr"]
         for metric, estimate in mine["metrics"].items():
@@ -81,7 +91,7 @@ def test_withheld_labels_give_predictions_instead_of_metrics(
     host: Callable[..., Any], short_demo: Path, tmp_path: Path
 ) -> None:
     withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
-    run = host(*arguments("all_correct", "siming_full"), data=tmp_path / "public")
+    run = host(*arguments("all_correct", "siming_full"), data=tmp_path / "public", **FEW)
     for name, metrics in (
         ("full_score", ("plcc", "srcc", "qwk")),
         ("full_error", ("mcc", "precision", "recall", "f1")),
