@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_every_task_file_is_a_siming_task_or_group() -> None:
 
 @pytest.mark.host
 def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: Path) -> None:
-    """Third-party packages come from this environment by path; siming-tasks itself only from the wheel."""
+    """Third-party packages come from this environment by path (its .pth files do not count there); we come as a wheel."""
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
@@ -72,7 +73,7 @@ def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: 
             [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
         ).strip()
     )
-    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (site / "others.pth").write_text("".join(f"{path}\n" for path in sys.path if path.endswith("-packages")))
     where = subprocess.check_output(
         [python, "-c", "import siming_tasks; print(siming_tasks.__file__)"], text=True, cwd=tmp_path
     )
@@ -89,16 +90,27 @@ def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: 
     )
 
 
-@pytest.mark.host
-def test_the_documented_fallback_needs_no_entry_point(tmp_path: Path) -> None:
-    """``--include_path``: the host indexes our folder by itself (its models, hence our plugin, are not imported)."""
+@pytest.fixture(scope="module")
+def fresh_host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process says that imports lmms-eval's tasks only (its models, hence our plugin, are not imported)."""
     code = (
-        "import sys; from lmms_eval.tasks import TaskManager;"
-        f"found = TaskManager(include_path={plugin.tasks_path()!r}).all_tasks;"
-        "print('siming_tasks.host.entry' in sys.modules, sorted(name for name in found if name.startswith('siming')))"
+        "import inspect, json, sys; from lmms_eval.tasks import TaskManager as T;"
+        "methods = [list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks)];"
+        f"found = T(include_path={plugin.tasks_path()!r}).all_tasks;"
+        "print(json.dumps({'methods': methods, 'found': [name for name in found if name.startswith('siming')],"
+        "'plugin': 'siming_tasks.host.entry' in sys.modules}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=800)
-    assert done.stdout.strip().endswith(f"False {sorted(NAMES)}"), done.stderr[-2000:]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path_factory.mktemp("fresh"), timeout=800
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.host
+def test_the_documented_fallback_needs_no_entry_point(fresh_host: dict[str, Any]) -> None:
+    """``--include_path``: the host indexes our folder by itself."""
+    assert not fresh_host["plugin"] and fresh_host["found"] == sorted(NAMES)
 
 
 class OldHost:
@@ -133,10 +145,5 @@ def test_a_changed_host_is_left_alone_and_named() -> None:
 
 
 @pytest.mark.host
-def test_the_installed_host_still_has_the_methods_we_extend() -> None:
-    code = (
-        "import inspect; from lmms_eval.tasks import TaskManager as T;"
-        "print(*(list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
-    assert done.stdout.strip().endswith(f"{plugin._SIGNATURE} ['self', 'task_list']")
+def test_the_installed_host_still_has_the_methods_we_extend(fresh_host: dict[str, Any]) -> None:
+    assert fresh_host["methods"] == [plugin._SIGNATURE, ["self", "task_list"]]

@@ -119,7 +119,7 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 MODEL_ARGS = {
     "openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_concurrent=4,base_url=",
-    "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,timeout=4,base_url=",
+    "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,timeout=2,base_url=",
 }
 
 
@@ -186,7 +186,7 @@ def test_failed_requests_are_counted_and_the_run_finishes(
         lambda: (500, {"error": {"message": "broken"}}),
         lambda: (200, {**completion("")[1], "choices": []}),
         lambda: completion(None),
-        lambda: time.sleep(6),  # hangs longer than the client waits, then drops the connection
+        lambda: time.sleep(2.5),  # hangs longer than the client waits, then drops the connection
     ]
     broken: dict[str, int] = {}
 
