@@ -64,7 +64,7 @@ def test_every_task_file_is_a_siming_task_or_group() -> None:
 
 @pytest.mark.host
 def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: Path) -> None:
-    """Third-party packages come from this environment by path (its .pth files do not count there); we come as a wheel."""
+    """Third-party packages come from this environment by path (its .pth files do not count there), we as a wheel."""
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)

@@ -78,7 +78,13 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     result = evaluate_records(list(items), dataset, SESSION.options, setting, evaluation=known)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
-        path = write_predictions(join(items)[0], folder / f"siming_predictions_{setting}.jsonl")
-        logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
-        result["predictions"] = path.name
+        path = folder / f"siming_predictions_{setting}.jsonl"
+        try:
+            write_predictions(join(items)[0], path)
+        except OSError as error:  # the run goes on: the sample logs may still be saved, and hold the same answers
+            logger.error("Predictions could not be written to %s: %s", path, error)
+            result["predictions"] = None
+        else:
+            logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
+            result["predictions"] = path.name
     return result

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any
 
 from siming_tasks.errors import SimingError
+from siming_tasks.host.saved import check_what_is_saved
 
 __all__ = ["manifests", "tasks_path"]
 
@@ -62,9 +63,19 @@ def _extend(manager: Any) -> None:
         names = match(self, task_list)
         if any(str(name).startswith("siming") for name in names):
             _preflight()
+            _check_what_is_saved()
         return names
 
     manager.initialize_tasks, manager.match_tasks, manager._siming_tasks = initialize_tasks, match_tasks, True
+
+
+def _check_what_is_saved() -> None:
+    from lmms_eval.loggers import EvaluationTracker
+
+    try:
+        check_what_is_saved(EvaluationTracker)
+    except RuntimeError as error:
+        logger.warning("Whether the files of this run are whole is not checked (%s).", error)
 
 
 def _preflight() -> None:

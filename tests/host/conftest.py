@@ -50,8 +50,8 @@ class Warm:
 
     process: subprocess.Popen[str] | None = None
 
-    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path) -> int:
-        """Run ``lmms-eval`` with these arguments in a fork; its exit code (negative: the signal that ended it)."""
+    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, **script: str) -> int:
+        """Run ``lmms-eval`` (or a script) with these arguments in a fork; its exit code (negative: a signal)."""
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, str(Path(__file__).with_name("warm.py"))],
@@ -60,7 +60,7 @@ class Warm:
             )  # fmt: skip
             assert self.read() == "ready"
         assert self.process.stdin is not None
-        job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output)}
+        job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output), **script}
         self.process.stdin.write(json.dumps(job) + "\n")
         killer = threading.Timer(TIMEOUT, os.kill, (int(self.read()), signal.SIGKILL))
         killer.start()
@@ -99,9 +99,7 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
     In a fork of a process that has lmms-eval imported (``warm.py``); with a launcher as a process of its own.
     """
 
-    def call(
-        *arguments: str, data: Path | None, name: str = "run", launcher: tuple[str, ...] = (), **env: str
-    ) -> Run:
+    def call(*arguments: str, data: Path | None, name: str = "run", launcher: tuple[str, ...] = (), **env: str) -> Run:
         folder = tmp_path / name
         folder.mkdir()
         argv = [*arguments, "--output_path", str(folder / "out"), "--log_samples"]

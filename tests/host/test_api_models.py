@@ -125,8 +125,9 @@ MODEL_ARGS = {
 
 @pytest.mark.parametrize("model", MODEL_ARGS)
 def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
-    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str
-) -> None:
+    host: Callable[..., Any], command: tuple[str, ...], serve: Callable[..., Server], short_demo: Path,
+    tmp_path: Path, model: str,
+) -> None:  # fmt: skip
     dataset = open_dataset(short_demo)
     frames = expected_frames(dataset, tmp_path / "cache")
     ask = judge("oracle", dataset)
@@ -141,7 +142,8 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
     server = serve(oracle)
     run = host(
         "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_full,siming_clip",
-        "--limit", str(LIMIT), data=short_demo, SIMING_FRAMES=str(FRAMES), SIMING_CLIP_FRAMES=str(CLIP_FRAMES),
+        "--limit", str(LIMIT), data=short_demo, launcher=command if model == "openai" else (),
+        SIMING_FRAMES=str(FRAMES), SIMING_CLIP_FRAMES=str(CLIP_FRAMES),
     )  # fmt: skip
     for name in ("full_score", "full_error", "clip_score", "clip_error"):
         task = run.task(name)

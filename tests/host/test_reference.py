@@ -68,7 +68,16 @@ def work(run: Any, name: str) -> tuple[set[int], int]:
 
 
 def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
-    launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "lmms_eval")
+    launcher = (
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        "-m",
+        "lmms_eval",
+    )
     one = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
     two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=launcher, **FEW)
     for name in NAMES:

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 pytestmark = pytest.mark.host
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def tiny_vlm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("model") / "tiny"
-    subprocess.run(
-        [sys.executable, str(ROOT / "utils" / "make_tiny_vlm.py"), str(out)], check=True, capture_output=True
-    )
+@pytest.fixture(scope="session")
+def tiny_vlm(shared: Path, warm: Any) -> Path:
+    with FileLock(shared / "tiny_vlm.lock"):
+        if not (out := shared / "tiny_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
+            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
     return out
 
 
 @pytest.mark.parametrize("media", ["video", "proxy", "frames"])
 def test_all_four_settings_run_and_noise_is_no_data(
-    host: Callable[..., Any], short_demo: Path, tiny_vlm: Path, media: str
+    host: Callable[..., Any], command: tuple[str, ...], short_demo: Path, tiny_vlm: Path, media: str
 ) -> None:
     model = f"pretrained={tiny_vlm},device=cpu,device_map=cpu,max_num_frames=4,max_pixels=50176,min_pixels=3136"
     run = host(
         "--model", "qwen2_5_vl", "--model_args", model, "--tasks", "siming_full,siming_clip", "--limit", "3",
         "--gen_kwargs", "max_new_tokens=8", data=short_demo,
-        SIMING_MEDIA=media, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="4",
+        launcher=command if media == "video" else (), SIMING_MEDIA=media, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="4",
     )  # fmt: skip
     for name in ("full_score", "full_error", "clip_score", "clip_error"):
         task = run.task(name)

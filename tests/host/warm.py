@@ -1,8 +1,9 @@
 """A process that has imported lmms-eval and runs its command in forks of itself: the import costs more than a run.
 
-One job a line on stdin (``argv``, ``cwd``, ``env``, ``output``); for each, one line with the fork's pid and one with its
-exit code. A fork goes through the console script's own ``main`` and ends as any interpreter does. What is kept from fork
-to fork is what is imported, and the index of lmms-eval's own 1,600 task files; ours are indexed anew.
+One job a line on stdin (``argv``, ``cwd``, ``env``, ``output``, perhaps a Python ``script`` to run instead); for each,
+one line with the fork's pid and one with its exit code. A fork goes through the console script's own ``main`` and ends
+as any interpreter does. What is kept from fork to fork is what is imported, and the index of lmms-eval's own 1,600 task
+files; ours are indexed anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import gc
 import json
 import os
+import runpy
 import signal
 import sys
 from importlib import import_module
@@ -20,10 +22,15 @@ from typing import Any
 from lmms_eval import tasks
 from lmms_eval.cli.dispatch import main
 
-import lmms_eval.__main__  # isort: skip
-
-LATER = ("av", "lmms_eval.models.chat.openai", "nltk", "pytablewriter", "siming_tasks.reference.model")
-"""What a run would import on the way; nothing of them is kept from run to run but the modules."""
+LATER = (
+    "lmms_eval.__main__",
+    "av",
+    "lmms_eval.models.chat.openai",
+    "nltk",
+    "pytablewriter",
+    "siming_tasks.reference.model",
+)
+"""What a run imports on the way; nothing of them is kept from run to run but the modules."""
 
 
 def index_once(manager: Any) -> None:
@@ -46,7 +53,7 @@ def become(job: dict[str, Any]) -> None:
     output = os.open(job["output"], os.O_WRONLY | os.O_CREAT)
     for descriptor, target in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (output, 2)):
         os.dup2(descriptor, target)
-    sys.argv = ["lmms-eval", *job["argv"]]
+    sys.argv = [job.get("script", "lmms-eval"), *job["argv"]]
 
 
 if __name__ == "__main__":
@@ -60,10 +67,13 @@ if __name__ == "__main__":
     for line in iter(sys.stdin.readline, ""):
         if (pid := os.fork()) == 0:
             answers.close()
-            become(json.loads(line))
+            become(job := json.loads(line))
             break
         print(pid, file=answers)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), file=answers)
     else:
         os._exit(0)
-    main()
+    if "script" in job:
+        runpy.run_path(job["script"], run_name="__main__")
+    else:
+        main()
