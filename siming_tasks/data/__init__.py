@@ -1,7 +1,7 @@
 """Dataset folders: open, build, check, withhold. Knows no framework and no run."""
 
-from siming_tasks.data.build.make import Built, build_dataset
-from siming_tasks.data.build.plan import BuildOptions
+from siming_tasks.data.builder.make import Built, build_dataset
+from siming_tasks.data.builder.plan import BuildOptions
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.resolve import is_hub_name, resolve_dataset

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from siming_tasks.data import open_dataset
-from siming_tasks.data.build.labels import read_labels
+from siming_tasks.data.builder.labels import read_labels
 from siming_tasks.data.dataset import scan
 from siming_tasks.data.jsonl import parse_object, read_jsonl
 from siming_tasks.errors import DataError, Problem, SimingError

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.data.build.normalise import normalise
+from siming_tasks.data.builder.normalise import normalise
 from siming_tasks.data.check.media import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.media.clips import write_frames

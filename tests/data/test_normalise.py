@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from siming_tasks.data.build.normalise import normalise
+from siming_tasks.data.builder.normalise import normalise
 from siming_tasks.data.check.media import inspect
 from siming_tasks.errors import MediaError
 from siming_tasks.media import read_timeline

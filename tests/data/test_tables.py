@@ -12,9 +12,9 @@ from typing import Any
 import openpyxl
 import pytest
 
-from siming_tasks.data.build.labels import read_labels
-from siming_tasks.data.build.mapping import SheetMapping, read_mapping
-from siming_tasks.data.build.tables import read_table
+from siming_tasks.data.builder.labels import read_labels
+from siming_tasks.data.builder.mapping import SheetMapping, read_mapping
+from siming_tasks.data.builder.tables import read_table
 from siming_tasks.errors import DataError
 from siming_tasks.rubrics import rubric_from
 from tests.data.conftest import RUBRIC

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.data.build.normalise import normalise
+from siming_tasks.data.builder.normalise import normalise
 from siming_tasks.errors import MediaError
 from siming_tasks.media import Budget, probe, read_timeline, view
 from siming_tasks.media.clips import write_frames

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks import __version__
-from siming_tasks.data.build.beside import beside, write_names, write_undecided
+from siming_tasks.data.builder.beside import beside, write_names, write_undecided
+from siming_tasks.data.builder.consensus import Decision
+from siming_tasks.data.builder.labels import VIDEO_FIELDS, LabelRow
+from siming_tasks.data.builder.plan import BuildOptions, BuildPlan, Inputs, make_plan
+from siming_tasks.data.builder.sources import span_problems
+from siming_tasks.data.builder.transcode import transcode
 from siming_tasks.data.check.labels import label_problems
-from siming_tasks.data.build.consensus import Decision
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder import write_folder
-from siming_tasks.data.build.labels import VIDEO_FIELDS, LabelRow
-from siming_tasks.data.build.plan import BuildOptions, Inputs, BuildPlan, make_plan
-from siming_tasks.data.build.sources import span_problems
-from siming_tasks.data.build.transcode import transcode
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import read_yaml
 
@@ -59,11 +59,11 @@ def build_dataset(
     Args:
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
         rubric: ``rubric.yaml``.
-        labels: score sheet, long or wide (see :func:`siming_tasks.data.build.labels.read_labels`).
+        labels: score sheet, long or wide (see :func:`siming_tasks.data.builder.labels.read_labels`).
         videos: folder of the video files that the sheet names.
         spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
-        mapping: mapping file (see :class:`siming_tasks.data.build.mapping.SheetMapping`).
+        mapping: mapping file (see :class:`siming_tasks.data.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         options: the rest.
         jobs: videos worked on at once.

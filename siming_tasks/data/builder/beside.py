@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from siming_tasks.data.build.labels import LabelRow
-from siming_tasks.data.build.plan import BuildPlan
+from siming_tasks.data.builder.labels import LabelRow
+from siming_tasks.data.builder.plan import BuildPlan
 from siming_tasks.files import atomic_write
 
 __all__ = ["beside", "write_names", "write_undecided"]

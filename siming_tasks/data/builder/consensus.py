@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from siming_tasks.data.build.labels import LabelRow
+from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.errors import Problem
 from siming_tasks.schema import CONSENSUS
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from siming_tasks.data.build.consensus import Decision, decide
-from siming_tasks.data.build.labels import LabelRow, read_labels
-from siming_tasks.data.build.mapping import read_mapping
-from siming_tasks.data.build.sources import VideoFile, find_sources, new_ids, span_problems
-from siming_tasks.data.build.transcode import stamp
+from siming_tasks.data.builder.consensus import Decision, decide
+from siming_tasks.data.builder.labels import LabelRow, read_labels
+from siming_tasks.data.builder.mapping import read_mapping
+from siming_tasks.data.builder.sources import VideoFile, find_sources, new_ids, span_problems
+from siming_tasks.data.builder.transcode import stamp
 from siming_tasks.errors import Problem
 from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["BuildOptions", "Inputs", "BuildPlan", "make_plan"]
+__all__ = ["BuildOptions", "BuildPlan", "Inputs", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class BuildOptions:
         version: of the dataset.
         license: SPDX name, e.g. ``cc-by-nc-4.0``.
         languages: spoken or shown, e.g. ``("zh",)``.
-        consensus: ``agree``, ``mean`` or a rater's name (see :func:`siming_tasks.data.build.consensus.decide`).
+        consensus: ``agree``, ``mean`` or a rater's name (see :func:`siming_tasks.data.builder.consensus.decide`).
         keep_audio: keep the first audio stream.
         keep_ids: keep the sheet's names as video ids instead of ``v001``...
         synthetic: the videos or labels are simulated.
@@ -46,7 +46,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that a dataset is built of (see :func:`siming_tasks.data.build.make.build_dataset`)."""
+    """The files that a dataset is built of (see :func:`siming_tasks.data.builder.make.build_dataset`)."""
 
     rubric: Path
     labels: Path

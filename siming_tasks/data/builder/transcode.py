@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks import __version__
-from siming_tasks.data.build.normalise import CRF, normalise
+from siming_tasks.data.builder.normalise import CRF, normalise
 from siming_tasks.errors import DataError, MediaError, Problem
 from siming_tasks.files import atomic_write, sha256_file, sha256_json
 

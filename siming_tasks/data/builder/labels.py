@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.data.build.cells import is_clock_cell, number, seconds_of
-from siming_tasks.data.build.mapping import SheetMapping
-from siming_tasks.data.build.tables import SheetRow, plain, read_table
+from siming_tasks.data.builder.cells import is_clock_cell, number, seconds_of
+from siming_tasks.data.builder.mapping import SheetMapping
+from siming_tasks.data.builder.tables import SheetRow, plain, read_table
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import CONSENSUS

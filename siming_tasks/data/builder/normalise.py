@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.data.build.filters import filters, pulled
-from siming_tasks.data.build.rates import rate_to_copy, rate_to_write
+from siming_tasks.data.builder.filters import filters, pulled
+from siming_tasks.data.builder.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
 from siming_tasks.media.clips import NOTHING_ELSE

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from siming_tasks.data.build.labels import LabelRow
+from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.errors import DataError, MediaError, Problem
 from siming_tasks.media.container import open_video
 

@@ -15,7 +15,7 @@ from typing import Any
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
 
-__all__ = ["MAX_SHEET", "SheetRow", "Sheet", "plain", "read_table"]
+__all__ = ["MAX_SHEET", "Sheet", "SheetRow", "plain", "read_table"]
 
 MAX_SHEET = 64_000_000
 """Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
@@ -92,7 +92,9 @@ def _rows(
             fix = "A comma inside a cell needs quotes around the cell."
             problems.append(Problem("row-too-long", what, fix, str(path), number))
             continue
-        yield SheetRow(number, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell is not None})
+        yield SheetRow(
+            number, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell is not None}
+        )
 
 
 def _csv(path: Path, encoding: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[SheetRow]:

@@ -1,0 +1,1 @@
+"""A dataset folder of a rubric, score sheets and videos."""
