@@ -85,15 +85,29 @@ def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
 
 def spreads(replicates: Mapping[K, FloatArray], level: float = LEVEL) -> dict[K, Spread]:
     """Standard error and percentile interval of bootstrap replicates; undefined ones count as 0, as values do."""
-    return {name: Spread(*interval(drawn, level), float(np.isnan(drawn).mean())) for name, drawn in replicates.items()}
+    names = list(replicates)
+    found: dict[K, Spread] = {}
+    rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
+    for start in range(0, len(names), rows):
+        chunk = names[start : start + rows]  # many short rows at once: each call of a quantile costs more than its work
+        table = np.stack([replicates[name] for name in chunk])
+        columns = np.concatenate([_intervals(table, level), np.isnan(table).mean(axis=1)[:, None]], axis=1)
+        found |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
+    return found
 
 
 def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
     """Standard error, lower and upper end of one number's replicates ``float64[B]``."""
+    stderr, low, high = _intervals(replicates[None], level)[0].tolist()
+    return stderr, low, high
+
+
+def _intervals(replicates: FloatArray, level: float) -> FloatArray:
+    """:func:`interval` of many numbers: ``float64[K, B]`` to ``float64[K, 3]``."""
     values = np.nan_to_num(replicates, nan=0.0)
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
-    return float(values.std(ddof=1)), low, high
+    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
+    return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
 
 
 def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
