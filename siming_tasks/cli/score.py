@@ -71,14 +71,15 @@ def _score(arguments: argparse.Namespace) -> int:
     show(scores.problems)
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}")
-    print(
-        f"{'setting':<12} {'metric':<10} {'value':>7} {'stderr':>7} {'95 % interval':>17} {'videos':>6} {'coverage':>8}"
-    )
+    width = max(12, *map(len, scores.settings))
+    head = f"{'metric':<10} {'value':>7} {'stderr':>7} {'95 % interval':>17} {'videos':>6} {'coverage':>8}"
+    print(f"{'setting':<{width}} {head}")
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
-            print(_line(name, metric, estimate))
+            print(f"{name:<{width}} {_line(metric, estimate)}")
         if arguments.observable:
-            print(f"{name:<12} left out: {result['unobservable']:,} answers on steps that lack the evidence they need")
+            left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
+            print(f"{name:<{width}} left out: {left_out}")
     if any(result["metrics"]["coverage"]["value"] < COMPARABLE for result in scores.settings.values()):
         print(f"Coverage below {COMPARABLE:.2f}: not comparable with other rows.")
     if len(dataset.videos) < TRUSTED:
@@ -86,13 +87,13 @@ def _score(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _line(setting: str, metric: str, estimate: dict[str, Any]) -> str:
+def _line(metric: str, estimate: dict[str, Any]) -> str:
     def number(key: str) -> str:
         return "-" if estimate.get(key) is None else f"{estimate[key]:.3f}"
 
     interval = f"[{number('low')}, {number('high')}]" if estimate.get("low") is not None else "-"
     flag = f"  undefined: {estimate['reason']}" if estimate.get("undefined") else ""
     return (
-        f"{setting:<12} {metric:<10} {number('value'):>7} {number('stderr'):>7} {interval:>17} "
+        f"{metric:<10} {number('value'):>7} {number('stderr'):>7} {interval:>17} "
         f"{estimate.get('n_videos', '-'):>6} {number('coverage'):>8}{flag}"
     )

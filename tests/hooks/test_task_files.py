@@ -13,7 +13,7 @@ import yaml
 
 from siming_tasks import hooks
 from siming_tasks.data import Dataset
-from siming_tasks.hooks.results import METRICS
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.settings import BENCHMARK, SETTINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
@@ -46,7 +46,7 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
     assert Path(task["dataset_kwargs"]["data_files"]["test"]) == run.root / "videos.jsonl"
     assert task["process_results"] is hooks.process_results and task["doc_to_messages"] is hooks.doc_to_messages
     listed = [row["metric"] for row in task["metric_list"]]
-    assert [metric for metric in listed if not metric.endswith("_stderr")] == list(METRICS[setting.answer])
+    assert [metric for metric in listed if not metric.endswith("_stderr")] == list(select(setting.answer))
     assert listed[-1] == "siming_stderr" and task["metric_list"][-1]["aggregation"] is hooks.evaluation
     for row in task["metric_list"][:-1]:
         assert row["aggregation"].__name__ == row["metric"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from siming_tasks.errors import OptionsError
 from siming_tasks.media import Budget, Job, Policy, Request, Timeline
 from siming_tasks.media.plan import ExamFacts, plan
-from siming_tasks.options import Options
+from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.schema import StepLabel, Video
 from siming_tasks.settings import SETTINGS
@@ -65,6 +65,7 @@ def test_facts_are_the_options_that_change_what_is_shown() -> None:
     options = Options(media="proxy", frames=7, clip_frames=3, frame_size=100, clip_density="matched")
     facts = Policy.of(options).facts()
     assert facts == {"media": "proxy", "frames": 7, "clip_frames": 3, "frame_size": 100, "clip_density": "matched"}
+    assert list(facts) == [name for name, option in OPTIONS.items() if option.changes == "shown"]
     for name in facts:
         other = replace(options, **{name: getattr(Options(), name)})
         assert Policy.of(other).facts() != facts
@@ -85,7 +86,7 @@ def exams(draw: st.DrawFn) -> tuple[Video, Timeline]:
     return Video("v", "v.mp4", length + draw(st.sampled_from([0.0, 0.3])), tuple(steps)), timeline
 
 
-OPTIONS = st.builds(
+RUNS = st.builds(
     Options,
     frames=st.integers(1, 300),
     clip_frames=st.integers(1, 40),
@@ -95,7 +96,7 @@ OPTIONS = st.builds(
 )
 
 
-@given(exams(), OPTIONS)
+@given(exams(), RUNS)
 def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Options) -> None:
     from pathlib import Path
 

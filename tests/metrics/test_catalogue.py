@@ -30,6 +30,8 @@ from siming_tasks.planning.model import Design, draw, score
 from siming_tasks.present.comparison import markdown as comparison_markdown
 from siming_tasks.report.build import write_report
 from siming_tasks.runs.find import run_at
+from siming_tasks.schema import ANSWERS
+from siming_tasks.settings import SETTINGS
 from tests.report.conftest import exams, make_run
 
 __all__ = ["exams", "make_run"]
@@ -86,16 +88,17 @@ class TestRows:
             replace(CATALOGUE["plcc"], key="x", corrected=False)
 
     def test_task_files_name_them_as_the_catalogue_does(self):
-        """Each task's list: a line for the metric, one for its standard error where runs are compared by it."""
+        """What tasks of one answer share: a line for the metric, one for its standard error where runs are compared."""
 
         class Loader(yaml.SafeLoader):
             pass
 
         Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
         folder = Path(inspect.getfile(siming_tasks)).parents[1] / "yaml_tasks"
-        files = sorted(folder.glob("siming_*_*.yaml"))
-        assert len(files) >= 4
-        for path in files:
+        for setting in SETTINGS.values():
+            task = yaml.load((folder / f"{setting.task_name}.yaml").read_text(), Loader)  # noqa: S506
+            assert task["include"] == f"_{setting.answer}.yaml" and "metric_list" not in task
+        for path in (folder / f"_{answer}.yaml" for answer in ANSWERS):
             lines = {line["metric"]: line for line in yaml.load(path.read_text(), Loader)["metric_list"]}  # noqa: S506
             answer = path.stem.rsplit("_", 1)[1]
             errors = [f"{name}_stderr" for name in select(answer, compared=True)]
@@ -247,7 +250,9 @@ class TestAMetricMore:
         monkeypatch.setenv("SIMING_DATA", str(short_demo))
         monkeypatch.setenv("SIMING_RESAMPLES", "50")
         from siming_tasks import hooks
+        from siming_tasks.hooks.session import SESSION
 
+        SESSION.begin()
         docs = list(hooks.docs_full_error(None))
         dataset = open_dataset(short_demo)
         answers = {step.id: "incorrect" for step in dataset.rubric.steps}
@@ -257,7 +262,7 @@ class TestAMetricMore:
                   for video in dataset.videos for step in video.applicable]  # fmt: skip
         assert value == pytest.approx(np.mean(labels))  # every step is called wrong
         assert 0 < stderr < 0.5
-        hooks.docs_full_error  # noqa: B018 - a task is loaded: what was remembered of this one is forgotten
+        SESSION.begin()  # another run: what was remembered of this one is forgotten
 
     def test_in_the_commands_and_the_report(self, toy, exams, make_run, tmp_path, capsys):
         root, run = str(exams.root), make_run(exams, tmp_path / "noisy", "rater_a", noise=0.4, settings=("full_error",))
