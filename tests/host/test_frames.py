@@ -132,8 +132,9 @@ def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatc
     SESSION.begin()
     (path,) = doc_to_visual(doc, {"media": "frames"})
     with av.open(path) as file:
-        found = [frame.to_ndarray(format="rgb24").astype(float) for frame in file.decode(video=0)]
+        found = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
     assert len(found) == len(expected) > 4
-    errors = np.array([[np.abs(a - b).mean() for b in expected] for a in found])
+    sparse = [[frame[::4, ::4].astype(float) for frame in side] for side in (found, expected)]  # 128 x 128 comparisons
+    errors = np.array([[np.abs(a - b).mean() for b in sparse[1]] for a in sparse[0]])
     assert (errors.diagonal() < 4).all()
     assert (errors.diagonal() <= errors.min(axis=1) + 0.5).all()
