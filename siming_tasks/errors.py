@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
+from siming_tasks.plaintext import one_line
+
 __all__ = ["DataError", "MediaError", "OptionsError", "Problem", "RubricError", "SimingError"]
 
 _E = TypeVar("_E", bound="SimingError")
@@ -39,9 +41,11 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        """``file:line: field: what fix``, leaving out what is unknown."""
+        """``file:line: field: what fix`` on one line, leaving out what is unknown."""
         where = f"{self.file}:{self.line}" if self.file and self.line else self.file
-        return " ".join([": ".join(part for part in (where, self.field, self.what) if part), self.fix]).strip()
+        return one_line(
+            " ".join([": ".join(part for part in (where, self.field, self.what) if part), self.fix]).strip()
+        )
 
     def to_json(self) -> dict[str, object]:
         """The finding as plain JSON types."""

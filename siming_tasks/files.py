@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,18 +17,39 @@ import yaml
 
 from siming_tasks.errors import DataError
 
-__all__ = ["atomic_path", "atomic_write", "inside", "read_yaml", "sha256_file", "sha256_json"]
+__all__ = [
+    "atomic_path",
+    "atomic_write",
+    "inside",
+    "open_regular",
+    "read_bytes",
+    "read_text",
+    "read_yaml",
+    "sha256_file",
+    "sha256_json",
+]
 
 MAX_YAML_BYTES = 4_000_000
-
-
 MAX_YAML_DEPTH = 50
+MAX_NUMBER = 100
+"""Characters of a number in a YAML file; Python takes quadratic time for one of a million."""
 
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where PyYAML was built with it
 
 
 class _Loader(_Base):  # type: ignore[misc,valid-type]
-    """A safe loader that refuses duplicate keys."""
+    """A safe loader that refuses duplicate keys and numbers of absurd length, and names the line of every bad value."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        if number and isinstance(node, yaml.ScalarNode) and len(node.value) > MAX_NUMBER:
+            what = f"a number of {len(node.value):,} characters; at most {MAX_NUMBER} are read"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark)
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, ArithmeticError, AttributeError, TypeError) as error:  # PyYAML's own slips
+            what = f"{str(node.value)[:40]!r} is no value of its kind ({error})"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from None
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[Any] = set()
@@ -53,23 +76,75 @@ def _load(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from SafeLoader
 
 
+@contextmanager
+def open_regular(path: Path) -> Iterator[IO[bytes]]:
+    """A file opened for reading, if it is one: a pipe or device would keep its reader waiting or fed without end.
+
+    Raises:
+        OSError: it cannot be opened, or is a folder, a pipe, a socket or a device (errno ``EINVAL``).
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        kind = next((word for word, test in _KINDS.items() if test(mode)), "special file")
+        raise OSError(errno.EINVAL, f"a {kind}, and only regular files are read", str(path))
+    with os.fdopen(handle, "rb") as stream:
+        yield stream
+
+
+_KINDS = {
+    "folder": stat.S_ISDIR,
+    "pipe": stat.S_ISFIFO,
+    "socket": stat.S_ISSOCK,
+    "device": stat.S_ISCHR,
+    "block device": stat.S_ISBLK,
+}
+
+
+def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
+    """The content of a regular file of at most ``most`` bytes.
+
+    Raises:
+        DataError: it is longer, cannot be read, or is no regular file; names the file, the limit and ``fix``.
+    """
+    try:
+        with open_regular(path) as stream:
+            data, size = stream.read(most + 1), os.fstat(stream.fileno()).st_size
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file. {fix}".strip()) from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}. {fix}".strip()) from None
+    except ValueError:  # a NUL in the path
+        raise DataError(f"{str(path)!r}: not a path.") from None
+    if len(data) > most:
+        fix = fix or "Is it the right file?"
+        raise DataError(f"{path}: {max(size, most + 1):,} bytes; at most {most:,} are read here. {fix}")
+    return data
+
+
+def read_text(path: Path, most: int, fix: str = "") -> str:
+    """The UTF-8 text (a byte-order mark is dropped) of a regular file of at most ``most`` bytes.
+
+    Raises:
+        DataError: as :func:`read_bytes`, or the file is not UTF-8.
+    """
+    try:
+        return read_bytes(path, most, fix).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+
+
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file, loaded safely.
 
     Raises:
-        DataError: the file is missing, over 4 MB, not UTF-8, not YAML, uses aliases or repeats a key; names the line.
+        DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
+            holds an impossible value; names the line.
     """
+    text = read_text(path, MAX_YAML_BYTES)
     try:
-        size = path.stat().st_size
-        if size > MAX_YAML_BYTES:
-            raise DataError(
-                f"{path}: {size:,} bytes; a YAML file here has at most {MAX_YAML_BYTES:,}. Is it the right file?"
-            )
-        return _load(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file.") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+        return _load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -101,7 +176,7 @@ def atomic_write(target: Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 def sha256_file(path: Path) -> str:
     """Hex SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         digest = hashlib.sha256()
         while chunk := stream.read(1 << 20):
             digest.update(chunk)

@@ -36,7 +36,7 @@ def _check(arguments: argparse.Namespace) -> int:
         root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
     )
     if arguments.json:
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
+        print(json.dumps(report.to_json(), indent=1, allow_nan=False))
         return 1 if report.errors else 0
     for title, problems in (("error", report.errors), ("warning", report.warnings)):
         for problem in problems:

@@ -64,7 +64,7 @@ def compare(arguments: argparse.Namespace) -> None:
             setting: part if part["human_ratio"] else {**part, "human_ratio_reason": no_ceiling(dataset)}
             for setting, part in parts.items()
         }
-        print(json.dumps(origin(dataset) | {"settings": parts}, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(origin(dataset) | {"settings": parts}, allow_nan=False))
         return
     for setting, part in found.items():
         print(f"## {setting} on {title(dataset)}\n\n{_markdown(part, dataset, joint=arguments.max_t)}")

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from siming_tasks import __version__
 from siming_tasks.cli.arguments import Command, Parser
+from siming_tasks.cli.terminal import harmless_terminal
 from siming_tasks.errors import OptionsError, SimingError
+from siming_tasks.redact import redact
 
 __all__ = ["main"]
 
@@ -37,6 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         Its exit code: 0 well, 1 findings or bad data, 2 bad usage (a flag, a word or a SIMING_ variable cannot be
         used), 130 interrupted.
     """
+    with harmless_terminal():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     try:
         arguments = parser().parse_args(argv)
     except SystemExit as done:  # argparse has said what there is to say
@@ -44,10 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments) or 0)
     except OptionsError as error:
-        print(f"siming {arguments.command}: {error}", file=sys.stderr)
+        print(f"siming {arguments.command}: {redact(str(error))}", file=sys.stderr)
         return 2
     except SimingError as error:
-        print(f"siming {arguments.command}: {error}", file=sys.stderr)
+        print(f"siming {arguments.command}: {redact(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         return 0

@@ -48,7 +48,7 @@ def raters(arguments: argparse.Namespace) -> int:
         *panels, names=(names[0], names[1]), mapping=options.mapping, resamples=options.resamples, seed=options.seed
     )
     if arguments.json:
-        print(json.dumps(origin(dataset) | found.to_json(), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(origin(dataset) | found.to_json(), allow_nan=False))
     else:
         print(f"## Raters of {title(dataset)}\n\n{markdown(found)}")
     return 0

@@ -52,7 +52,7 @@ def _score(arguments: argparse.Namespace) -> int:
         found = load_run(source, dataset, allow=arguments.allow)
         summary = validation(found)
         if arguments.json:
-            print(json.dumps(summary, ensure_ascii=False, indent=1, allow_nan=False))
+            print(json.dumps(summary, indent=1, allow_nan=False))
         else:
             show(found.problems)
             for name, counts in summary["settings"].items():
@@ -66,7 +66,7 @@ def _score(arguments: argparse.Namespace) -> int:
     run = read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
     scores = score_run(run, options, observable=arguments.observable, fps=arguments.fps, has_audio=arguments.audio)
     if arguments.json:
-        print(json.dumps(scores.to_json(), ensure_ascii=False, indent=1, allow_nan=False))
+        print(json.dumps(scores.to_json(), indent=1, allow_nan=False))
         return 0
     show(scores.problems)
     label = " SYNTHETIC" if dataset.synthetic else ""

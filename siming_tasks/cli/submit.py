@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import add_data, open_chosen
+from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 
 if TYPE_CHECKING:
@@ -47,26 +48,24 @@ def add(commands: Any) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Write or check an archive; 1 if it is not fit to be sent."""
-    from siming_tasks.report.board.submission import predictions_of, read_submission
+    from siming_tasks.errors import DataError
+    from siming_tasks.report.board.admit import admit, refusal
     from siming_tasks.runs.find import find_runs
 
     options = options_from(arguments)
     sources = [] if arguments.check else find_runs([arguments.run_path])
     dataset = open_chosen(arguments, options, sources)
-    received = read_submission(
-        Path(arguments.run_path) if arguments.check else _pack(arguments, options, sources, dataset)
-    )
-    problems = predictions_of(received, dataset).problems
-    for problem in problems[:SHOWN]:
-        print(f"{problem.severity}: {problem}", file=sys.stderr)
-    if len(problems) > SHOWN:
-        print(f"... and {len(problems) - SHOWN} more.", file=sys.stderr)
-    errors = sum(problem.severity == "error" for problem in problems)
-    about = received.submission
-    answers = received.predictions.count(b"\n")
-    what = "not fit to be sent" if errors else "ready"
-    print(f"{received.path}: {what}. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
-    return 1 if errors else 0
+    archive = Path(arguments.run_path) if arguments.check else _pack(arguments, options, sources, dataset)
+    try:
+        taken = admit(archive, dataset, options)
+    except DataError as error:
+        print(f"refused: {refusal(archive, error)}\n{archive}: not fit to be sent.", file=sys.stderr)
+        return 1
+    show(taken.run.problems, most=SHOWN)
+    about = taken.received.submission
+    answers = sum(map(len, taken.run.records.values()))
+    print(f"{archive}: ready. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
+    return 0
 
 
 def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[RunSource], dataset: Dataset) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -221,7 +220,7 @@ def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, 
                 yield line, row
     except OSError as error:
         fix = "One JSON object per video; `siming build` writes it from a label sheet."
-        problems.append(Problem("videos-unreadable", f"{os.strerror(error.errno or 0)}.", fix, "videos.jsonl"))
+        problems.append(Problem("videos-unreadable", f"{error.strerror}.", fix, "videos.jsonl"))
 
 
 def _step_problems(row: VideoRow, rubric: Rubric, line: int) -> Iterator[Problem]:

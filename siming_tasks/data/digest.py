@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.files import sha256_json
+from siming_tasks.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["content_digest", "fingerprint", "label_digest"]
@@ -42,7 +42,7 @@ def fingerprint(path: Path) -> str:
     """
     size = path.stat().st_size
     digest = hashlib.sha256(f"ends:{size}:".encode())
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         digest.update(stream.read(_ENDS))
         stream.seek(max(size - _ENDS, 0))
         digest.update(stream.read(_ENDS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import orjson
 
 from siming_tasks.errors import Problem
+from siming_tasks.files import open_regular
 
 __all__ = ["MAX_LINE", "parse_object", "read_jsonl"]
 
 MAX_LINE = 4_000_000
 """Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
 
-_LENIENT: dict[str, Any] = {"parse_constant": lambda text: None}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -32,16 +33,17 @@ def read_jsonl(
         path: the file.
         name: how problems call it (default: its own name).
         max_line: longest accepted line in bytes.
-        strict: refuse repeated keys, NaN and half surrogates (lmms-eval's own logs may hold them: NaN reads as None).
+        strict: refuse repeated keys, NaN, infinite numbers and half surrogates (lmms-eval's own logs may hold them:
+            NaN reads as None).
 
     Yields:
         ``(line number from 1, dict or Problem)``.
 
     Raises:
-        OSError: the file cannot be opened.
+        OSError: the file cannot be opened, or is no regular file.
     """
     name = name or path.name
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         number = 0
         while line := stream.readline(max_line + 1):
             number += 1
@@ -77,14 +79,17 @@ def _quickly(line: bytes) -> dict[str, Any] | None:
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
-    """One JSON object; if ``strict``, without repeated keys, NaN and half surrogates.
+    """One JSON object; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
 
     Raises:
         ValueError: with the reason, no full stop.
         RecursionError: nested beyond reason.
     """
     try:
-        hooks: dict[str, Any] = {"object_pairs_hook": _unique, "parse_constant": _no_constant} if strict else _LENIENT
+        hooks: dict[str, Any] = (
+            {"object_pairs_hook": _unique, "parse_constant": _no_constant} if strict else dict(_LENIENT)
+        )
+        hooks |= {"parse_int": _whole} | ({"parse_float": _finite} if strict else {})
         value = json.loads(text, **hooks)
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} at column {error.colno}") from None
@@ -99,12 +104,40 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"key {next(name for name in names if names.count(name) > 1)!r} appears twice")
+        raise ValueError(f"key {_first_twice(names)!r} appears twice")
     return mapping
+
+
+def _first_twice(names: list[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))[:64]  # type: ignore[func-returns-value]
+
+
+def _whole(text: str) -> int:
+    """A whole number; one beyond 64 bits, which nothing here means and other readers refuse, is refused."""
+    if len(text) > 20:
+        raise ValueError(f"a number of {len(text):,} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is beyond every scale")
+    return number
 
 
 def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is not a JSON number")
+
+
+_STRICT: dict[str, Any] = {
+    "object_pairs_hook": _unique,
+    "parse_constant": _no_constant,
+    "parse_int": _whole,
+    "parse_float": _finite,
+}
+_LENIENT: dict[str, Any] = {"parse_constant": lambda text: None, "parse_int": _whole}
 
 
 def _refuse_surrogates(value: Any) -> None:

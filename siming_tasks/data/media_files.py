@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from siming_tasks.errors import MediaError, Problem
-from siming_tasks.files import inside
+from siming_tasks.files import inside, open_regular
 from siming_tasks.media.container import open_video
 
 __all__ = ["media_file", "media_problem"]
@@ -44,7 +44,7 @@ def media_problem(root: Path, video_id: str, media: str, line: int, opened: bool
     if path.suffix != ".mp4":
         what = f"{media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
         return problem("media-not-mp4", what, "`siming build` converts it.")
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(64)
     if not head:
         return problem("media-empty", f"{media} has no bytes.", "Copy it again from the source.")

@@ -17,12 +17,16 @@ from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder import write_folder
 from siming_tasks.data.rows import Number, Sha256, problems_of
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import atomic_write, sha256_file
+from siming_tasks.files import atomic_write, read_bytes, sha256_file
 from siming_tasks.schema import StepLabel, Video
 
 __all__ = ["check_reference", "with_labels", "withhold"]
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
+
+
+MAX_KEY = 400_000_000
+"""Largest label file in bytes: 20,000 videos with three raters have 50 million."""
 
 
 class _Key(BaseModel):
@@ -81,9 +85,7 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     """
     path = Path(key)
     try:
-        labels = _Key.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}. Give the file that `siming withhold` wrote.") from None
+        labels = _Key.model_validate_json(read_bytes(path, MAX_KEY, "Give the file that `siming withhold` wrote."))
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None
     if labels.public_digest != dataset.digest:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import read_bytes
+from siming_tasks.redact import redact
 from siming_tasks.runs.asked import Slice, slices_of
 
 __all__ = ["RunSource", "dataset_folder", "find_runs", "run_at", "slug_of", "unique_names"]
 
 REFERENCE_MODEL = "siming_reference"
-_SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
+MAX_RESULTS = 256_000_000
+"""Largest results file in bytes; one of 20,000 videos has some megabytes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class RunSource:
         name: shown to readers; unique within a report.
         slug: the same as a file name; unique within a report.
         path: prediction file, or folder with sample logs.
-        facts: model, model_args, date, versions... as far as they are known; secrets blanked.
+        facts: model, model_args, date, versions... as far as they are known, without secrets
+            (:func:`siming_tasks.redact.redact`; the name has none either).
         slices: by setting, which requests the run was told to make; nothing for a prediction file.
     """
 
@@ -101,9 +105,14 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
         fix = "Give a prediction file, or the --output_path of a run with --log_samples."
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     results = _results(path)
-    facts = _facts(*results[-1]) if results else {}
-    name = name or _name_of(facts, path)
-    return RunSource(name, slug_of(name), path, facts, slices_of(result for _, result in results))
+    try:
+        facts = _facts(results[-1][1]) if results else {}
+        name = redact(name or _name_of(facts, path))
+        slices = slices_of(result for _, result in results)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        fix = "Remove it, or run again."
+        raise DataError(f"{results[-1][0]}: not a results file of lmms-eval ({error}). {fix}") from None
+    return RunSource(name, slug_of(name), path, facts, slices)
 
 
 def slug_of(name: str) -> str:
@@ -125,15 +134,15 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
     found = []
     for file in sorted(path.rglob("*_results.json"), key=lambda file: file.name) if path.is_dir() else []:
         try:
-            results = json.loads(file.read_text(encoding="utf-8"))
+            results = json.loads(read_bytes(file, MAX_RESULTS))
             found.append((file, {**results, "config": results.get("config") or {}}))
-        except (OSError, ValueError, AttributeError, TypeError) as error:
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
     return found
 
 
-def _facts(file: Path, results: Mapping[str, Any]) -> dict[str, Any]:
-    """What a results file says of how the run was made; secrets blanked."""
+def _facts(results: Mapping[str, Any]) -> dict[str, Any]:
+    """What a results file says of how the run was made, without secrets."""
     config = results["config"]
     tasks = {name: task for name, task in (results.get("configs") or {}).items() if name.startswith("siming_")}
     first: Mapping[str, Any] = next(iter(tasks.values()), {})
@@ -141,7 +150,7 @@ def _facts(file: Path, results: Mapping[str, Any]) -> dict[str, Any]:
     facts = {
         "model": config.get("model"),
         "model_name": results.get("model_name") or None,
-        "model_args": _public(config.get("model_args")),
+        "model_args": _joined(redact(config.get("model_args"))),
         "generation": first.get("generation_kwargs"),
         "gen_kwargs": config.get("gen_kwargs") or None,
         "batch_size": config.get("batch_size"),
@@ -155,19 +164,16 @@ def _facts(file: Path, results: Mapping[str, Any]) -> dict[str, Any]:
         if results.get("total_evaluation_time_seconds")
         else None,
         "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
-        "data_folder": str(Path(data_file).parent) if data_file else None,
     }
-    return {name: value for name, value in facts.items() if value not in (None, "", {})}
+    known = {name: value for name, value in redact(facts).items() if value not in (None, "", {})}
+    return {**known, "data_folder": str(Path(data_file).parent)} if data_file else known
 
 
-def _public(arguments: Any) -> str | None:
-    """Model arguments without the values of anything that sounds like a secret."""
+def _joined(arguments: Any) -> str | None:
+    """Model arguments as the command line has them."""
     if isinstance(arguments, Mapping):
-        arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    if not isinstance(arguments, str):
-        return None
-    parts = (part.partition("=") for part in arguments.split(","))
-    return ",".join(f"{key}=***" if _SECRET.search(key) and sep else key + sep + value for key, sep, value in parts)
+        return ",".join(f"{key}={value}" for key, value in arguments.items())
+    return arguments if isinstance(arguments, str) else None
 
 
 def _name_of(facts: Mapping[str, Any], path: Path) -> str:

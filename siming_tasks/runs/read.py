@@ -23,6 +23,9 @@ __all__ = ["Predictions", "load_predictions", "write_predictions"]
 MAX_LOG_LINE = 256_000_000
 """Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
 
+MAX_ERRORS = 1_000
+"""Errors after which a file is left: it is another kind of file, and the first ones say so."""
+
 FAILED = "request_failed"
 
 _KEPT = ("status", "missing", "prompt", "dataset", "media")
@@ -98,13 +101,20 @@ def load_predictions(
     reader = RowReader(dataset, problems)
     join = _Join()
     for file in files:
-        for line, row in read_jsonl(file, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name):
+        errors = 0
+        for line, row in _lines(file):
+            known = len(problems)
             if isinstance(row, Problem):
                 problems.append(row)
             elif record := reader.read(row, file, line):
                 if seen and record["id"] not in join.found:
                     seen(record, row)
                 problems += join.add(record, file, line)
+            errors += sum(problem.severity == "error" for problem in problems[known:])
+            if errors >= MAX_ERRORS:
+                what = f"{errors:,} errors; the rest of the file was not read."
+                problems.append(Problem("too-many-errors", what, "Mend those first.", str(file), line))
+                break
     if not join.found and not problems:
         fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
@@ -143,6 +153,14 @@ def _files(path: Path) -> tuple[list[Path], list[Problem]]:
     what = "no *.jsonl file in this folder." if path.is_dir() else "no such file or folder."
     fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     return [], [Problem("no-predictions", what, fix, str(path))]
+
+
+def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
+    try:
+        yield from read_jsonl(file, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name)
+    except OSError as error:
+        fix = "Give a prediction file, or the --output_path of a run with --log_samples."
+        yield 0, Problem("predictions-unreadable", f"{error.strerror}.", fix, str(file))
 
 
 def _answer(record: Record) -> tuple[Any, ...]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import Problem
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
+from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.record import record_of
 from siming_tasks.settings import SETTINGS, Setting
@@ -24,6 +25,8 @@ __all__ = ["KeptRecord", "RowReader"]
 
 Record = dict[str, Any]
 
+MOST_NAMED = 40
+"""Unknown steps of one line that are named one by one."""
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 
 
@@ -50,6 +53,27 @@ class KeptRecord(Mapping[str, Any]):
         return KeptRecord, (dict(self),)
 
 
+Short = Annotated[str, Field(max_length=200)]
+Whole = Annotated[int, Field(strict=True, ge=0, lt=10**12)]
+Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
+
+
+class _Media(BaseModel):
+    """What is read anywhere of what a model was shown; other keys may be there and are nobody's concern."""
+
+    mode: Short | None = None
+    n_frames: Whole | None = None
+    indices: list[Whole] | None = None
+    range: Annotated[list[Whole], Field(min_length=2, max_length=2)] | None = None
+    start: Seconds | None = None
+    end: Seconds | None = None
+    fps: Seconds | None = None
+    size: Whole | None = None
+    density: Short | None = None
+    sampler: Short | int | None = None
+    reader: Short | None = None
+
+
 class _Line(BaseModel):
     """The types of what both forms of a line have in common."""
 
@@ -60,9 +84,16 @@ class _Line(BaseModel):
     step_id: str | None = None
     status: str | None = None
     missing: dict[str, str] | None = None
-    prompt: str | None = None
-    dataset: str | None = None
+    prompt: Short | None = None
+    dataset: Short | None = None
     media: dict[str, Any] | None = None
+
+    @field_validator("media")
+    @classmethod
+    def _shown(cls, media: dict[str, Any] | None) -> dict[str, Any] | None:
+        if media:
+            _Media.model_validate(media)
+        return media
 
     @cached_property
     def request(self) -> str:
@@ -156,14 +187,20 @@ class RowReader:
             place.error("prediction-invalid", what, "See docs/data.md.")
             return None
         if isinstance(row.get(key), dict):
-            for name in sorted(row[key].keys() - {step.id for step in asked}):
+            unknown = sorted(row[key].keys() - {step.id for step in asked})
+            for name in unknown[:MOST_NAMED]:
                 what = f"step {name[:64]!r} was not asked of video {source.video_id!r}; it is not counted."
                 place.warning("step-unknown", what, "Correct the id.", key)
+            if (more := len(unknown) - MOST_NAMED) > 0:
+                what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
+                place.warning("step-unknown", what, "Correct the ids.", key)
         parsed = _plain(row.get(key), asked, setting) or parse_reply(
             row.get("response", json.dumps({key: row.get(key)})), asked, setting.answer
         )
         if source.status in STATUSES and key in row:
-            parsed = Parsed(source.status, parsed.answers, source.missing or {})
+            names = {step.id for step in asked} - parsed.answers.keys()
+            stated = {k: v for k, v in (source.missing or {}).items() if k in names and v in MISSING}
+            parsed = Parsed(source.status, parsed.answers, {**parsed.missing, **stated})
         for name, reason in parsed.missing.items():
             what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
             place.warning("answer-missing", what, "Give points on the step's scale.", key)
@@ -236,14 +273,17 @@ def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, .
 
 def _fault(record: Mapping[str, Any], source: _Line, scale: Mapping[str, float]) -> str | None:
     if record["id"] != source.request:
-        return f"id {record['id']!r} is not {source.request!r}"
-    if record["status"] not in STATUSES:
-        return f"unknown status {record['status']!r}"
+        return f"id {str(record['id'])[:64]!r} is not {source.request!r}"
+    if not isinstance(record["status"], str) or record["status"] not in STATUSES:
+        return f"unknown status {str(record['status'])[:64]!r}"
     if not isinstance(record["answers"], dict):
         return "`answers` is not an object"
     points = SETTINGS[source.setting].answer == "score"
     for name, value in record["answers"].items():
         top = (scale[name] if points else 1.0) if name in scale else -1.0
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= top:
-            return f"answer {value!r} to {name!r} is off the scale or was not asked"
+            return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
+    for name, reason in (source.missing or {}).items():
+        if name not in scale or reason not in MISSING:
+            return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
     return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.errors import DataError
-from siming_tasks.files import read_yaml
+from siming_tasks.files import read_text, read_yaml
 from siming_tasks.tables.model import COLUMNS, Document, Row, Table
 from siming_tasks.tables.numbers import Printed, factors, parse, parse_with_delta
 
@@ -48,15 +48,9 @@ def read_document(path: Path) -> Document:
     if kind in {".yaml", ".yml"}:
         return document_from(read_yaml(path), str(path))
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{path}: over {MAX_BYTES:,} bytes. Is it the right file?")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, MAX_BYTES)
         # parse_float=str keeps trailing zeros: 0.070 is printed to three places, 0.07 to two
         return document_from(text if kind == ".csv" else json.loads(text, parse_float=str), str(path))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file.") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not valid JSON: {error.msg}. Mend that line.") from None
 

@@ -208,7 +208,7 @@ ERRORS: dict[str, tuple[Spoil, str, str]] = {
     "line half a surrogate": (line(b'{"video_id": "\\ud800"}'), "not-json", "half of a surrogate pair"),
     "line nested deeply": (line(nested(100_000)), "not-json", "nested too deeply"),
     "line too long": (line(b'{"x": "' + b"y" * 4_000_001 + b'"}'), "line-too-long", "more than 4,000,000 bytes"),
-    "huge integer": (line(b'{"duration": ' + b"9" * 5000 + b"}"), "not-json", "integer string conversion"),
+    "huge integer": (line(b'{"duration": ' + b"9" * 5000 + b"}"), "not-json", "a number of 5,000 digits"),
     "video id with a slash": (row(video_id="a/b"), "row-invalid", "videos.jsonl:1: video_id: String should match"),
     "video id hidden": (row(video_id=".hidden"), "row-invalid", "video_id: String should match"),
     "video id missing": (rows(lambda c: c[0].pop("video_id")), "row-invalid", "video_id: Field required"),

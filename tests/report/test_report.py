@@ -13,8 +13,8 @@ import pytest
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.options import Options
+from siming_tasks.plaintext import literal
 from siming_tasks.report.build import write_report
-from siming_tasks.report.pages.markdown import escape
 from siming_tasks.report.pages.site import POLICY, number, percent
 from siming_tasks.report.study.study import study
 from siming_tasks.runs.find import find_runs
@@ -164,7 +164,7 @@ def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
     text = (lab.out / "report.md").read_text()
     assert "SYNTHETIC DATA" in text and "| oracle (reference judge) | 1.000" in text
     assert r"org/\<img src=x onerror=alert\(1\)\>⟦U\+202E⟧gpj.7B" in text
-    assert escape("a|b\n# c") == r"a\|b \# c"
+    assert literal("a|b\n# c") == r"a\|b \# c"
 
 
 def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:

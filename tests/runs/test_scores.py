@@ -120,7 +120,7 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     [
         ("{}", "public_digest: Field required"),
         ("[", "Invalid JSON"),
-        (None, "No such file or directory. Give the file that `siming withhold` wrote."),
+        (None, "no such file. Give the file that `siming withhold` wrote."),
         ({"scores": {"v001": {"cpr_01": {"consensus": 9}}}}, "9 points are off the step's scale"),
         ({"public_digest": "0" * 64}, "these are the labels of dataset 000000000000, the folder is"),
     ],

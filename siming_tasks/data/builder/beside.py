@@ -11,6 +11,7 @@ from pathlib import Path
 from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.data.builder.plan import BuildPlan
 from siming_tasks.files import atomic_write
+from siming_tasks.plaintext import cell
 
 __all__ = ["beside", "write_names", "write_undecided"]
 
@@ -25,8 +26,9 @@ def write_names(path: Path, plan: BuildPlan) -> None:
     with atomic_write(path) as stream:
         writer = csv.writer(stream)
         writer.writerow(["kind", "id", "name", "file"])
-        writer.writerows(["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items())
-        writer.writerows(["student", number, name, ""] for name, number in plan.students.items())
+        rows = [["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items()]
+        rows += [["student", number, name, ""] for name, number in plan.students.items()]
+        writer.writerows([cell(value) for value in row] for row in rows)
     path.chmod(0o600)
 
 
@@ -38,7 +40,7 @@ def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
         points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
         table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
     text = io.StringIO(newline="")
-    csv.writer(text).writerows(table)
+    csv.writer(text).writerows([cell(value) for value in row] for row in table)
     for number in itertools.count(1):
         path = beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
         if not path.exists():

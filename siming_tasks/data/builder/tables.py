@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import os
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,8 @@ from typing import Any
 
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
+from siming_tasks.files import open_regular, read_bytes
+from siming_tasks.plaintext import cell_text
 
 __all__ = ["MAX_SHEET", "Sheet", "SheetRow", "plain", "read_table"]
 
@@ -54,10 +57,12 @@ def read_table(path: Path, encoding: str | None = None) -> Sheet:
     if reader is None:
         raise DataError(f"{path}: a sheet is .csv, .tsv, .xlsx or .jsonl. Save it as one of these (.xls as .xlsx).")
     try:
-        if path.stat().st_size > MAX_SHEET:
-            raise DataError(f"{path}: {path.stat().st_size:,} bytes; a label sheet has at most {MAX_SHEET:,}.")
+        with open_regular(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Give the label sheet's path.") from None
+    if size > MAX_SHEET:
+        raise DataError(f"{path}: {size:,} bytes; a label sheet has at most {MAX_SHEET:,}.")
     problems: list[Problem] = []
     columns: dict[str, None] = {}
     rows = [row for row in reader(path, encoding, columns, problems) if row.cells]
@@ -67,9 +72,12 @@ def read_table(path: Path, encoding: str | None = None) -> Sheet:
 
 
 def plain(value: Any) -> Any:
-    """A cell as text or number: full-width forms folded, blanks trimmed; None if nothing is left."""
+    """A cell as text or number: full-width forms folded, blanks trimmed; None if nothing is left.
+
+    The apostrophe before a formula, which our own tables have (:func:`siming_tasks.plaintext.cell`), is taken off.
+    """
     if isinstance(value, str):
-        value = unicodedata.normalize("NFKC", value).replace("\ufeff", "").strip()
+        value = cell_text(unicodedata.normalize("NFKC", value).replace("\ufeff", "").strip())
     return None if value == "" else value
 
 
@@ -112,7 +120,7 @@ def _csv(path: Path, encoding: str | None, columns: dict[str, None], problems: l
 
 
 def _text(path: Path, encoding: str | None, problems: list[Problem]) -> str:
-    data = path.read_bytes()
+    data = read_bytes(path, MAX_SHEET)
     known = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), None)
     for name in [known] if known else ["utf-8", "gb18030"]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from siming_tasks.files import atomic_write
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.board.checks import check
+from siming_tasks.plaintext import one_line
+from siming_tasks.report.board.admit import Admitted, admit, refusal
 from siming_tasks.report.board.page import board_page
-from siming_tasks.report.board.submission import Received, predictions_of, read_submission
-from siming_tasks.report.text import visible
+from siming_tasks.report.board.rerun import agreement
 from siming_tasks.runs.comparable import Entrant, groups
-from siming_tasks.runs.run import Run, load_run
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "Entry", "build_board"]
@@ -31,17 +30,13 @@ FORMAT = "siming-board-1"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One row: the archive, the numbers computed here, whether a re-run agrees, and the findings about it.
+class Entry(Admitted):
+    """One row: what was admitted, and whether a re-run agrees.
 
     ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
-    equals a missing answer); None without a re-run.
+    equals a missing answer); None without a usable re-run.
     """
 
-    received: Received
-    run: Run
-    settings: Mapping[str, Mapping[str, Any]]
-    findings: tuple[str, ...]
     agreement: float | None
     verified: bool
 
@@ -49,7 +44,7 @@ class Entry:
         """Plain JSON types."""
         about = self.received.submission
         return {
-            "archive": self.received.path.name,
+            "archive": one_line(self.received.path.name),
             "model": about.model.model_dump(),
             "run": about.run,
             "settings": dict(self.settings),
@@ -86,9 +81,13 @@ def build_board(
     Raises:
         DataError: no archive, no labels, or ``out`` is in use.
     """
-    archives = sorted(path for path in folder.glob("*.zip") if path.is_file())
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming submit`.")
+    archives = sorted(path for path in folder.iterdir() if path.name.lower().endswith(".zip"))
     if not archives:
         raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming submit` there.")
+    if reruns is not None and not reruns.is_dir():
+        raise DataError(f"{reruns}: no such folder. Give the one with your own runs, or leave --reruns out.")
     if dataset.withheld:
         raise DataError(f"{dataset.root}: the labels are withheld. Give the label file with --labels.")
     if out.exists() and any(out.iterdir()) and not (out / "board.json").is_file():
@@ -97,10 +96,9 @@ def build_board(
     refused: list[str] = []
     for path in tqdm(archives, unit="submission", disable=not progress):
         try:
-            entries.append(_entry(read_submission(path), dataset, options, reruns, match))
+            entries.append(_entry(admit(path, dataset, options), dataset, reruns, match))
         except DataError as error:
-            why = visible(str(error).replace(str(path), path.name))
-            refused.append(why if why.startswith(path.name) else f"{path.name}: {why}")
+            refused.append(refusal(path, error))
     entries = _with_conditions(_with_duplicates(entries), options)
     entries.sort(key=_order)
     board = _report(dataset, options, entries, refused, match)
@@ -110,40 +108,14 @@ def build_board(
     return entries, refused
 
 
-def _entry(received: Received, dataset: Dataset, options: Options, reruns: Path | None, match: float) -> Entry:
-    found = predictions_of(received, dataset)
-    if errors := [problem for problem in found.problems if problem.severity == "error"]:
-        raise DataError.of(errors, shown=3)
-    settings = {name: found.evaluate(name, options) for name in found.settings}
-    agreement = _agreement(received, found.records, dataset, reruns)
-    findings = list(check(received, settings, found.problems))
-    if agreement is not None and agreement < match:
-        findings.append(f"The host’s own run gave the same answer to {agreement:.1%} of the steps: not verified.")
-    return Entry(received, found, settings, tuple(findings), agreement, agreement is not None and agreement >= match)
-
-
-def _agreement(
-    received: Received, records: Mapping[str, Sequence[Any]], dataset: Dataset, reruns: Path | None
-) -> float | None:
-    """Share of answers that the host's own run repeats."""
-    stem = received.path.stem
-    paths = [reruns / name for name in (stem, f"{stem}.jsonl")] if reruns else []
-    path = next((path for path in paths if path.exists()), None)
-    if path is None:
-        return None
-    mine = _answers(load_run(path, dataset).records)
-    theirs = _answers(records)
-    asked = [key for key in theirs.keys() | mine.keys() if theirs.get(key) is not None or mine.get(key) is not None]
-    return sum(mine.get(key) == theirs.get(key) for key in asked) / len(asked) if asked else None
-
-
-def _answers(records: Mapping[str, Sequence[Any]]) -> dict[tuple[str, str], float]:
-    return {
-        (record["id"], step): float(value)
-        for mine in records.values()
-        for record in mine
-        for step, value in record["answers"].items()
-    }
+def _entry(found: Admitted, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
+    share, fault = agreement(found.received.path, found.run.records, dataset, reruns)
+    verified = share is not None and share >= match
+    notes = [fault] if fault else []
+    if share is not None and not verified:
+        notes.append(f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified.")
+    findings = (*found.findings, *notes)
+    return Entry(found.received, found.run, found.settings, findings, agreement=share, verified=verified)
 
 
 def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
@@ -155,9 +127,9 @@ def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
         for other in entries:
             theirs = other.received.submission
             if other is not entry and theirs.predictions_sha256 == mine.predictions_sha256:
-                notes.append(f"The same predictions as {other.received.path.name}.")
+                notes.append(f"The same predictions as {one_line(other.received.path.name)}.")
             elif other is not entry and theirs.model.name.casefold() == mine.model.name.casefold():
-                notes.append(f"The same model name as {other.received.path.name}.")
+                notes.append(f"The same model name as {one_line(other.received.path.name)}.")
         found.append(replace(entry, findings=(*entry.findings, *notes)))
     return found
 

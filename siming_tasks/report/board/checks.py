@@ -8,8 +8,8 @@ from typing import Any
 from siming_tasks.errors import Problem
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.plaintext import visible
 from siming_tasks.report.board.submission import Received
-from siming_tasks.report.text import visible
 from siming_tasks.settings import SETTINGS
 from siming_tasks.tables.lint import lint
 from siming_tasks.tables.model import COLUMNS, Document, Row, Table

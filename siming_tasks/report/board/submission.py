@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,13 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks import __version__
 from siming_tasks.data import Dataset
+from siming_tasks.data.jsonl import parse_object
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import atomic_path
+from siming_tasks.plaintext import one_line
+from siming_tasks.redact import redact
 from siming_tasks.report.board.archive import read_archive
+from siming_tasks.report.board.lines import check_lines, room
 from siming_tasks.runs.find import RunSource
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.run import Run, load_run
@@ -25,10 +28,14 @@ from siming_tasks.runs.run import Run, load_run
 __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_submission"]
 
 FORMAT: Literal["siming-submission-1"] = "siming-submission-1"
-MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": 200_000_000}
-"""What an archive holds, and how many bytes of each are read at most."""
+MOST = 500_000_000
+MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": MOST}
+"""What an archive holds, and how many bytes of each are read at most, whatever it is about."""
+
+DEEPEST = 6
 
 Line = Annotated[str, Field(max_length=200)]
+Metric = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _SIXTY_FOUR = r"^[0-9a-f]{64}$"
 
 
@@ -39,7 +46,7 @@ class _Model(BaseModel):
 class ModelCard(_Model):
     """Who answered. ``url`` leads to the model or its paper; the rest is for readers of the board."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     organization: Line = ""
     url: Annotated[str, Field(pattern=r"^(https?://[^\s<>\"']*)?$", max_length=300)] = ""
     parameters: Line = ""
@@ -65,8 +72,15 @@ class Submission(_Model):
     rubric: Line
     options: dict[Line, Line | int | float]
     run: dict[Line, Any] = Field(default_factory=dict)
-    claims: dict[Line, dict[Line, float | None]]
+    claims: dict[Line, dict[Line, Metric | None]]
     predictions_sha256: Annotated[str, Field(pattern=_SIXTY_FOUR)]
+
+    @field_validator("run")
+    @classmethod
+    def _shallow(cls, run: dict[str, Any]) -> dict[str, Any]:
+        if _depth(run) > DEEPEST:
+            raise ValueError(f"nested more than {DEEPEST} deep")
+        return run
 
 
 @dataclass(frozen=True)
@@ -86,7 +100,7 @@ def pack(
     evaluations: Mapping[str, Mapping[str, Any]],
     out: Path,
 ) -> Path:
-    """Write one archive.
+    """Write one archive; no secret of the run's facts or the card travels (:func:`siming_tasks.redact.redact`).
 
     Args:
         source: the run, for its facts.
@@ -97,20 +111,20 @@ def pack(
         out: the archive.
     """
     with TemporaryDirectory() as folder:
-        lines = [record for mine in records.values() for record in mine]
+        lines = [{**record, "media": redact(record["media"])} for mine in records.values() for record in mine]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
     options = next(iter(evaluations.values()))["options"]
     hidden = ("data_folder", "seconds")
     about = Submission(
         format=FORMAT,
         created_with=f"siming-tasks {__version__}",
-        model=card,
+        model=ModelCard.model_validate(redact(card.model_dump())),
         dataset=_DatasetRef(
             name=dataset.name, version=dataset.version, digest=dataset.digest, synthetic=dataset.synthetic
         ),
         rubric=f"{dataset.rubric.rubric_id} {dataset.rubric.version}",
         options={key: options[key] for key in ("rater", "mapping", "positive", "resamples", "seed")},
-        run={key: value for key, value in source.facts.items() if key not in hidden},
+        run=redact({key: value for key, value in source.facts.items() if key not in hidden}),
         claims={
             name: {metric: estimate["value"] for metric, estimate in found["metrics"].items()}
             for name, found in evaluations.items()
@@ -123,34 +137,47 @@ def pack(
     return out
 
 
-def read_submission(path: Path) -> Received:
+def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
     """Read an archive from a stranger: nothing is unpacked to disk, no size or name in it is believed.
+
+    Args:
+        path: the archive.
+        dataset: what it should be about; predictions get the room that its questions need.
 
     Raises:
         DataError: not such an archive; names the file, what is wrong and the way out.
     """
     fix = "Make it with `siming submit`."
-    parts = read_archive(path, MEMBERS, fix)
+    parts = read_archive(
+        path, MEMBERS if dataset is None else {**MEMBERS, "predictions.jsonl": min(room(dataset), MOST)}, fix
+    )
     try:
         text = parts["submission.json"].decode("utf-8")
-        about = Submission.model_validate(json.loads(text, parse_constant=_no_constant))
+        about = Submission.model_validate(redact(parse_object(text)))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: submission.json: {where}: {first['msg']}. {fix}") from None
+        raise DataError(f"{path}: submission.json: {one_line(where, 200)}: {first['msg']}. {fix}") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: submission.json is not JSON ({error}). {fix}") from None
+        what = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise DataError(f"{path}: submission.json is not JSON ({what}). {fix}") from None
     if hashlib.sha256(parts["predictions.jsonl"]).hexdigest() != about.predictions_sha256:
         raise DataError(f"{path}: predictions.jsonl is not the file that submission.json was made with. {fix}")
     return Received(path, about, parts["predictions.jsonl"])
 
 
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def predictions_of(received: Received, dataset: Dataset) -> Run:
-    """The archive's predictions, checked against the data set; problems name ``predictions.jsonl``."""
+    """The archive's predictions, checked against the data set; problems name ``predictions.jsonl``.
+
+    Raises:
+        DataError: more lines than the data set has questions for, or lines that `siming submit` would not write.
+    """
+    check_lines(received.path, received.predictions, dataset)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)

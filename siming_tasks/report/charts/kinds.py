@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from siming_tasks.plaintext import visible
 from siming_tasks.report.charts.svg import Axis, across, document, line, marker, text
-from siming_tasks.report.text import visible
 
 __all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
 

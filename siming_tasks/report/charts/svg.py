@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from siming_tasks.report.text import visible
+from siming_tasks.plaintext import visible
 
 __all__ = ["Axis", "across", "document", "line", "marker", "text"]
 

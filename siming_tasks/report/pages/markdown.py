@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import plain_value, table
-from siming_tasks.report.text import visible
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["markdown"]
 
 _ROLES = {"model": "", "reference": " (reference judge)", "human": " (physician)", "blind": " (blind)"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -28,10 +26,10 @@ def markdown(report: Mapping[str, Any]) -> str:
             "",
         ]
     lines += [
-        f"{data['videos']} videos of {escape(data['name'])} {escape(data['version'])}, digest `{data['digest'][:12]}`; "
-        f"{data['steps']} steps, rubric `{report['rubric']['id']}` {report['rubric']['version']}; reference "
-        f"{escape(options['rater'])}. 95 % intervals: {options['resamples']:,} bootstrap resamples over videos, seed "
-        f"{options['seed']}.",
+        f"{data['videos']} videos of {literal(data['name'])} {literal(data['version'])}, digest "
+        f"`{data['digest'][:12]}`; {data['steps']} steps, rubric `{report['rubric']['id']}` "
+        f"{report['rubric']['version']}; reference {literal(options['rater'])}. 95 % intervals: "
+        f"{options['resamples']:,} bootstrap resamples over videos, seed {options['seed']}.",
         "",
     ]
     for name, board in report["standings"].items():
@@ -43,7 +41,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         f"{100 * COMPARABLE:g} % of the steps and are not comparable.",
         "",
     ]
-    warnings = [f"- {escape(run['name'])}: {escape(note)}" for run in report["runs"] for note in run["warnings"]]
+    warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     return "\n".join([*lines, *(["## Warnings", "", *warnings, ""] if warnings else [])])
 
 
@@ -56,13 +54,8 @@ def _table(board: Mapping[str, Any]) -> list[str]:
                  for name in board["metrics"]]  # fmt: skip
         standing = row.get("standing")
         rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
-        lines.append([rank, escape(row["name"]) + _ROLES[row["role"]] + weak, *cells])
+        lines.append([rank, literal(row["name"]) + _ROLES[row["role"]] + weak, *cells])
     return table(head, lines, left=(1,))
-
-
-def escape(text: object) -> str:
-    """Text that Markdown takes literally, on one line."""
-    return _SPECIAL.sub(r"\\\1", visible(str(text)).replace("\n", " "))
 
 
 def _share(estimate: Mapping[str, Any]) -> str:

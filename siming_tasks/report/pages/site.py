@@ -13,8 +13,8 @@ from siming_tasks.files import atomic_write
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THIN, TRUSTED
+from siming_tasks.plaintext import visible
 from siming_tasks.present.cells import pvalue
-from siming_tasks.report.text import visible
 
 __all__ = ["POLICY", "Site", "count", "number", "percent", "points"]
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from siming_tasks.report.text import cut, script_json, visible
+from siming_tasks.plaintext import visible
+from siming_tasks.redact import redact
+from siming_tasks.report.text import cut, script_json
 
 __all__ = ["Replies", "raw_reply"]
 
@@ -76,6 +78,11 @@ class Replies:
         self._written.add(record["id"])
 
 
+def _public(record: Mapping[str, Any], reply: str) -> str:
+    """The reply; a failed request's is the host's error text, which may hold an address or a header with a secret."""
+    return str(redact(reply)) if record["status"] == "request_failed" else reply
+
+
 def _call(slug: str, record: Mapping[str, Any], reply: str | None) -> str:
     media = record.get("media") or {}
     entry = {
@@ -83,8 +90,8 @@ def _call(slug: str, record: Mapping[str, Any], reply: str | None) -> str:
         "answers": record["answers"],
         "missing": record.get("missing") or {},
         "prompt": record.get("prompt"),
-        "media": {key: media[key] for key in _MEDIA if media.get(key) is not None},
+        "media": redact({key: media[key] for key in _MEDIA if media.get(key) is not None}),
         "length": None if reply is None else len(reply),
-        "reply": None if reply is None else visible(cut(reply)),
+        "reply": None if reply is None else visible(cut(_public(record, reply))),
     }
     return f"SIMING.put({script_json([slug, record['id'], entry])[1:-1]});\n"

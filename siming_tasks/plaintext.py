@@ -1,0 +1,68 @@
+"""Text from strangers for people to read: it can neither act nor hide, whatever shows it."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["cell", "cell_text", "literal", "one_line", "visible"]
+
+MAX_LINE = 2_000
+"""Characters of a message's line: a key of a megabyte in somebody's file is named by its beginning."""
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff]"
+    "|[\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_FORMULA = re.compile("^'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_MARKDOWN = re.compile(r"([\\`*\[\]<>#|~&!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[+=-](?=\s)|^\d+(?=[.)]\s))")
+
+
+def visible(text: str) -> str:
+    r"""The text with every control, zero-width and direction-changing character spelled out (``⟦U+202E⟧``).
+
+    Newlines and tabs stay; a carriage return before a newline is dropped.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return _UNSEEN.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text.replace("\r\n", "\n"))
+
+
+def one_line(text: object, most: int = MAX_LINE) -> str:
+    r"""The :func:`visible` text on one line of at most ``most`` characters.
+
+    Example:
+        >>> one_line("a\nb\x1b[31m"), one_line("long" * 9, 8)
+        ('a b⟦U+001B⟧[31m', 'longlon…')
+    """
+    shown = visible(" ".join(str(text)[: 4 * most].splitlines()))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def literal(text: object) -> str:
+    r"""Text that Markdown takes literally, on one line.
+
+    Example:
+        >>> literal("a|b <img> rater_a"), literal("# *x*")
+        ('a\\|b \\<img\\> rater_a', '\\# \\*x\\*')
+    """
+    return _MARKDOWN.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", one_line(text))
+
+
+def cell(value: object) -> str:
+    """A cell of a table that people open in a spreadsheet: what would be a formula there begins with an apostrophe.
+
+    Numbers stay as they are. :func:`cell_text` is the way back.
+
+    Example:
+        >>> cell("=1+1"), cell("-2"), cell("exam-7"), cell_text(cell("'=x"))
+        ("'=1+1", '-2', 'exam-7', "'=x")
+    """
+    text = str(value)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def cell_text(text: str) -> str:
+    """What :func:`cell` was made of."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -1,0 +1,130 @@
+"""Secrets taken out of whatever is published: facts of a run, model cards, error texts.
+
+A model's arguments hold API keys, an address holds a password, an error text holds a header. :func:`redact` is the one
+routine that everything passes which leaves the machine or is shown to others. It goes by names (``api_key``), by places
+(``https://user:password@host``, ``?sig=...``, ``Authorization: ...``) and by the shapes of well-known keys. What it
+takes for a secret by mistake is lost from a page; what it misses is lost for good: so it is quick to suspect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+__all__ = ["MASK", "redact"]
+
+MASK = "***"
+
+_SURE = r"secret|passw|passphrase|pwd|credential|authoriz|bearer|cookie|signature|jwt|api.?key|access.?key|private.?key"
+_NAME = re.compile(
+    rf"({_SURE}|key(?!frame|point|word|board|step)|token(?!iz)|auth(?!or)|(?<![a-z])(sig|session|pat|sas|hmac)(?![a-z]))",
+    re.IGNORECASE,
+)
+_SURE_NAME = re.compile(f"({_SURE}|auth$|[a-z_-]token$)", re.IGNORECASE)
+_EMPTY = re.compile(r"true|false|none|null|", re.IGNORECASE)
+_SMALL = re.compile(r"[+-]?\d{1,6}(\.\d{1,6})?")
+"""A value that is no secret under a name that only may mean one, such as ``max_new_tokens=4096``."""
+
+_USER = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]{0,20}:(?:\\*/){2}|%3A%2F%2F)"
+    r"(?:[^\s/?#\"'<>]*(?:@|%40)|[^\s/?#@:\"'<>]{1,200}:(?!\d+[/?#])[^\s\"'<>]{0,400}@)",
+    re.IGNORECASE,
+)
+_PLAIN_USER = re.compile(r"(?<![\w%.+/-])([\w%.+-]+:)([^\s/@:,;\"'<>]+)@(?=\w)")
+_HEADER = re.compile(
+    r"((?<![\w-])(?:proxy-)?authorization\\*[\"']?\s*[:=]\s*|(?<![\w-])(?:set-)?cookie\\*[\"']?\s*[:=]\s*)"
+    r"(\\*[\"'])?([^\r\n\"',}\])]+)",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"((?<!\w)bearer\s+)([^\s\"',;}\])]{4,})", re.IGNORECASE)
+_SHAPE = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|hf_\w{16,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|xox[a-z]-[\w-]{10,}|AKIA[0-9A-Z]{12,}"
+    r"|AIza[\w-]{20,}|glpat-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
+)
+_NAMED = re.compile(r"(?<![\w%.-])([\w%.-]+)(\]?\\*[\"']?\s*(?:=|%3D|:(?!\\*/))\s*)", re.IGNORECASE)
+_VALUE = re.compile(
+    r"(?P<open>\\*(?P<quote>[\"']))(?P<quoted>(?:(?!(?P=quote)).)*)|(?P<start>[\[{(])[^\]})]*|(?P<bare>[^\s&,;\"'}\])]+)",
+    re.DOTALL,
+)
+_FLAG = re.compile(r"((?<!\S)--?[\w-]+\s+)([^\s-]\S*)")
+
+
+def redact(value: Any) -> Any:
+    """The same JSON-able value without secrets; every secret reads ``***``.
+
+    Strings may hold addresses, ``name=value`` lists, headers, command lines or JSON; mappings and lists are gone
+    through, their keys too. A value under a name that sounds like a secret goes as a whole, short numbers excepted.
+
+    Example:
+        >>> redact({"model_args": "base_url=https://me:pw@host/v1?sig=1f2e&v=2,api_key=k,max_new_tokens=512"})
+        {'model_args': 'base_url=https://***@host/v1?sig=***&v=2,api_key=***,max_new_tokens=512'}
+    """
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        hidden = any(isinstance(value.get(key), str) and _NAME.search(value[key]) for key in ("name", "key", "header"))
+        return {
+            redact(key): _masked(item, key) if _suspect(key) or (hidden and key == "value") else redact(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        flags = [False, *(isinstance(item, str) and _opens(item, len(value) == 2) for item in value)]
+        return type(value)(_masked(item) if flag else redact(item) for flag, item in zip(flags, value, strict=False))
+    return value
+
+
+def _suspect(name: object) -> bool:
+    return isinstance(name, str) and _NAME.search(unquote(name)) is not None
+
+
+def _opens(item: str, pair: bool) -> bool:
+    """Whether the item after this one is its value: ``["--api-key", "..."]`` or ``["Authorization", "..."]``."""
+    return (pair or item.startswith("-")) and "=" not in item and len(item) <= 64 and _suspect(item)
+
+
+def _masked(value: Any, name: str = "key") -> Any:
+    plain = value is None or isinstance(value, str | bool | int | float)
+    return value if plain and _harmless(name, str(value)) else MASK
+
+
+def _harmless(name: str, value: str) -> bool:
+    return bool(_EMPTY.fullmatch(value) or (_SMALL.fullmatch(value) and not _SURE_NAME.search(name)))
+
+
+def _text(text: str) -> str:
+    if not any(mark in text for mark in ("=", ":", "-", "_", "%", "AKIA", "AIza", "earer", "EARER")):
+        return text
+    text = _USER.sub(rf"\1{MASK}@", text)
+    text = _PLAIN_USER.sub(rf"\1{MASK}@", text)
+    text = _HEADER.sub(rf"\1\2{MASK}", text)
+    text = _SCHEME.sub(rf"\1{MASK}", text)
+    text = _assigned(text)
+    text = _FLAG.sub(lambda found: found[1] + _masked(found[2]) if _suspect(found[1]) else found[0], text)
+    return _SHAPE.sub(MASK, text)
+
+
+def _assigned(text: str) -> str:
+    """The text without the values of ``name=value``, ``name: value`` and their quoted kin; one pass."""
+    parts, done, at = [], 0, 0
+    while found := _NAMED.search(text, at):
+        at = found.end()
+        if not _suspect(found[1]):
+            continue
+        value = _VALUE.match(text, at)
+        if value is None or _spared(found[1], found[2], value):
+            continue
+        opening = value["open"] or value["start"] or ""
+        parts += [text[done:at], opening, MASK]
+        done = at = value.end()
+    return "".join([*parts, text[done:]])
+
+
+def _spared(name: str, between: str, value: re.Match[str]) -> bool:
+    """A short number, what is masked already, or prose ("Key: the hands are seen")."""
+    if value["start"]:
+        return False
+    content = value["quoted"] if value["open"] else value["bare"] or ""
+    prose = ":" in between and not value["open"] and between[0] not in "\\\"'" and not _SURE_NAME.search(name)
+    return prose or content.startswith(MASK) or _harmless(name, content)
