@@ -31,6 +31,7 @@ def to_markdown(found: Diagnostics, title: str) -> str:
         *_sequence(found),
         *_disputed(found),
         *_exam(found),
+        *_pairs(found),
         *_choices(found),
     ]
     return "\n\n".join(sections)
@@ -170,6 +171,23 @@ def _exam(found: Diagnostics) -> list[str]:
         _table(["pass mark", "decided alike", "false pass", "false fail"], marks),
         e.caveat,
     ]
+
+
+def _pairs(found: Diagnostics) -> list[str]:
+    """Physicians pair by pair, with the mean and the range over the pairs; nothing with two physicians."""
+    if not found.pairs:
+        return []
+    rows = []
+    for name in next(iter(found.pairs.values())):
+        values = [pair.get(name) for pair in found.pairs.values()]
+        known = [value for value in values if value is not None]
+        spread = f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else "-"
+        rows.append([name, *("-" if value is None else f"{value:.3f}" for value in values), spread])
+    note = (
+        f"{len(found.pairs)} pairs of physicians. The columns and rows of physicians in the tables above are "
+        f"{next(iter(found.pairs))}; here every pair, with the mean and the range over the pairs."
+    )
+    return ["## Physicians pair by pair", "\n".join(table(["", *found.pairs, "mean (range)"], rows)), note]
 
 
 def _choices(found: Diagnostics) -> list[str]:

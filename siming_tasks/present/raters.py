@@ -10,7 +10,7 @@ from siming_tasks.metrics.humans.raters import RaterTable
 from siming_tasks.metrics.thresholds import THIN
 from siming_tasks.present.cells import percent, signed, table
 
-__all__ = ["INFLATION", "NO_CEILING", "markdown", "ratio_markdown"]
+__all__ = ["INFLATION", "NO_CEILING", "markdown", "pairs_markdown", "ratio_markdown"]
 
 INFLATION = (
     "Inflation: agreement with the consensus minus agreement with the other rater. A rater against the consensus is "
@@ -51,13 +51,39 @@ def markdown(found: RaterTable) -> str:
     return "\n".join(lines) + "\n"
 
 
+def pairs_markdown(tables: Sequence[RaterTable]) -> str:
+    """Physicians pair by pair: agreement of each pair, the mean and the range, then each pair's own table."""
+    shown = select("score", compared=True)
+    rows = []
+    for found in tables:
+        whole = found.agreement.metrics
+        cells = [str(whole[name]) for name in shown]
+        rows.append([f"{found.raters[1]} against {found.raters[0]}", *cells, percent(found.differ["steps"])])
+    middle, reach = ["mean"], ["range"]
+    for name in shown:
+        values = [found.agreement.metrics[name].value for found in tables]
+        known = [value for value in values if value is not None]
+        middle.append(f"{sum(known) / len(known):.3f}" if known else "-")
+        reach.append(f"{min(known):.3f} to {max(known):.3f}" if known else "-")
+    head = ["pair", *(CATALOGUE[name].label for name in shown), "steps that differ"]
+    lines = [f"{len(tables)} pairs of physicians, before adjudication.", ""]
+    lines += [*table(head, [*rows, [*middle, ""], [*reach, ""]]), "", "95 % intervals over videos.", ""]
+    for found in tables:
+        lines += [f"### {found.raters[1]} against {found.raters[0]}", "", markdown(found)]
+    return "\n".join(lines)
+
+
 def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[str]) -> str:
     """The human ratio of several runs."""
     names = list(next(iter(runs.values())))
     rows = [[run, *map(str, row.values())] for run, row in runs.items()]
-    a, b = raters
     lines = table(["human ratio", *(CATALOGUE[name].label for name in names)], rows)
-    lines += ["", f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as the raters do."]
+    if len(raters) == 2:
+        a, b = raters
+        lines += ["", f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as the raters do."]
+    else:
+        lines += ["", f"Mean of metric(run, rater) over {', '.join(raters)} / mean of metric(rater, rater) over their"]
+        lines += ["pairs, on what all of them have scored: 1 agrees as the raters do."]
     lines += ["The consensus is left out: it would flatter the raters, who made it. A run that is one of the raters is"]
     lines += ["above 1, as it is compared with itself."]
     return "\n".join(lines) + "\n"

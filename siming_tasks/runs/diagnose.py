@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
-from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
-from siming_tasks.metrics.diagnosis.diagnose import diagnose as diagnose_panel
+from siming_tasks.metrics.diagnosis.diagnose import Diagnostics, diagnose_among
 from siming_tasks.options import Options
 from siming_tasks.runs.physicians import physician_points
 from siming_tasks.runs.run import Run
@@ -34,11 +31,11 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
     """
     options = options or Options()
     panel = run.panel(setting, options.rater)
-    return diagnose_panel(
+    return diagnose_among(
         panel,
         run.dataset.rubric,
-        *list(physician_points(run.dataset, panel).values())[:2],
-        rng=np.random.default_rng(options.seed),
+        physician_points(run.dataset, panel),
+        seed=options.seed,
         mapping=options.mapping,
         positive=options.positive,
         pass_mark=pass_mark,

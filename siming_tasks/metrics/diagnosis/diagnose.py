@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,9 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["Diagnostics", "diagnose"]
+__all__ = ["Diagnostics", "diagnose", "diagnose_among", "human_numbers"]
+
+SeedLike = int | np.random.SeedSequence
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Diagnostics:
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
         choices: metrics under other label mappings, fills and positive classes.
+        pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
+            beside the judge are then the first pair.
     """
 
     answer: str
@@ -55,13 +61,16 @@ class Diagnostics:
     disputed: Disputed | None
     exam: Decisions | None
     choices: Choices
+    pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         found: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            found[field.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "pairs" and not value:
+                continue
+            found[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
         return found
 
 
@@ -113,3 +122,48 @@ def diagnose(
         exam=exam(frame, rubric, resamples, rng, pass_mark),
         choices=choices(frame.panel, mapping, positive),
     )
+
+
+def diagnose_among(
+    panel: Panel, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
+) -> Diagnostics:
+    """:func:`diagnose` with any number of physicians: pair by pair, the first pair beside the judge.
+
+    Args:
+        panel: reference and judge.
+        rubric: of the panel's steps.
+        physicians: by name, points in the panel's order, ``float[V, S]``; those of one alone are not used.
+        seed: of the resamples, the same for every pair.
+        options: of :func:`diagnose`.
+    """
+    found = {
+        f"{b} against {a}": diagnose(
+            panel, rubric, physicians[a], physicians[b], rng=np.random.default_rng(seed), **options
+        )
+        for a, b in combinations(physicians, 2)
+    }
+    if not found:
+        return diagnose(panel, rubric, rng=np.random.default_rng(seed), **options)
+    first = next(iter(found.values()))
+    if len(found) == 1:
+        return first
+    return replace(first, pairs={name: human_numbers(pair) for name, pair in found.items()})
+
+
+def human_numbers(found: Diagnostics) -> dict[str, float | None]:
+    """What diagnoses say of the pair of physicians beside the judge, and of the judge where they agreed or not."""
+    numbers: dict[str, float | None] = {}
+    for scope, kappa in (found.history.human_kappa or {}).items():
+        numbers[f"kappa, {scope} steps"] = kappa.value
+    for name, estimate in (
+        ("kappa, a required step failed", found.state.human_failed),
+        ("kappa, none failed", found.state.human_passed),
+        ("kappa of pass decisions", found.exam.human_kappa if found.exam else None),
+        ("second minus first, points", found.severity.human.bias if found.severity.human else None),
+    ):
+        if estimate is not None:
+            numbers[name] = estimate.value
+    if found.disputed:
+        numbers["judge's accuracy where they agree"] = found.disputed.agreed.value
+        numbers["judge's accuracy where they differ"] = found.disputed.disputed.value
+    return numbers

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -23,23 +25,23 @@ __all__ = ["human_ratio"]
 
 def human_ratio(
     run: Panel,
-    first: Panel,
-    second: Panel,
-    *,
+    *raters: Panel,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """``mean(metric(run, A), metric(run, B)) / metric(A, B)``, like against like, bootstrapped jointly.
+    """Mean of metric(run, rater) over the raters / mean of metric(rater, rater) over their pairs, bootstrapped jointly.
+
+    With two raters: ``mean(metric(run, A), metric(run, B)) / metric(A, B)``.
 
     1 is a run that agrees with a physician as well as another physician does. Comparing with the consensus instead
     would flatter the physicians, who made it.
 
     Args:
         run: the run; its own reference is ignored.
-        first: rater one's points as the reference of the run's videos and steps.
-        second: rater two's.
+        raters: each rater's points as the reference of the run's videos and steps; at least two. What not all of them
+            have scored is left out.
         mapping: how points become labels for kappa.
         positive: the class of F1.
         resamples: bootstrap resamples.
@@ -50,39 +52,44 @@ def human_ratio(
             undefined where the raters do not agree beyond chance.
 
     Raises:
-        DataError: the panels are not of the same videos and steps, or no step was scored by both raters.
+        DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
+            all raters.
     """
-    nothing = np.full(first.reference.shape, np.nan)
-    humans = rater_panel(replace(first, answer=run.answer, predicted=nothing), second).sorted()
-    if not humans.asked.any():
-        raise DataError("No step was scored by both raters: the human ratio cannot be computed.")
+    if len(raters) < 2:
+        raise DataError(f"The human ratio needs the labels of two raters; {len(raters)} given.")
+    nothing = np.full(raters[0].reference.shape, np.nan)
+    labels = [replace(rater, answer=run.answer, predicted=nothing).sorted() for rater in raters]
+    asked = np.logical_and.reduce([rater.counted for rater in labels])
+    if not asked.any():
+        who = "both" if len(raters) == 2 else f"all {len(raters)}"
+        raise DataError(f"No step was scored by {who} raters: the human ratio cannot be computed.")
     run = run.sorted()
-    if (run.video_ids, run.step_ids) != (humans.video_ids, humans.step_ids):
+    if any((run.video_ids, run.step_ids) != (rater.video_ids, rater.step_ids) for rater in labels):
         raise DataError("The run and the raters' labels are not of the same videos and steps.")
     metrics = select(run.answer, symmetric=True)
-    asked = run.asked & humans.asked
-    sides = {
-        "human": replace(humans, asked=asked),
-        "a": replace(run, asked=asked, reference=humans.reference),
-        "b": replace(run, asked=asked, reference=second.sorted().reference),
-    }
-    tallies = {side: Tally.of(panel, mapping, positive, metrics) for side, panel in sides.items()}
+    asked = run.asked & asked
+    humans = [replace(rater_panel(a, b), asked=asked) for a, b in combinations(labels, 2)]
+    judged = [replace(run, asked=asked, reference=np.where(asked, rater.reference, np.nan)) for rater in labels]
+    pairs, sides = ([Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (humans, judged))
 
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
-        found = {side: tally.compute(weights) for side, tally in tallies.items()}
-        return {name: _ratio(*(found[side][name] for side in ("a", "b", "human"))) for name in metrics}
+        run_values, human_values = ([tally.compute(weights) for tally in group] for group in (sides, pairs))
+        return {
+            name: _ratio([found[name] for found in run_values], [found[name] for found in human_values])
+            for name in metrics
+        }
 
     values, drawn = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
     spread = spreads(drawn)
     why = "The raters do not agree beyond chance, so there is no ceiling to compare with."
     return {
-        name: derived(tallies["a"], values[name], spread.get(name), videos=size[0], items=size[1], why=why)
-        for name, size in ((name, tallies["a"].size(name)) for name in metrics)
+        name: derived(sides[0], values[name], spread.get(name), videos=size[0], items=size[1], why=why)
+        for name, size in ((name, sides[0].size(name)) for name in metrics)
     }
 
 
-def _ratio(a: FloatArray, b: FloatArray, human: FloatArray) -> FloatArray:
-    """Undefined agreement of the run counts as 0; without agreement of the raters there is no ratio."""
-    mean = (np.nan_to_num(a) + np.nan_to_num(b)) / 2
-    ratio: FloatArray = np.divide(mean, human, out=np.full(len(human), np.nan), where=np.nan_to_num(human) > 0)
+def _ratio(run: Sequence[FloatArray], humans: Sequence[FloatArray]) -> FloatArray:
+    """Undefined agreement counts as 0; without agreement of the raters there is no ratio."""
+    mean, human = (sum(map(np.nan_to_num, side), np.zeros(len(side[0]))) / len(side) for side in (run, humans))
+    ratio: FloatArray = np.divide(mean, human, out=np.full(len(human), np.nan), where=human > 0)
     return ratio

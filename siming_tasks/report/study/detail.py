@@ -15,7 +15,7 @@ from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.compare.align import Contestant
 from siming_tasks.metrics.compare.paired import compare
-from siming_tasks.metrics.diagnosis.diagnose import diagnose
+from siming_tasks.metrics.diagnosis.diagnose import diagnose_among
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.tally import Tally
@@ -45,12 +45,11 @@ def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
     common: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
                          seed=options.seed, **common)  # fmt: skip
-    rng = np.random.default_rng(stream(options.seed, Stream.DIAGNOSES))
-    found = diagnose(
+    found = diagnose_among(
         panel,
         dataset.rubric,
-        *list(physician_points(dataset, panel).values())[:2],
-        rng=rng,
+        physician_points(dataset, panel),
+        seed=stream(options.seed, Stream.DIAGNOSES),
         resamples=min(DETAIL_RESAMPLES, options.resamples),
         **common,
     )
