@@ -1,7 +1,7 @@
 """Every metric in one row: what it is called, what it is computed of, how it behaves, why it may have no value.
 
 Whatever names metrics reads it here, when it needs it: tables, hooks, pages, planning. A new metric is a function, a
-row, and a line in the task files of the settings that print it.
+row, and a line in the task file of its kind of answer.
 """
 
 from __future__ import annotations
