@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from siming_tasks.parsing.keys import (
-    ANSWER_KEYS,
-    ASIDE,
-    FOREIGN,
-    ID_KEYS,
-    MAXIMUM_KEYS,
-    POLARITY,
-    SKILL_KEYS,
-    WRAPPERS,
-    key_name,
-)
+from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STEP, UNKNOWN, Family
+from siming_tasks.parsing.keys import Key, key_of
 from siming_tasks.parsing.names import StepNames
 from siming_tasks.parsing.reader import Broken, Group, Scalar, Value
-from siming_tasks.parsing.values import DENIED, NEUTRAL, number, points, verdict
+from siming_tasks.parsing.scale import off_scale, scale_of
+from siming_tasks.parsing.values import points, verdict
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
 
-__all__ = ["Collector", "Reading"]
+__all__ = ["Collector", "Reading", "combined"]
 
 Reading = float | str
 """An answer, or one of the missing reasons."""
@@ -35,13 +27,15 @@ class _Place:
     """Where a bracket stands.
 
     ``skill``: what the reply calls the part that it is in. ``known``: only known wrappers are around it, so that a
-    plain ``score`` can mean our step. ``listed``: a bare list may be the answer. ``polarity``: what "true" says here.
+    plain ``score`` can mean our step. ``listed``: a bare list may be the answer. ``polarity``: what a yes says here.
+    ``top``: the maximum that the reply says holds here.
     """
 
     skill: str | None
     known: bool
     listed: bool
     polarity: int
+    top: float | None = None
 
 
 class Collector:
@@ -51,46 +45,71 @@ class Collector:
         self.names = names
         self.answer = answer
         self._only = names.steps[0] if len(names.steps) == 1 else None
-        self._answers = ANSWER_KEYS[answer]
 
     def mentions(self, root: Group, *, alone: bool) -> dict[str, Reading]:
-        """Step id -> reading. ``alone``: the bracket stands by itself, so that a bare list may be the answer."""
+        """Step id -> reading. ``alone``: the bracket is all there is, so that a bare list may be the answer."""
         found: _Found = {}
         self._walk(root, _Place(None, known=True, listed=alone, polarity=NEUTRAL), found)
-        return {step_id: _combine(readings) for step_id, readings in found.items()}
+        return {step_id: combined(readings) for step_id, readings in found.items()}
 
     def _walk(self, group: Group, place: _Place, found: _Found) -> None:
-        for key, value in group.entries:
-            if key_name(key) in SKILL_KEYS and isinstance(value, Scalar):
+        keys = [key_of(key) for key, _ in group.entries]
+        for key, (_, value) in zip(keys, group.entries, strict=True):
+            if key.family.name == "skill" and isinstance(value, Scalar):
                 place = replace(place, skill=value.text)
-        if self._names_its_step(group):
-            step = self._named_step(group, place)
+        if self._names_its_step(group, keys):
+            step = self._named_step(group, keys, place)
             if step is not None:
-                found.setdefault(step.id, []).append(self._from_object(group, step, place.polarity))
+                found.setdefault(step.id, []).append(self._from_object(group, step, place))
             return
         own: _Found = {}
-        inner: list[tuple[str, str, Group]] = []
-        for key, value in group.entries:
-            name = key_name(key)
-            if key is None or name in ASIDE:
-                continue
-            step = None if name in self._answers else self._find(key, place)
-            if step is not None:
-                own.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
-            elif isinstance(value, Group) and name not in FOREIGN[self.answer]:
-                inner.append((key, name, value))
-        if self._only and place.known and not own and self._answers_plainly(group):
-            own[self._only.id] = [self._from_object(group, self._only, place.polarity)]
+        inner: list[tuple[str, Key, Group]] = []
+        for key, (written, value) in zip(keys, group.entries, strict=True):
+            step = None if written is None or key.family.answers(self.answer) else self._find(written, place)
+            if written is not None and step is not None:
+                own.setdefault(step.id, []).append(self._reading(value, step, STEP, place))
+            elif written is not None and isinstance(value, Group) and self._enters(key.family):
+                inner.append((written, key, value))
+        if self._only and place.known and not own and self._answers_plainly(group, keys):
+            own[self._only.id] = [self._from_object(group, self._only, place)]
             inner = []
         for step_id, readings in own.items():
             found.setdefault(step_id, []).append(_agreed(readings))
-        named = [item for item in inner if item[1] in self._answers]
-        for key, name, value in named or inner:
-            known = place.known and name in WRAPPERS
-            skill = place.skill if name in WRAPPERS else key
-            listed = known or (skill is not None and self.names.group(skill) is not None)
-            self._walk(value, _Place(skill, known, listed, POLARITY.get(name, place.polarity)), found)
+        if self.answer == "score" and (top := scale_of(group, keys, self.names.steps)) is not None:
+            place = replace(place, top=top)
+        self._into(inner, place, found)
         self._without_keys(group, place, found)
+
+    def _enters(self, family: Family) -> bool:
+        """Whether answers may stand in a bracket under such a key."""
+        return family is UNKNOWN or self.answer in family.holds
+
+    def _into(self, inner: list[tuple[str, Key, Group]], place: _Place, found: _Found) -> None:
+        """What the brackets of a group say: those under an answer's key, if there are any, else all."""
+        answers = [item for item in inner if item[1].family.answers(self.answer)]
+        unknown: list[_Found] = []
+        for written, key, value in answers or inner:
+            known = key.family is not UNKNOWN
+            skill = written if key.family in (UNKNOWN,) or key.family.name == "skill" else place.skill
+            grouped = skill is not None and self.names.group(skill) is not None
+            polarity = place.polarity if key.polarity is None else key.polarity
+            there = _Place(skill, place.known and known, (place.known and known) or grouped, polarity, key.top or place.top)
+            if known or grouped:
+                self._walk(value, there, found)
+            else:
+                unknown.append({})
+                self._walk(value, there, unknown[-1])
+        self._under_unknown_keys([section for section in unknown if section], found)
+
+    def _under_unknown_keys(self, sections: Sequence[_Found], found: _Found) -> None:
+        """Answers under keys that are in no table: believed if two or more sections part the asked steps among them."""
+        ids = [step_id for section in sections for step_id in section]
+        parted = len(sections) > 1 and len(ids) == len(set(ids)) == len(self.names.steps)
+        for section in sections:
+            for step_id, readings in section.items():
+                if step_id not in found and not parted:
+                    readings = ["ambiguous" if isinstance(reading, float) else reading for reading in readings]
+                found.setdefault(step_id, []).extend(readings)
 
     def _find(self, name: str, place: _Place) -> RubricStep | None:
         return self.names.find(name, place.skill, by_number=place.skill is None)
@@ -104,7 +123,7 @@ class Collector:
             steps = self.names.steps if place.skill is None else self.names.group(place.skill) or ()
             if place.listed and len(values) == len(steps) and all(map(self._nameless, values)):
                 for step, value in zip(steps, values, strict=True):
-                    found.setdefault(step.id, []).append(self._reading(value, step, place.polarity))
+                    found.setdefault(step.id, []).append(self._reading(value, step, STEP, place))
                 return
         inner = replace(place, known=place.known and (self._only is None or len(values) == 1), listed=False)
         for value in values:
@@ -113,9 +132,7 @@ class Collector:
 
     def _lists_steps(self, values: Iterable[Value], polarity: int, found: _Found) -> bool:
         """``"incorrect": ["cpr_03", "cpr_07"]``."""
-        steps = [
-            self.names.find(value.text, by_number=False) if isinstance(value, Scalar) else None for value in values
-        ]
+        steps = [self.names.exact(value.text) if isinstance(value, Scalar) else None for value in values]
         if not steps or None in steps:
             return False
         for step in filter(None, steps):
@@ -126,59 +143,81 @@ class Collector:
         """Whether a value of a list can only be told by its place."""
         if not isinstance(value, Group):
             return True
-        return not self._names_its_step(value) and any(key_name(key) in self._answers for key, _ in value.entries)
+        keys = [key_of(key) for key, _ in value.entries]
+        return not self._names_its_step(value, keys) and any(key.family.answers(self.answer) for key in keys)
 
-    def _names_its_step(self, group: Group) -> bool:
+    def _names_its_step(self, group: Group, keys: Sequence[Key]) -> bool:
         """``{"step": ..., "score": ...}``."""
-        names = {key_name(key) for key, value in group.entries if key is not None and not isinstance(value, Group)}
-        return not names.isdisjoint(self._answers) and not names.isdisjoint(ID_KEYS)
+        plain = [
+            key.family
+            for key, (written, value) in zip(keys, group.entries, strict=True)
+            if written is not None and not isinstance(value, Group)
+        ]
+        return any(family.name == "step" for family in plain) and any(family.answers(self.answer) for family in plain)
 
-    def _named_step(self, group: Group, place: _Place) -> RubricStep | None:
-        said = [value.text for key, value in group.entries if key_name(key) in ID_KEYS and isinstance(value, Scalar)]
-        steps = {step.id: step for text in said if (step := self._find(text, place)) is not None}
+    def _named_step(self, group: Group, keys: Sequence[Key], place: _Place) -> RubricStep | None:
+        said = [
+            value.text
+            for key, (_, value) in zip(keys, group.entries, strict=True)
+            if key.family.name == "step" and isinstance(value, Scalar)
+        ]
+        exact = {step.id: step for text in said if (step := self.names.exact(text)) is not None}
+        steps = exact or {step.id: step for text in said if (step := self._find(text, place)) is not None}
         if not steps and self._only and said and not any(map(self.names.might_be_id, said)):
             return self._only  # a paraphrased name; there is one step that it can mean
         return next(iter(steps.values())) if len(steps) == 1 else None
 
-    def _answers_plainly(self, group: Group) -> bool:
+    def _answers_plainly(self, group: Group, keys: Sequence[Key]) -> bool:
         """``{"score": 2}``, but not ``{"score": {"cpr_01": 2}}``."""
-        for key, value in group.entries:
-            if key_name(key) in self._answers and not (isinstance(value, Group) and self._speaks_of_steps(value)):
-                return True
-        return False
+        return any(
+            key.family.answers(self.answer) and not (isinstance(value, Group) and self._speaks_of_steps(value))
+            for key, (_, value) in zip(keys, group.entries, strict=True)
+        )
 
     def _speaks_of_steps(self, group: Group) -> bool:
         loose = [value.text for key, value in group.entries if key is None and isinstance(value, Scalar)]
-        keys = [key for key, _ in group.entries if key is not None and key_name(key) not in self._answers | ASIDE]
-        return any(self.names.find(text, by_number=False) for text in loose) or any(
+        keys = [key for key, _ in group.entries if key is not None and key_of(key).family.name in ("unknown", "step")]
+        return any(map(self.names.exact, loose)) or any(
             self.names.find(key) or self.names.might_be_id(key) for key in keys
         )
 
-    def _reading(self, value: Value, step: RubricStep, polarity: int) -> Reading:
+    def _reading(self, value: Value, step: RubricStep, family: Family, place: _Place) -> Reading:
         if isinstance(value, Broken):
             return "cut_off" if value is Broken.CUT else "unreadable"
         if isinstance(value, Scalar):
-            return points(value.text, step.max_score) if self.answer == "score" else verdict(value.text, polarity)
+            if self.answer == "error":
+                return verdict(value.text, place.polarity, nouns=family.nouns)
+            reading = points(value.text, step.max_score)
+            foreign = isinstance(reading, float) and place.top not in (None, step.max_score)
+            return "off_scale" if foreign else reading
         if value.closed and len(value.entries) == 1 and value.entries[0][0] is None:
-            return self._reading(value.entries[0][1], step, polarity)  # [2]
-        return self._from_object(value, step, polarity)
+            return self._reading(value.entries[0][1], step, family, place)  # [2]
+        return self._from_object(value, step, place)
 
-    def _from_object(self, group: Group, step: RubricStep, polarity: int) -> Reading:
+    def _from_object(self, group: Group, step: RubricStep, place: _Place) -> Reading:
         """The answer of ``{"score": 2, "max_score": 3, "reason": ...}``; all its answer keys must say the same."""
+        keys = [key_of(key) for key, _ in group.entries]
         readings: list[Reading] = []
-        for key, value in group.entries:
-            name = key_name(key)
-            if name in self._answers or (isinstance(value, Group) and name in WRAPPERS - FOREIGN[self.answer]):
-                readings.append(self._reading(value, step, POLARITY.get(name, polarity)))
-            elif self.answer == "score" and name in MAXIMUM_KEYS and _other_maximum(value, step):
-                return "off_scale"
+        doubtful = False
+        for key, (written, value) in zip(keys, group.entries, strict=True):
+            holds = isinstance(value, Group) and key.family is not UNKNOWN and self.answer in key.family.holds
+            if written is None or not (key.family.answers(self.answer) or holds):
+                continue
+            polarity = place.polarity if key.polarity is None else key.polarity
+            there = replace(place, polarity=polarity, top=key.top or place.top)
+            reading = self._reading(value, step, key.family, there)
+            doubtful |= reading == "unreadable" and polarity == DENIED and not _empty(value)
+            readings.append(reading)
         if not readings:
             return "unreadable" if group.closed else "cut_off"
-        return _combine(readings)
+        reading = combined(readings)
+        if isinstance(reading, float) and self.answer == "score":
+            return off_scale(group, keys, reading, step.max_score) or reading
+        return "ambiguous" if doubtful and reading == 0.0 else reading  # {"verdict": "correct", "error": "too shallow"}
 
 
-def _other_maximum(value: Value, step: RubricStep) -> bool:
-    return isinstance(value, Scalar) and number(value.text) not in (None, step.max_score)
+def _empty(value: Value) -> bool:
+    return not value.entries if isinstance(value, Group) else isinstance(value, Scalar) and not value.text.strip()
 
 
 def _agreed(readings: list[Reading]) -> Reading:
@@ -186,7 +225,9 @@ def _agreed(readings: list[Reading]) -> Reading:
     return readings[0] if len(set(readings)) == 1 else "conflict"
 
 
-def _combine(readings: list[Reading]) -> Reading:
+def combined(readings: list[Reading]) -> Reading:
     """One reading out of several places, of which those that hold no answer may be about something else."""
-    telling = [reading for reading in readings if reading not in ("unreadable", "absent")]
-    return _agreed(telling) if telling else readings[0]
+    telling = [reading for reading in readings if reading not in ("unreadable", "absent", "ambiguous")]
+    if telling:
+        return _agreed(telling)
+    return "ambiguous" if "ambiguous" in readings else readings[0]

@@ -1,84 +1,117 @@
-"""The words that models use as keys around their answers, folded: lower case, ``_`` between words."""
+"""Which family a key belongs to, by the words it is made of."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from siming_tasks.parsing.values import DENIED, STATED, fold
+from siming_tasks.parsing.grammar import ANYWHERE, DENIED, FAMILIES, NEGATIONS, NEUTRAL, STATED, UNKNOWN, Family
+from siming_tasks.parsing.text import plain
 
-__all__ = [
-    "ANSWER_KEYS",
-    "ASIDE",
-    "FOREIGN",
-    "ID_KEYS",
-    "MAXIMUM_KEYS",
-    "MAX_KEY",
-    "POLARITY",
-    "SKILL_KEYS",
-    "WRAPPERS",
-    "key_name",
-]
-
+__all__ = ["MAX_KEY", "Key", "key_of"]
 
 MAX_KEY = 400
 """A longer key is no name."""
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ANY = _set("answer answers response result results value output final final_answer 答案 结果")
-_SCORE = _set(
-    "score scores step_score step_scores final_score score_awarded awarded_score point points points_awarded "
-    "awarded_points awarded mark marks rating ratings 得分 分数 评分 分"
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LATIN = re.compile(r"[a-z]+(?:'t)?|#")
+_DIGIT = re.compile(r"[0-9]")
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_TOP = re.compile(
+    r"(?:out[\s_]of|/|max(?:imum)?|满分)[\s_:：]*(?P<of>[0-9]{1,4})\b|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4})\b"
 )
-_VERDICT = _set(
-    "verdict verdicts label labels judgement judgements judgment judgments decision decisions conclusion status "
-    "判断 结论 判定"
-)
-POLARITY = {
-    **dict.fromkeys(_set("correct is_correct performed_correctly correctly_performed 正确 是否正确"), STATED),
-    **dict.fromkeys(
-        _set(
-            "error errors is_error has_error has_errors error_present error_detected contains_error incorrect "
-            "is_incorrect wrong is_wrong 错误 是否错误 有错误 是否有错误 是否存在错误"
-        ),
-        DENIED,
-    ),
-}
-"""Keys that ask "is it correct?" (``STATED``) or "is it wrong?" (``DENIED``)."""
-
-ANSWER_KEYS = {"score": _SCORE | _ANY, "error": _VERDICT | _ANY | POLARITY.keys()}
-"""Keys whose value is the answer, or an object of answers, by kind of question."""
-
-FOREIGN = {"score": _VERDICT | POLARITY.keys(), "error": frozenset[str]()}
-"""Keys that belong to the other kind of question. A point is not a verdict, but a verdict word says what it says."""
-
-MAXIMUM_KEYS = _set("max max_score maximum maximum_score max_points out_of full_marks 满分")
-ID_KEYS = _set("id step step_id stepid step_number step_no step_name name number no item 步骤 步骤编号 编号 步骤名称")
-
-SKILL_KEYS = _set("skill skill_id skill_name section category procedure module part group 技能 项目 部分")
-
-WRAPPERS = _SCORE | _VERDICT | _ANY | POLARITY.keys() | _set(
-    "evaluation evaluations assessment assessments steps step_results items data json 步骤 评估"
-)  # fmt: skip
-"""Keys of objects that merely hold the answer; numbers and plain keys inside mean what they mean outside."""
-
-ASIDE = MAXIMUM_KEYS | _set(
-    "reason reasons reasoning rationale rationales explanation explanations justification justifications comment "
-    "comments feedback evidence observation observations note notes confidence confidences deduction deductions "
-    "example examples format thinking thought thoughts analysis weights "
-    "理由 原因 说明 备注 解释 分析 置信度"
-)
-"""Keys of objects that speak about steps without answering."""
+_BY_NAME = {family.name: family for family in FAMILIES}
+_FIRST = FAMILIES[:5]
+_VERDICT, _STATED, _DENIED = (_BY_NAME[name] for name in ("verdict", "correct?", "error?"))
 
 
-def key_name(key: str | None) -> str:
-    """A key as it stands in these tables; "" for none, and for one that is too long to be a name."""
-    return "" if key is None or len(key) > MAX_KEY else _folded(key)
+@dataclass(frozen=True)
+class Key:
+    """What a key is: its family, what a yes under it says (None: what it says outside), the maximum that it names."""
+
+    family: Family
+    polarity: int | None
+    top: float | None = None
 
 
-@lru_cache(maxsize=4096)
-def _folded(key: str) -> str:
-    return fold(key).replace(" ", "_").replace("-", "_")
+_NONE = Key(UNKNOWN, None)
+
+
+def key_of(key: str | None) -> Key:
+    """The meaning of a key as written; ``unknown`` for none, and for one that is too long to be a name."""
+    return _NONE if key is None or len(key) > MAX_KEY else _key(key)
+
+
+@lru_cache(maxsize=8192)
+def _key(key: str) -> Key:
+    text = plain(_CAMEL.sub(" ", plain(key, fold=False)))
+    top = None
+    if (named := _TOP.search(text)) and text[: named.start()].strip(" _([（"):
+        top = float(named["of"] or named["to"])
+        text = text[: named.start()] + " " + text[named.end() :]
+    text = text.replace("can't", "not").replace("n't", " not")
+    latin = _LATIN.findall(text)
+    parts = [_latin(latin)] if any(word not in ANYWHERE for word in latin) else []
+    parts += [_han(word) for word in _HAN.findall(text)]
+    if not parts and latin:
+        parts = [_latin(latin)]
+    key = _joined(parts, top)
+    return Key(UNKNOWN, None, top) if _DIGIT.search(text) and key.family not in _FIRST else key
+
+
+def _joined(parts: list[tuple[Family, int | None]], top: float | None) -> Key:
+    """One meaning out of a key in two languages: all parts mean the same, or one of them bars it."""
+    for family in _FIRST:
+        if any(part[0] is family for part in parts):
+            return Key(family, None, top)
+    if len(set(parts)) == 1:
+        return Key(*parts[0], top)
+    if {part[0] for part in parts} == {_STATED, _DENIED}:  # 正确/错误
+        return Key(_VERDICT, NEUTRAL, top)
+    return Key(UNKNOWN, None, top)
+
+
+def _latin(words: list[str]) -> tuple[Family, int | None]:
+    said = set(words)
+    for family in _FIRST:
+        if said & family.words and not (family.name == "maximum" and _not_maximum(said)):
+            return family, None
+    if said == {"no"}:
+        return _BY_NAME["step"], None
+    negations = sum(word in NEGATIONS for word in words)
+    rest = said - NEGATIONS
+    if rest & _STATED.words or rest & _DENIED.words:
+        return _polar(rest, negations)
+    for family in FAMILIES[5:]:
+        known = family.words | ANYWHERE | (family.with_ or frozenset())
+        if said & family.words and said <= known:
+            return family, family.polarity
+    return UNKNOWN, None
+
+
+def _not_maximum(said: set[str]) -> bool:
+    """``full`` alone, or ``out`` without ``of``, is no maximum."""
+    found = said & _BY_NAME["maximum"].words
+    return found == {"out"} or (found == {"full"} and not said & _BY_NAME["points"].words)
+
+
+def _polar(said: set[str], negations: int) -> tuple[Family, int | None]:
+    stated, denied = bool(said & _STATED.words), bool(said & _DENIED.words)
+    if stated and denied:
+        both = _STATED.words | _DENIED.words | (_STATED.with_ or set()) | (_DENIED.with_ or set()) | ANYWHERE | {"vs"}
+        return (_VERDICT, NEUTRAL) if said <= both and not negations else (UNKNOWN, None)
+    family = _STATED if stated else _DENIED
+    if negations > 1 or not said <= family.words | ANYWHERE | (family.with_ or frozenset()):
+        return UNKNOWN, None
+    if negations:
+        family = _DENIED if stated else _STATED
+    return family, STATED if family is _STATED else DENIED
+
+
+@lru_cache(maxsize=2048)
+def _han(word: str) -> tuple[Family, int | None]:
+    for family in FAMILIES:
+        if re.fullmatch(family.chinese, word):
+            return family, family.polarity
+    return UNKNOWN, None

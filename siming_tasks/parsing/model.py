@@ -34,7 +34,7 @@ no_json          prose
 ===============  =====================================================================================================
 """
 
-MISSING = ("absent", "off_scale", "conflict", "unreadable", "cut_off")
+MISSING = ("absent", "off_scale", "conflict", "ambiguous", "unreadable", "cut_off")
 """Why a step has no answer: not named, or null; not on its scale; two different answers; no answer in its value; the
 text ends in its value."""
 

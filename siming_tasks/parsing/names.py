@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from siming_tasks.parsing.keys import MAX_KEY
-from siming_tasks.parsing.values import fold
+from siming_tasks.parsing.text import plain
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["StepNames", "number_in", "words"]
 
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _STEP = frozenset({"step", "item", "no", "number", "id", "步骤", "第", "步", "项"})
-_ANSWER = ("score", "points", "verdict")
+_ANSWER = frozenset({"score", "points", "verdict"})
+_MAXIMUM = frozenset({"maximum", "max", "满分", "of"})
+_POINTS = frozenset({"point", "points", "pts", "分"})
 
 _Words = tuple[str, ...]
+_Steps = frozenset[int]
 
 
 def words(text: str) -> _Words:
@@ -27,42 +30,60 @@ def words(text: str) -> _Words:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
-    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(fold(text)))
+    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(plain(text)))
 
 
 @dataclass(frozen=True)
 class _Vocabulary:
-    """What the asked steps are called, whatever the reply. A step stands as its place in the list; None: several."""
+    """What the asked steps are called, whatever the reply. A step stands as its place in the list.
 
-    names: Mapping[_Words, int | None]
-    groups: Mapping[_Words, Sequence[int]]
-    by_id: Mapping[str, int | None]
+    ``labels``: ids and names; ``numbers``: numbers at the end of ids; ``groups``: ids without their number.
+    """
+
+    labels: Mapping[_Words, _Steps]
+    numbers: Mapping[str, _Steps]
+    groups: Mapping[_Words, _Steps]
+    longest: int
 
 
 @lru_cache(maxsize=512)
 def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary:
     """The vocabulary of steps given as id, name and Chinese name."""
-    names: dict[_Words, int | None] = {}
-    groups: dict[_Words, list[int]] = {}
-    by_id: dict[str, int | None] = {}
+    labels: dict[_Words, set[int]] = {}
+    numbers: dict[str, set[int]] = {}
+    groups: dict[_Words, set[int]] = {}
     for place, (step_id, *titles) in enumerate(written):
         own = words(step_id)
-        labels = [own, (str(place + 1),)]
         if own and own[-1].isdigit():
-            labels.append(own[-1:])
-            groups.setdefault(own[:-1], []).append(place)
-            by_id[own[-1]] = None if own[-1] in by_id else place
-        for name in {own, *((*own, word) for word in _ANSWER), *_labelled(labels, titles)}:
-            names[name] = place if names.get(name, place) == place else None
-    return _Vocabulary(names, groups, by_id)
+            groups.setdefault(own[:-1], set()).add(place)
+            numbers.setdefault(own[-1], set()).add(place)
+        for name in {own, *(words(title) for title in titles if title)} - {()}:
+            labels.setdefault(name, set()).add(place)
+    return _Vocabulary(
+        {name: frozenset(places) for name, places in labels.items()},
+        {name: frozenset(places) for name, places in numbers.items()},
+        {name: frozenset(places) for name, places in groups.items() if name},
+        max(map(len, labels), default=0),
+    )
+
+
+@dataclass
+class _Parts:
+    """What a key is made of: steps that its ids and names leave over, its numbers, a skill, a maximum."""
+
+    named: _Steps | None = None
+    numbers: tuple[str, ...] = ()
+    skill: _Steps | None = None
+    maximum: float | None = None
 
 
 class StepNames:
     """The names by which a reply may call the asked steps.
 
-    A step answers to its id, its name, both together, and its number: the one at the end of its id if no other asked
-    step has it, or its place in the list of asked steps. A number that means one step by id and another by place means
-    none; one that several ids end with means a place only if the reply numbers all steps from 1 on. No number means
+    A key names a step when it is made of nothing but the step's id, its name in either language, its number, its skill,
+    its maximum and words like "step", and all of them fit one step. A number is the one at the end of its id or its
+    place in the list of asked steps. Alone, a number that means one step by id and another by place means none; one
+    that several ids end with means a place only if the reply numbers all steps from 1 on. No number alone means
     anything in a reply that counts from 0. A name that two steps share means neither.
 
     Args:
@@ -74,13 +95,14 @@ class StepNames:
         self.steps = tuple(steps)
         self._numbered = "0" not in numbers
         self._called = _vocabulary(tuple((step.id, step.name, step.name_zh) for step in self.steps))
-        places = {str(place + 1): place for place in range(len(self.steps))}
-        shared_are_places = places.keys() == numbers
-        self._by_number = dict(self._called.by_id)
-        for number, place in places.items():
-            if number not in self._called.by_id or (self._called.by_id[number] is None and shared_are_places):
+        self._place = {str(place + 1): place for place in range(len(self.steps))}
+        shared_are_places = self._place.keys() == numbers
+        by_id = {name: next(iter(steps)) if len(steps) == 1 else None for name, steps in self._called.numbers.items()}
+        self._by_number = dict(by_id)
+        for number, place in self._place.items():
+            if number not in by_id or (by_id[number] is None and shared_are_places):
                 self._by_number[number] = place
-            elif self._called.by_id[number] != place:
+            elif by_id[number] != place:
                 self._by_number[number] = None
 
     def find(self, key: str, skill: str | None = None, *, by_number: bool = True) -> RubricStep | None:
@@ -91,40 +113,92 @@ class StepNames:
             skill: what the reply says the step is part of: in ``{"aed": {"3": ...}}`` 3 is aed_03.
             by_number: whether a number alone may name a step.
         """
-        said = words(key)
-        for name in dict.fromkeys((said, tuple(word for word in said if word not in _STEP))):
-            if (place := self._called.names.get(name)) is not None:
-                return self.steps[place]
-            if len(name) != 1 or not name[0].isdigit() or not self._numbered:
-                continue
-            if skill is not None and (place := self._called.names.get(words(skill) + name)) is not None:
-                return self.steps[place]
-            if by_number and (place := self._by_number.get(name[0])) is not None:
-                return self.steps[place]
-        return None
+        parts = self._parts(words(key))
+        place = None if parts is None else self._place_of(parts, skill, by_number)
+        if place is None or (parts and parts.maximum not in (None, self.steps[place].max_score)):
+            return None
+        return self.steps[place]
+
+    def exact(self, key: str) -> RubricStep | None:
+        """The step whose id or name is in ``key``, or None; numbers alone do not count."""
+        return self.find(key, by_number=False)
 
     def group(self, key: str) -> list[RubricStep] | None:
         """The asked steps whose ids begin with ``key``: those of one skill."""
         places = self._called.groups.get(words(key))
-        return None if places is None else [self.steps[place] for place in places]
+        return None if places is None else [self.steps[place] for place in sorted(places)]
 
     def might_be_id(self, text: str) -> bool:
         """Whether ``text`` looks like an id or a number rather than a description."""
         said = words(text)
         return not said or said[-1].isdigit()
 
+    def _parts(self, said: _Words) -> _Parts | None:
+        """What the words of a key are, the longest label first; None if one of them is nothing that names a step."""
+        parts = _Parts()
+        at = 0
+        while at < len(said):
+            label = self._label(said, at)
+            if label:
+                places = self._called.labels[label]
+                parts.named = places if parts.named is None else parts.named & places
+                at += len(label)
+            elif (end := self._group_end(said, at)) > at:
+                places = self._called.groups[said[at:end]]
+                parts.skill = places if parts.skill is None else parts.skill & places
+                at = end
+            elif (found := _maximum(said, at)) is not None:
+                parts.maximum, at = found
+            elif said[at].isdigit():
+                parts.numbers += (said[at],)
+                at += 1
+            elif said[at] in _STEP or (at and at == len(said) - 1 and said[at] in _ANSWER):
+                at += 1
+            else:
+                return None
+        return parts
 
-def _labelled(labels: Iterable[_Words], names: Iterable[str | None]) -> Iterable[_Words]:
-    """``Scene safety``, ``cpr_01 Scene safety``, ``1. Scene safety``, ``Scene safety (cpr_01)``."""
-    for name in (words(name) for name in names if name):
-        if name:
-            yield name
-            for label in labels:
-                yield label + name
-                yield name + label
+    def _label(self, said: _Words, at: int) -> _Words | None:
+        for length in range(min(self._called.longest, len(said) - at), 0, -1):
+            if said[at : at + length] in self._called.labels:
+                return said[at : at + length]
+        return None
+
+    def _group_end(self, said: _Words, at: int) -> int:
+        return next((at + n for n in (3, 2, 1) if said[at : at + n] in self._called.groups), at)
+
+    def _place_of(self, parts: _Parts, skill: str | None, by_number: bool) -> int | None:
+        if len(parts.numbers) > 1:
+            return None
+        number = parts.numbers[0] if parts.numbers else None
+        if parts.named is not None:
+            left = parts.named if parts.skill is None else parts.named & parts.skill
+            if number is not None:
+                left &= self._called.numbers.get(number, frozenset()) | {self._place.get(number, -1)}
+            return next(iter(left)) if len(left) == 1 else None
+        if number is None or not self._numbered:
+            return None
+        within = parts.skill or (None if skill is None else self._called.groups.get(words(skill)))
+        if within is not None:
+            left = within & self._called.numbers.get(number, frozenset())
+            if left or parts.skill:
+                return next(iter(left)) if len(left) == 1 else None
+        return self._by_number.get(number) if by_number else None
+
+
+def _maximum(said: _Words, at: int) -> tuple[float, int] | None:
+    """``maximum 2 points``, ``满分 2 分``, ``2 points``: the number and where the words go on."""
+    start = at
+    while said[at : at + 1] and (said[at] in _MAXIMUM or (said[at] == "out" and said[at + 1 : at + 2] == ("of",))):
+        at += 1
+    if not said[at : at + 1] or not said[at].isdigit():
+        return None
+    end = at + 2 if said[at + 1 : at + 2] and said[at + 1] in _POINTS else at + 1
+    return (float(said[at][:9]), end) if at > start or end > at + 1 else None
 
 
 def number_in(name: str) -> str | None:
     """The number that a name is or begins with (``3``, ``Step 03``, ``第3步``, ``3. Depth``), or None."""
-    rest = [word for word in words(name) if word not in _STEP]
-    return rest[0] if rest and rest[0].isdigit() else None
+    rest: Iterable[str] = (word for word in words(name) if word not in _STEP)
+    first = next(iter(rest), None)
+    return first if first is not None and first.isdigit() else None

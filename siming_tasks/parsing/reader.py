@@ -162,10 +162,15 @@ class _Reader:
             parts.append(part)
 
     def _close(self, shape: str, end: int) -> None:
-        """Close the innermost bracket of this shape and give up the unclosed ones inside it; ignore a surplus one."""
+        """Close the innermost bracket of this shape and give up the unclosed ones inside it.
+
+        A closing bracket of a shape that is not open closes nothing, but the value before it is complete.
+        """
         if self._skipped:
             self._skipped -= 1
-        elif self._open[shape]:
+        elif not self._open[shape]:
+            self._flush()
+        else:
             while self._stack[-1][0].bracket != shape:
                 self._pop(end, closed=False)
             self._pop(end, closed=True)
@@ -188,7 +193,7 @@ class _Reader:
         if self._stack:
             parts = self._stack[-1][1]
             if parts and isinstance(parts[-1], Scalar) and not parts[-1].quoted:
-                parts[-1] = Broken.CUT
+                parts[-1] = _before_parenthesis(parts[-1].text)
             elif parts and parts[-1] is _COLON:
                 parts.append(Broken.CUT)
         while self._stack:
@@ -247,6 +252,13 @@ def _goes_on(group: Group, value: Value) -> bool:
         return False
     pair = (group.entries[-1][1], value)
     return all(isinstance(part, Scalar) and _NUMBER.fullmatch(part.text) is not None for part in pair)
+
+
+def _before_parenthesis(word: str) -> Scalar | Broken:
+    """The last word of an unclosed bracket: it may have gone on, unless ``)`` stands where ``}`` belongs."""
+    if word.endswith((")", "）")) and not word.count("(") and not word.count("（"):
+        return Scalar(word[:-1].strip(), quoted=False)
+    return Broken.CUT
 
 
 def _unescape(raw: str) -> str:

@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from siming_tasks.parsing.collect import Collector, Reading
-from siming_tasks.parsing.keys import ID_KEYS, key_name
+from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.labels import alone, role
 from siming_tasks.parsing.model import Parsed
 from siming_tasks.parsing.names import StepNames, number_in
+from siming_tasks.parsing.plain import read_plain
 from siming_tasks.parsing.reader import Group, Scalar
+from siming_tasks.parsing.refusals import is_failure, refuses, unseen
 from siming_tasks.parsing.thinking import Answered, set_apart
-from siming_tasks.parsing.values import fold, points, verdict
+from siming_tasks.parsing.turns import first_turn
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
 
@@ -21,29 +24,14 @@ __all__ = ["parse_reply"]
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py; the last when a choice has no content.
 _FAILED = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
-_REFUSED = re.compile(
-    r"""\b i\s?(?:'m|am) \s (?:sorry|unable|not\ able|not\ comfortable) \b | \b i \s apologi[sz]e \b | \b as\ an\ ai \b
-      | \b (?:i|we) \s (?:can\s?not|can't|could\ not|couldn't|will\ not|won't|do(?:n't|\ not)\ have|must\ decline) \b
-      | \b (?:unable|not\ able)\ to\ (?:assess|evaluate|view|access|score|judge|determine|process|provide|see|watch) \b
-      | 抱歉 | 对不起 | 无法 | 不能(?:提供|评估|评分|判断|回答|协助)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_BARE = re.compile(
-    r"""[*_`'"]* (?P<title> (?:the\ )?(?:final\ )?(?:score|points?|verdict|answer|result|得分|分数|评分|判断|答案|结论)
-        [*_`'"]* \s? (?: is\b | 为 | 是 | [:：=] ) [\s*_`'":：=]* )? (?P<value>.{1,40})""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]*)\}*\$*\.?")
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
-_UNCLEAR_ALONE = ("true", "false", "error")
 
 
 def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
     Nothing is guessed: a step whose answer is absent, ambiguous, contradicted, cut off or off its scale is missing,
-    with the reason. The last complete JSON value that speaks of asked steps counts, after the last thinking block.
-    Takes anything, never raises, takes time linear in the reply's length.
+    with the reason. What counts is in :mod:`siming_tasks.parsing.grammar`. Takes anything, never raises, takes time
+    linear in the reply's length.
 
     Args:
         reply: what the host handed over: text, bytes, None, a list with one text, already parsed JSON, ...
@@ -62,11 +50,15 @@ def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> P
         return _parsed("empty", steps, {})
     if _FAILED.match(text):
         return _parsed("request_failed", steps, {})
-    answered = set_apart(text)
+    answered = set_apart(first_turn(text))
     readings, cut = _readings(answered, steps, answer)
-    if not readings and len(text) < 2000 and _FAILED_UNLESS_READ.match(text):
+    if not readings and (any(map(is_failure, answered.groups)) or _is_failure(text)):
         return _parsed("request_failed", steps, {})
     return _parsed(_status(answered, readings, steps, cut), steps, readings)
+
+
+def _is_failure(text: str) -> bool:
+    return len(text) < 2000 and _FAILED_UNLESS_READ.match(text) is not None
 
 
 def _text_of(reply: object) -> str:
@@ -98,72 +90,65 @@ def _once_more(text: str) -> str:
 def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -> tuple[dict[str, Reading], bool]:
     """Readings per step id, and whether the text ends inside a JSON value.
 
-    Of several complete values the last counts; those before it are joined as long as they speak of other steps (one
-    object per step or per skill). A value cut off by the end of the text is joined likewise, or counts instead if it
-    says more than the complete ones.
+    Brackets that speak of different steps are joined (one object per step or per skill). Two that answer one step
+    differently make it ambiguous, unless the later is called a revision or the earlier a draft.
     """
-    collector = Collector(StepNames(steps, set(_numbers(answered.groups))), answer)
-    complete: list[dict[str, Reading]] = []
-    partial: dict[str, Reading] = {}
-    cut = False
-    for group in answered.groups:
-        if group.closed and not group.entries:
-            continue
-        starts_line, ends_line = _alone(answered.text, group)
-        found = collector.mentions(group, alone=starts_line and ends_line)
-        if group.closed:
-            complete.append(found)
-        else:
-            partial, cut = found, group.bracket == "{" or starts_line or any(inner.keyed for inner in group.groups)
+    names = StepNames(steps, set(_numbers(answered.groups)))
+    collector = Collector(names, answer)
     readings: dict[str, Reading] = {}
-    for found in reversed(complete):
-        if readings.keys() & found.keys():
-            break
-        readings |= found
-    if not readings.keys() & partial.keys():
-        readings |= partial
-    elif _count(partial.values()) > _count(readings.values()):
-        readings = partial
-    if not readings and len(steps) == 1:
-        readings = _bare(answered.text, steps[0], answer)
+    drafts: set[str] = set()
+    cut, previous = False, 0
+    for group in answered.groups:
+        said = role(answered.text, group, previous, names)
+        previous = group.end
+        if (group.closed and not group.entries) or is_failure(group):
+            continue
+        if not group.closed:
+            cut = group.bracket == "{" or _starts_line(answered.text, group) or any(g.keyed for g in group.groups)
+        if said == "aside":
+            continue
+        found = collector.mentions(group, alone=alone(answered.text, group))
+        for step_id, reading in found.items():
+            if said == "revision" or step_id in drafts or step_id not in readings:
+                readings[step_id] = reading
+                drafts.discard(step_id)
+            else:
+                readings[step_id] = _joined(readings[step_id], reading)
+        drafts |= found.keys() if said == "draft" else set()
+    readings |= dict.fromkeys(drafts, "ambiguous")
+    if not any(isinstance(reading, float) for reading in readings.values()):
+        readings |= read_plain(answered.text, names, answer)
+    if answered.unread or unseen(answered.text, readings, steps, answer):
+        readings = {name: "ambiguous" if isinstance(said, float) else said for name, said in readings.items()}
     return readings, cut
 
 
-def _count(readings: Iterable[Reading]) -> int:
-    return sum(isinstance(reading, float) for reading in readings)
+def _joined(earlier: Reading, later: Reading) -> Reading:
+    """One reading out of two brackets'."""
+    if earlier == later or later in ("absent", "unreadable", "cut_off", "ambiguous"):
+        return earlier
+    return later if earlier in ("absent", "unreadable", "cut_off") else "ambiguous"
 
 
 def _numbers(groups: Iterable[Group]) -> Iterator[str]:
     """The numbers that a reply uses as keys, or to say which step an object is about."""
     for group in groups:
         for key, value in group.entries:
-            name = value.text if isinstance(value, Scalar) and key_name(key) in ID_KEYS else key
+            names_step = isinstance(value, Scalar) and key_of(key).family.name == "step"
+            name = value.text if names_step and isinstance(value, Scalar) else key
             if name is not None and (number := number_in(name)) is not None:
                 yield number
         yield from _numbers(group.groups)
 
 
-def _alone(text: str, group: Group) -> tuple[bool, bool]:
-    """Whether a bracket begins its line, but for a title, and whether it ends it. ``[0, 3]`` in prose does neither."""
+def _starts_line(text: str, group: Group) -> bool:
+    """Whether a bracket begins its line, but for a title."""
     before = text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
-    after = text[group.end : group.end + 80].partition("\n")[0].strip()
-    return not before or before[-1] in ":：=`", not after.strip("`.。;")
+    return not before or before[-1] in ":：=`"
 
 
-def _bare(text: str, step: RubricStep, answer: Answer) -> dict[str, Reading]:
-    r"""The whole reply is one number or one verdict, perhaps with a title: ``2``, ``Score: 2/3``, ``\boxed{2}``."""
-    text = _FENCE.sub("", text[:400]).strip() if len(text) < 400 else ""
-    boxed = _BOXED.fullmatch(text)
-    match = _BARE.fullmatch(boxed[1] if boxed else text)
-    if match is None:
-        return {}
-    value = match["value"]
-    if answer == "score":
-        reading = points(value, step.max_score)
-    else:
-        unclear = match["title"] is None and fold(value).startswith(_UNCLEAR_ALONE)
-        reading = "unreadable" if unclear else verdict(value)
-    return {step.id: reading} if isinstance(reading, float) or reading == "off_scale" else {}
+def _count(readings: Iterable[Reading]) -> int:
+    return sum(isinstance(reading, float) for reading in readings)
 
 
 def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[RubricStep], cut: bool) -> str:
@@ -176,9 +161,9 @@ def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[Ru
         return "truncated"
     if "off_scale" in reasons:
         return "off_scale"
-    if not answers and _REFUSED.search(answered.text[:4000]):
+    if not answers and refuses(answered.text):
         return "refused"
-    if reasons & {"conflict", "unreadable"}:
+    if reasons & {"conflict", "unreadable", "ambiguous"}:
         return "bad_json"
     if readings or any(map(_is_json, answered.groups)):
         return "wrong_keys"

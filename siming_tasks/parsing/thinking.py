@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from siming_tasks.parsing.reader import Group, read
 
-__all__ = ["MAX_ANSWER", "MAX_REPLY", "Answered", "set_apart"]
+__all__ = ["CLOSE", "MAX_ANSWER", "MAX_REPLY", "OPEN", "Answered", "set_apart"]
 
 MAX_REPLY = 1_000_000
 """Of longer replies the last million characters are read: more than models write, thinking included."""
@@ -23,29 +23,36 @@ MAX_REPLY = 1_000_000
 MAX_ANSWER = 100_000
 """Of longer answers (what follows the thinking) the last part is read: 3,000 characters on each of 33 steps."""
 
+MAX_HEAD = 25_000
+"""And this much of their beginning: some models answer, and then repeat themselves until they are stopped."""
+
 _WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
-_OPEN = re.compile(
+OPEN = re.compile(
     rf"""[<\[◁] (?: (?<=<)\|?{_WORD}\|?> | (?<=\[)THINK(?:ING)?\] | (?<=◁){_WORD}▷
                   | (?<=<)\|(?:begin_of_|start_)(?:thought|thinking|reasoning)\|> | (?<=<)unused94>thought
                   | (?<=<)\|channel\|>\s{{0,4}}(?:analysis|commentary)[^<]{{0,64}}<\|message\|> )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_CLOSE = re.compile(
+CLOSE = re.compile(
     rf"""[<\[◁] (?: (?<=<)(?:/\|?|\|/){_WORD}\|?> | (?<=\[)/THINK(?:ING)?\] | (?<=◁)/{_WORD}▷
                   | (?<=<)\|end_(?:of_)?(?:thought|thinking|reasoning)\|> | (?<=<)unused95>
                   | (?<=<)\|channel\|>\s{{0,4}}final[^<]{{0,64}}<\|message\|> ) | assistantfinal""",
     re.VERBOSE | re.IGNORECASE,
 )
-_FIRST = re.compile(rf"\s{{0,9}}(?:{_OPEN.pattern} | (?-i:analysis(?=[A-Z])))", re.VERBOSE | re.IGNORECASE)
+_FIRST = re.compile(rf"\s{{0,9}}(?:{OPEN.pattern} | (?-i:analysis(?=[A-Z])))", re.VERBOSE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Answered:
-    """The part of a reply that is its answer, the brackets in it, and whether the reply ended while thinking."""
+    """The part of a reply that is its answer, the brackets in it, and whether the reply ended while thinking.
+
+    ``unread``: there are brackets in the middle of a long answer that are none of those that were read.
+    """
 
     text: str
     groups: list[Group]
     unfinished: bool
+    unread: bool = False
 
 
 def set_apart(reply: str) -> Answered:
@@ -57,22 +64,41 @@ def set_apart(reply: str) -> Answered:
     reply = reply[-MAX_REPLY:]
     cut = max(0, len(reply) - MAX_ANSWER)
     begin = _end_of_thoughts(reply, cut, thinking_first)
-    if (begin is None and thinking_first) or _OPEN.search(reply, begin or 0, cut):
+    if (begin is None and thinking_first) or OPEN.search(reply, begin or 0, cut):
         return Answered("", [], unfinished=True)
     text = reply[max(begin or 0, cut) :]
     groups = read(text)
     position = 0
-    while tag := _OPEN.search(text, position):
+    while tag := OPEN.search(text, position):
         around = _around(text, groups, tag.start())
         if around is None:
             return Answered(text[: tag.start()], [g for g in groups if g.end <= tag.start()], unfinished=True)
         position = around.end
+    if (begin or 0) < cut:
+        return _with_head(reply[begin or 0 : cut], text, groups)
     return Answered(text, groups, unfinished=False)
+
+
+def _with_head(before: str, text: str, groups: list[Group]) -> Answered:
+    """A long answer: its last part and its first."""
+    head = before[:MAX_HEAD]
+    first = [group for group in read(head) if group.closed]
+    for group in groups:
+        _moved(group, len(head))
+    pieces = before.split("}")
+    seen = {*head.split("}")[:-1], *text.split("}")}
+    unread = any("{" in piece and piece not in seen for piece in pieces[:-1])
+    return Answered(head + text, first + groups, unfinished=False, unread=unread)
+
+
+def _moved(group: Group, by: int) -> None:
+    group.start += by
+    group.end += by
 
 
 def _end_of_thoughts(reply: str, cut: int, thinking_first: bool) -> int | None:
     """Where the last closing tag ends that is no mention; mentions are looked for from ``cut`` on."""
-    spans = [tag.span() for tag in _CLOSE.finditer(reply)]
+    spans = [tag.span() for tag in CLOSE.finditer(reply)]
     if not spans:
         return None
     if thinking_first:

@@ -1,133 +1,188 @@
-"""From a written value to points or a verdict, or the reason why not.
-
-A word that is a verdict itself (*correct*, *错误*) means the same under every key. What *true* and *yes* say depends on
-what they are said of:
-
-==========================================  ===============  ===============
-key                                         true             yes, 1, present
-==========================================  ===============  ===============
-``error``, ``incorrect``, ``has_error`` …   incorrect        incorrect
-``correct``, ``is_correct``, ``正确`` …      correct          correct
-``verdict``, ``answer``, a step's id …      correct          unreadable
-==========================================  ===============  ===============
-
-*false*, *no*, 0 and *none* say the opposite of *true*, *yes*, 1 and *present*.
-"""
+"""From a written value to points or a verdict, or the reason why not. The words stand in :mod:`grammar`."""
 
 from __future__ import annotations
 
 import math
 import re
 
-__all__ = ["DENIED", "NEUTRAL", "STATED", "fold", "number", "points", "verdict"]
+from siming_tasks.parsing.grammar import CORRECT, DENIED, ERROR, INCORRECT, NEUTRAL, NO, NO_VALUE, SYMBOLS, YES
+from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.text import seen
 
-STATED, NEUTRAL, DENIED = 1, 0, -1
-"""What a key's "true" says of a step: it is correct, see the table, it is wrong."""
+__all__ = ["last_number", "number", "points", "verdict"]
 
 MAX_VALUE = 256
 """A longer text is an explanation, not a value."""
 
-_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
-_OUTER = " \t\r\n*_`'\"“”‘’。.!"
 _NUM = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:e[+-]?[0-9]{1,4})?"
 _NUMBER = re.compile(rf"[-+]?{_NUM}")
+_UNIT = r"(?: (?:points?|pts?\.?|marks?|分) \s* )?"
+_OF = r"(?: / | out\ of\b (?:\ a\ (?:possible|maximum|total)\b (?:\ of\b)?)? | of\b )"
 _POINTS = re.compile(
     rf"""(?: (?:score|points?|得分|分数|评分) \s* [:=]? \s* )?
-         (?P<value> [-+]?{_NUM} ) \s*
-         (?: (?:points?|pts?\.?|marks?|分) \s* )?
-         (?: (?: / | out\ of\b | of\b ) \s* (?P<maximum>{_NUM}) \s* (?: (?:points?|pts?\.?|marks?|分) \s* )? )?
+         (?P<value> [-+]?{_NUM} ) \s* {_UNIT}
+         (?: {_OF} \s* (?P<maximum>{_NUM}) \s* {_UNIT}
+           | \( \s* (?: {_OF} | max(?:imum)?\b (?:\ of\b)? | 满分 ) [\s:]* (?P<inside>{_NUM}) \s* {_UNIT} \) \s* )?
          (?: (?: \( | \s-\s | [—–:;,] | 。 | \.\s ) (?P<remark>.*) )?""",
     re.VERBOSE | re.DOTALL,
 )
 _DIGIT = re.compile(r"[0-9]")
-_NO_VALUE = frozenset(("", "null", "none", "n/a", "na", "not applicable", "unknown", "无法判断", "不适用", "未知"))
+_TWO = re.compile(r"\s*(?:or|to|-|/|或|到)?\s*[0-9.]+\s*(?:/|out of|分|points?|pts?|$|\))")
+_LOST = re.compile(r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)|\W*[被共]?(?:扣|满分|失)")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)")
 
-_CORRECT = frozenset(
-    (
-        *("correct", "right", "no error", "no errors", "error free", "errorless", "without error", "without errors"),
-        *("correctly performed", "performed correctly", "not incorrect", "not wrong"),
-        *("正确", "对", "无误", "没有错误", "无错误", "操作正确"),
-    )
-)
-_INCORRECT = frozenset(
-    (
-        *("incorrect", "wrong", "error", "erroneous", "not correct", "not right", "has error", "has an error"),
-        *("has errors", "with error", "with errors", "contains error", "contains errors", "error detected"),
-        *("error present", "incorrectly performed", "performed incorrectly"),
-        *("错误", "不正确", "有误", "不对", "错", "有错误", "存在错误", "操作错误"),
-    )
-)
-_YES = frozenset(("yes", "y", "1", "present", "detected", "是", "有", "存在"))
-_NO = frozenset(("no", "n", "0", "none", "absent", "否", "无", "没有", "不存在", "不是"))
+_FIELD = re.compile(r"(?P<key>[^:?=]{1,60}?)\s*[:=?]+\s*(?P<said>[^:?=]{1,40})", re.DOTALL)
 _EXPLAINED = re.compile(
-    r"(?P<verdict>[^:,.;(，。；：—–]{1,40}?)\s*(?:\s-\s|[:,.;(，。；：—–])(?P<remark>.*)", re.DOTALL
+    r"(?P<verdict>[^:,.;(，。；：—–\n]{1,40}?)\s*(?P<mark>\s-\s|[:,.;(，。；：—–\n]|\s(?=(?:because|due to|since|as)\b))(?P<remark>.*)",
+    re.DOTALL,
 )
-_DOUBT = re.compile(r"incorrect|wrong|error|mistake|fault|\bnot\b|but|however|except|partial|错|误|不|但|除|部分")
-
-
-def fold(text: str) -> str:
-    """Lower case, full-width ASCII made plain, quotes, emphasis and outer punctuation removed."""
-    return text.translate(_WIDE).strip(_OUTER).casefold()
+_DOUBT = re.compile(
+    r"incorrect|wrong|error|mistake|fault|deviat|\bnot?\b|n't\b|\bbut\b|however|except|partial|\btoo\b|insufficient"
+    r"|inadequate|slight|minor|\blate\b|delay|\bmiss|\black|omit|\bfail|although|though|\byet\b|should|could|deduct"
+    r"|incomplete|unclear|cannot|unable|shallow|hesita|错|误|不|但|除|部分|略|稍|偏|缺|漏|未|没|扣|过[浅深快慢早晚]|无法|延迟"
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:actually|rather|in fact|should be|changed? to|instead|on reflection)\b[^.]{0,30}\b(?:in)?correct\b"
+    r"|^\W*(?:no|none|nil|zero|without)\b(?:\W+\w+)?\W*(?:errors?\b|mistakes?\b|deviations?\b|issues?\b|problems?\b|$)"
+    r"|^\W*(?:无|没有|未见|未发现)(?:明显|任何)?(?:错误|偏差|问题|失误|$)|^\W*(?:or|and|yes)\b"
+)
+_NEGATED = re.compile(r"\bno\b|\bnot\b|\bnone\b|\bnil\b|n't\b|\bzero\b|without|\bmaybe\b|\byes\b|\?|无|没|未|不|否|是否")
+_FAILURE = re.compile(
+    r"time[d]?[ -]?out|connect|request|server|upstream|\bapi\b|rate.?limit|http|token|exception|invalid|network|refused"
+    r"|unavailable|overload|parse|load|超时|请求|服务|网络|连接|接口|异常|加载|解析"
+)
 
 
 def number(text: str) -> float | None:
     """The plain number that ``text`` is, or None."""
-    said = text[: MAX_VALUE + 1].translate(_WIDE).strip().casefold()
+    said = seen(text[: MAX_VALUE + 1], " \t\r\n")
     return float(said) if _NUMBER.fullmatch(said) else None
+
+
+def last_number(text: str) -> float | None:
+    """The last number in ``text``, without its sign (``0-10``: 10; ``5 points``: 5; ``60%``: 60), or None."""
+    found = re.findall(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", seen(text[:MAX_VALUE]))
+    return float(found[-1]) if found else None
 
 
 def points(text: str, max_score: float) -> float | str:
     """Points out of ``max_score``: ``2``, ``2.0``, ``2/3``, ``2 points``, ``２分``, ``2 (too shallow)``; else a reason.
 
     Off the scale are numbers below 0 or above ``max_score``, parts of a point where ``max_score`` is whole, points out
-    of another maximum, NaN and infinity.
+    of another maximum, NaN and infinity. A remark may hold numbers only where the maximum is given.
     """
     if len(text) > MAX_VALUE:
         return "unreadable"
-    said = text.translate(_WIDE).strip(" \t\r\n*`'\"“”‘’").rstrip(" .。!").casefold()
-    if said in _NO_VALUE:
+    said = seen(text, " \t\r\n*`'\"“”‘’").rstrip(" .。!*")
+    if said in NO_VALUE:
         return "absent"
     if _NOT_FINITE.fullmatch(said):
         return "off_scale"
     match = _POINTS.fullmatch(said)
-    if match is None or _DIGIT.search(match["remark"] or ""):  # "2 (or 3)"
+    if match is None:
         return "unreadable"
+    remark, maximum = match["remark"] or "", match["maximum"] or match["inside"]
+    if _TWO.match(remark) or (maximum is None and _DIGIT.search(remark)):  # "2 (or 3)"
+        return "unreadable"
+    if maximum is None and _LOST.match(remark):
+        return "ambiguous"
     value = float(match["value"])
-    other_scale = match["maximum"] is not None and float(match["maximum"]) != max_score
+    other_scale = maximum is not None and float(maximum) != max_score
     part_of_point = float(max_score).is_integer() and not value.is_integer()
     if other_scale or part_of_point or not math.isfinite(value) or not 0 <= value <= max_score:
         return "off_scale"
     return abs(value)  # no -0.0
 
 
-def verdict(text: str, polarity: int = NEUTRAL) -> float | str:
-    """1.0 for incorrect, 0.0 for correct (see the polarity table above); else a reason."""
-    if len(text) > MAX_VALUE:
+def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, longest: int = MAX_VALUE) -> float | str:
+    """1.0 for incorrect, 0.0 for correct; else a reason.
+
+    Args:
+        text: the value as written.
+        polarity: what a yes says under its key.
+        nouns: whether the word "error" is a verdict.
+        longest: a longer text is unreadable.
+    """
+    if len(text) > longest:
         return "unreadable"
-    said = fold(text)
-    word = " ".join(said.replace("_", " ").replace("-", " ").split())
-    if word in _CORRECT:
+    said = seen(text)
+    sign, rest = _sign(said)
+    if sign is not None:
+        return _signed(sign, rest, polarity, nouns)
+    word = _word(said)
+    if word in CORRECT:
         return 0.0
-    if word in _INCORRECT:
+    if word in INCORRECT:
         return 1.0
-    if word in ("true", "false") or (polarity != NEUTRAL and word in _YES | _NO):
-        asserted = word == "true" or word in _YES
-        return float(asserted == (polarity == DENIED))
-    if word in _NO_VALUE:
+    if word in ERROR:
+        return 1.0 if nouns else "ambiguous"
+    if word in YES | NO:
+        return _asserted(word, polarity)
+    if word in NO_VALUE:
         return "absent"
-    return _explained(said)
+    for form in (_field(said), _twice(said, nouns)):
+        if form is not None:
+            return form
+    return _explained(said, nouns)
 
 
-def _explained(said: str) -> float | str:
+def _word(said: str) -> str:
+    return " ".join(said.replace("_", " ").replace("-", " ").split())
+
+
+def _asserted(word: str, polarity: int | None) -> float | str:
+    """What yes and no say; a 0, or a yes to no question, says nothing."""
+    if polarity:
+        return float((word in YES) == (polarity == DENIED))
+    return "absent" if word in NO_VALUE else "ambiguous"
+
+
+def _sign(said: str) -> tuple[float | None, str]:
+    """The verdict that a leading or closing tick or cross is, and what else is said."""
+    for char, rest in ((said[:1], said[1:]), (said[-1:], said[:-1])):
+        if char in SYMBOLS:
+            return SYMBOLS[char], rest
+    return None, said
+
+
+def _signed(sign: float, rest: str, polarity: int | None, nouns: bool) -> float | str:
+    if not seen(rest):
+        return "ambiguous" if polarity == DENIED else sign
+    reading = verdict(rest, NEUTRAL, nouns=nouns) if not set(rest) & SYMBOLS.keys() else "ambiguous"
+    return reading if reading == sign else "ambiguous"
+
+
+def _field(said: str) -> float | str | None:
+    """``Error detected: No``: a question with its answer."""
+    match = _FIELD.fullmatch(said)
+    if match is None or not (key := key_of(match["key"])).polarity:
+        return None
+    word = _word(seen(match["said"]))
+    return _asserted(word, key.polarity) if word in YES | NO else None
+
+
+def _twice(said: str, nouns: bool) -> float | str | None:
+    """``错误 (incorrect)``, ``correct / 正确``: the same in two languages; two different ones are ambiguous."""
+    parts = [_word(seen(part)) for part in re.split(r"[()/|,，]", said) if seen(part)]
+    known = CORRECT | INCORRECT | ERROR
+    if len(parts) != 2 or not known.issuperset(parts) or (not nouns and ERROR & set(parts)):
+        return None
+    return float(parts[0] not in CORRECT) if (parts[0] in CORRECT) == (parts[1] in CORRECT) else "unreadable"
+
+
+def _explained(said: str, nouns: bool) -> float | str:
     """``incorrect: too shallow``: a verdict, a mark, and words that do not take it back."""
     match = _EXPLAINED.fullmatch(said)
     if match is None:
         return "unreadable"
-    word = " ".join(match["verdict"].replace("_", " ").split())
-    remark = match["remark"].strip(" )" + _OUTER)
-    if word in _INCORRECT and remark not in _CORRECT:
-        return 1.0
-    if word in _CORRECT and not _DOUBT.search(remark):
-        return 0.0
+    word, remark = _word(seen(match["verdict"])), seen(match["remark"].strip(" )"))
+    clauses = {_word(seen(part)) for part in re.split(r"[.,;:，。；：\n]", remark)}
+    if clauses & (CORRECT | INCORRECT | ERROR) - {word}:
+        return "ambiguous"
+    if word in INCORRECT:
+        return "ambiguous" if _TAKEN_BACK.search(remark) else 1.0
+    if word in ERROR and nouns:
+        return "ambiguous" if _NEGATED.search(remark) or _FAILURE.search(remark) else 1.0
+    if word in CORRECT:
+        return "unreadable" if _DOUBT.search(remark) or _word(remark) in YES | NO else 0.0
     return "unreadable"

@@ -1,0 +1,64 @@
+"""What the words around a bracket make of it: the answer, a draft, a revision, or something else."""
+
+from __future__ import annotations
+
+import re
+
+from siming_tasks.parsing.grammar import AFTERWARDS, LABELS, SHORT_LABEL
+from siming_tasks.parsing.names import StepNames
+from siming_tasks.parsing.reader import Group
+from siming_tasks.parsing.text import plain
+
+__all__ = ["alone", "is_aside", "role"]
+
+_FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
+_INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
+_WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
+
+
+def role(text: str, group: Group, previous: int, names: StepNames) -> str:
+    """``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
+
+    Args:
+        text: the answer that the bracket stands in.
+        group: the bracket.
+        previous: where the bracket before it ends.
+        names: what the asked steps are called.
+    """
+    label = _label(text[max(previous, group.start - 300) : group.start])
+    said = _role_of(label, names)
+    if said in ("answer", "draft") and AFTERWARDS.match(text[group.end : group.end + 40].casefold()):
+        return "draft"
+    return said
+
+
+def is_aside(line: str, names: StepNames) -> bool:
+    """Whether a line introduces something else than an answer: ``Maximum points:``, ``For example:``."""
+    return _INTRODUCES.match(line) is not None and _role_of(line, names) == "aside"
+
+
+def alone(text: str, group: Group) -> bool:
+    """Whether a bracket is all of the text, but for fences and a title in front."""
+    before = _FENCE.sub("", text[max(0, group.start - 300) : group.start]).strip()
+    after = text[group.end : group.end + 300]
+    title = before.endswith((":", "：", "=", "**")) and "\n" not in before
+    return (not before or title) and not _FENCE.sub("", after).strip("`.。; \t\r\n") and group.start < 300
+
+
+def _label(before: str) -> str:
+    """The words that a bracket follows on its line, or else the line above if that introduces it."""
+    lines = _FENCE.sub("", before).split("\n")
+    if lines[-1].strip():
+        return lines[-1]
+    above = next((line for line in reversed(lines) if line.strip()), "")
+    return above if _INTRODUCES.match(above) else ""
+
+
+def _role_of(label: str, names: StepNames) -> str:
+    label = plain(label[-300:])
+    if not label:
+        return "answer"
+    sentence = re.split(r"[.!?。！？;；](?=\s|$)", label.rstrip(".!?。！？;； "))[-1] + " "
+    if len(_WORD.findall(sentence)) <= 5 and SHORT_LABEL.search(sentence) and names.exact(sentence) is None:
+        return "aside"
+    return next((name for name, _, words in LABELS if words.search(sentence)), "answer")

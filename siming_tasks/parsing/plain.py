@@ -1,0 +1,153 @@
+"""Answers without JSON, as brackets that the collector can read: a table, a list of steps, titled lines, a bare value.
+
+Each counts only where it is the whole answer: nothing else in the text answers, and every asked step is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from siming_tasks.parsing.collect import Collector, Reading
+from siming_tasks.parsing.grammar import ERROR
+from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.labels import is_aside
+from siming_tasks.parsing.names import StepNames, words
+from siming_tasks.parsing.reader import Group, Scalar, Value
+from siming_tasks.parsing.values import points, verdict
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.schema import Answer
+
+__all__ = ["read_plain"]
+
+MAX_PLAIN = 20_000
+"""In a longer text no plain answer is looked for."""
+
+_JSON = re.compile(r"[{｛]\s*[\"'“‘]|[{｛][^{}]{0,80}[\"'”’]?\s*[:：]")
+_RULE = re.compile(r"\s*\|?\s*:?-{2,}[-:|\s]*")
+_MARKDOWN = re.compile(r"\*\*|__|`|^\s*(?:[-*•·+>]\s+|#{1,6}\s+)")
+_SPLIT = re.compile(r"[:：=→|]|\s[-–—]\s")
+_TITLED = re.compile(r"(?P<title>[^:：=?？]{1,60}?)\s*(?:[:：=?？]+|\bis\b:?|为|是(?!否))\s*(?P<value>.{1,200})")
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*\.?")
+_LATIN = frozenset(word for word in ERROR if word.isascii())
+"""Alone they may be the beginning of a failure's report."""
+_FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
+
+
+def read_plain(text: str, names: StepNames, answer: Answer) -> dict[str, Reading]:
+    """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
+    if len(text) > MAX_PLAIN or _JSON.search(text):
+        return {}
+    lines = [line for line in _FENCE.sub("", text).split("\n") if line.strip()]
+    collector = Collector(names, answer)
+    for form in (_table, _list):
+        root = form(lines, names)
+        if root is not None:
+            readings = collector.mentions(root, alone=False)
+            if len(readings) == len(names.steps) and all(_said(reading) for reading in readings.values()):
+                return readings
+    return _for_one_step(lines, names, answer, collector) if len(names.steps) == 1 else {}
+
+
+def _said(reading: Reading) -> bool:
+    return isinstance(reading, float) or reading == "off_scale"
+
+
+def _group(bracket: str, entries: Sequence[tuple[str | None, Value]]) -> Group:
+    return Group(bracket, 0, 0, closed=True, entries=list(entries))
+
+
+def _clean(line: str) -> str:
+    return _MARKDOWN.sub("", line).strip()
+
+
+def _table(lines: Sequence[str], names: StepNames) -> Group | None:
+    """Markdown tables: one object per row, its keys from the header."""
+    if any(is_aside(line, names) for line in lines if "|" not in line):
+        return None
+    rows: list[tuple[str | None, Value]] = []
+    header: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+        if _RULE.fullmatch(line):
+            continue
+        if line.count("|") < 1:
+            header = []
+        elif _RULE.fullmatch(following) and following.count("|"):
+            header = _cells(line)
+        elif header:
+            rows.append((None, _group("{", _row(header, _cells(line)))))
+    return _group("[", rows) if rows else None
+
+
+def _cells(line: str) -> list[str]:
+    return [_clean(cell) for cell in line.strip().strip("|").split("|")]
+
+
+def _row(header: Sequence[str], cells: Sequence[str]) -> Iterator[tuple[str | None, Value]]:
+    """The cells under their headers; the first column names the step whatever it is called."""
+    for place, (title, cell) in enumerate(zip(header, cells, strict=False)):
+        yield ("step" if place == 0 else title, Scalar(cell, quoted=True))
+
+
+def _list(lines: Sequence[str], names: StepNames) -> Group | None:
+    """``- cpr_01: 3/5`` and the like: one entry per line; None if another line speaks of an asked step."""
+    ids = {words(step.id) for step in names.steps}
+    entries: list[tuple[str | None, Value]] = []
+    for line in lines:
+        entry = _entry(_clean(line), names)
+        if entry is not None:
+            entries.append(entry)
+        elif is_aside(line, names) or _speaks_of(line, ids):
+            return None
+    return _group("{", entries) if entries else None
+
+
+def _speaks_of(line: str, ids: set[tuple[str, ...]]) -> bool:
+    said = words(line[:400])
+    return any(said[at : at + len(name)] == name for name in ids for at in range(len(said) - len(name) + 1))
+
+
+def _entry(line: str, names: StepNames) -> tuple[str, Value] | None:
+    """A line that names a step and goes on with a value; the longest name counts."""
+    marks = [mark.span() for _, mark in zip(range(8), _SPLIT.finditer(line), strict=False)]
+    for start, end in reversed(marks):
+        key = line[:start]
+        if names.find(key) is not None:
+            return key, Scalar(line[end:].strip(), quoted=True)
+    return None
+
+
+def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collector: Collector) -> dict[str, Reading]:
+    """Titled lines (``**Score: 4/5**``) and boxed values, which must all agree; or nothing but a value."""
+    step = names.steps[0]
+    titled: list[tuple[str | None, Value]] = []
+    for line in lines:
+        said = _clean(line)
+        boxed = _BOXED.fullmatch(said)
+        match = None if boxed else _TITLED.fullmatch(said)
+        if boxed:
+            titled.append(("answer", Scalar(boxed[1], quoted=True)))
+        elif match and _counts(match["title"], answer):
+            titled.append((match["title"], Scalar(match["value"], quoted=True)))
+        if is_aside(line, names):
+            return {}
+    readings = collector.mentions(_group("{", titled), alone=False) if titled else {}
+    alone = [collector.mentions(_group("{", [entry]), alone=False).get(step.id, "absent") for entry in titled]
+    if readings and all(map(_said, alone)) and _said(readings[step.id]):
+        return readings
+    bare = _bare(lines, step, answer) if not any(isinstance(reading, float) for reading in alone) else "ambiguous"
+    return {step.id: bare} if _said(bare) or bare == "ambiguous" else {}
+
+
+def _counts(title: str, answer: Answer) -> bool:
+    key = key_of(title)
+    return key.family.answers(answer) or (answer == "score" and key.family.name in ("maximum", "scale"))
+
+
+def _bare(lines: Sequence[str], step: RubricStep, answer: Answer) -> Reading:
+    """The whole text is a number; or it begins with a verdict and goes on with the reason for it."""
+    text = "\n".join(map(_clean, lines))
+    if answer == "score":
+        return points(text, step.max_score) if len(lines) == 1 and len(text) <= 60 else "absent"
+    reading = 1.0 if text.strip("。.* ") in ERROR - _LATIN else verdict(text, longest=2000, nouns=False)
+    return reading if isinstance(reading, float) else "absent"

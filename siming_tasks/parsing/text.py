@@ -1,0 +1,23 @@
+"""Characters: full width made plain, what cannot be seen taken out, outer decoration removed."""
+
+from __future__ import annotations
+
+__all__ = ["plain", "seen"]
+
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
+_ZERO_WIDTH = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xFE0E, 0xFE0F])
+_CONTROLS = [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)]
+_ORDER = [0x61C, 0x180E, *range(0x202A, 0x202F), *range(0x2065, 0x2070)]
+_UNSEEN = _ZERO_WIDTH | dict.fromkeys([*_CONTROLS, *_ORDER])
+_OUTER = " \t\r\n*_`'\"“”‘’。.!"
+
+
+def plain(text: str, *, fold: bool = True) -> str:
+    """A name: full-width characters made plain, control and formatting characters removed, lower case."""
+    text = text.translate(_WIDE).translate(_UNSEEN).strip(_OUTER)
+    return text.casefold() if fold else text
+
+
+def seen(text: str, outer: str = _OUTER) -> str:
+    """A value: like :func:`plain`, but marks that change the order in which it is seen stay and spoil it."""
+    return text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
