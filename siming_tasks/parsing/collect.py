@@ -50,7 +50,10 @@ class Collector:
         """Step id -> reading. ``alone``: the bracket is all there is, so that a bare list may be the answer."""
         found: _Found = {}
         self._walk(root, _Place(None, known=True, listed=alone, polarity=NEUTRAL), found)
-        return {step_id: combined(readings) for step_id, readings in found.items()}
+        readings = {step_id: combined(readings) for step_id, readings in found.items()}
+        if root.torn:
+            return {name: "ambiguous" if isinstance(said, float) else said for name, said in readings.items()}
+        return readings
 
     def _walk(self, group: Group, place: _Place, found: _Found) -> None:
         keys = [key_of(key) for key, _ in group.entries]
@@ -90,10 +93,12 @@ class Collector:
         unknown: list[_Found] = []
         for written, key, value in answers or inner:
             known = key.family is not UNKNOWN
-            skill = written if key.family in (UNKNOWN,) or key.family.name == "skill" else place.skill
+            skill = written if key.family is UNKNOWN or key.family.name == "skill" else place.skill
             grouped = skill is not None and self.names.group(skill) is not None
             polarity = place.polarity if key.polarity is None else key.polarity
-            there = _Place(skill, place.known and known, (place.known and known) or grouped, polarity, key.top or place.top)
+            there = _Place(
+                skill, place.known and known, (place.known and known) or grouped, polarity, key.top or place.top
+            )
             if known or grouped:
                 self._walk(value, there, found)
             else:
@@ -163,8 +168,8 @@ class Collector:
         ]
         exact = {step.id: step for text in said if (step := self.names.exact(text)) is not None}
         steps = exact or {step.id: step for text in said if (step := self._find(text, place)) is not None}
-        if not steps and self._only and said and not any(map(self.names.might_be_id, said)):
-            return self._only  # a paraphrased name; there is one step that it can mean
+        if not steps and self._only and any(map(self.names.paraphrases, said)):
+            return self._only
         return next(iter(steps.values())) if len(steps) == 1 else None
 
     def _answers_plainly(self, group: Group, keys: Sequence[Key]) -> bool:

@@ -4,36 +4,15 @@ An answer needs four pieces of evidence. Its *key* belongs to a family below or 
 answer's: nothing around it is an example, a draft or another quantity, and it stands before the turn ends. Its
 *polarity* is known: a yes says nothing without the question. Its *scale* is the step's. Whatever leaves one of them
 open is missing with the reason ``ambiguous``.
+
+Here are the keys; :mod:`wording` has the words of values, :mod:`around` the words around a bracket.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-__all__ = [
-    "CORRECT",
-    "DENIED",
-    "ENDS",
-    "ERROR",
-    "FAMILIES",
-    "INCORRECT",
-    "LABELS",
-    "NEUTRAL",
-    "NEGATIONS",
-    "ANYWHERE",
-    "AFTERWARDS",
-    "SHORT_LABEL",
-    "NO",
-    "NO_VALUE",
-    "NUMBER_FORMS",
-    "STATED",
-    "STEP",
-    "SYMBOLS",
-    "UNKNOWN",
-    "YES",
-    "Family",
-]
+__all__ = ["ANYWHERE", "DENIED", "FAMILIES", "NEGATIONS", "NEUTRAL", "STATED", "STEP", "UNKNOWN", "Family"]
 
 STATED, NEUTRAL, DENIED = 1, 0, -1
 """What a yes under a key says of a step: it is correct, nothing, it is wrong."""
@@ -99,6 +78,13 @@ FAMILIES = (
         words=_set("scale range ranges"),
         with_=None,
         chinese=r".*(?:量表|分制|评分范围|分数范围)",
+    ),
+    Family(
+        "unit",
+        "what is counted; must be points",
+        words=_set("unit units"),
+        with_=frozenset(),
+        chinese=r"单位",
     ),
     Family(
         "percent",
@@ -264,117 +250,3 @@ STEP = Family("asked step", "points, or a verdict in words", scores=True, verdic
 
 NEGATIONS = _set("no not non without free zero never n't")
 """Turn a "correct?" into an "error?" and back: ``no_errors``, ``error_free``, ``not_correct``."""
-
-CORRECT = frozenset(
-    (
-        *("correct", "right", "no error", "no errors", "error free", "errorless", "without error", "without errors"),
-        *("correctly performed", "performed correctly", "not incorrect", "not wrong", "fully correct", "pass"),
-        *("completely correct", "no error detected", "no errors detected", "no deviation", "no deviations", "passed"),
-        *("no mistake", "no mistakes", "performed fully correctly", "no error found", "no errors found"),
-        *("正确", "对", "无误", "没有错误", "无错误", "操作正确", "完全正确", "未发现错误", "无偏差", "没有偏差"),
-    )
-)
-INCORRECT = frozenset(
-    (
-        *("incorrect", "wrong", "erroneous", "not correct", "not right", "incorrectly performed", "fail", "failed"),
-        *("performed incorrectly", "not performed correctly", "not correctly performed"),
-        *("不正确", "不对", "错", "操作不正确", "执行不正确"),
-    )
-)
-ERROR = frozenset(
-    (
-        *("error", "has error", "has an error", "has errors", "with error", "with errors", "contains error"),
-        *("contains errors", "error detected", "errors detected", "error present", "error found", "mistake"),
-        *("deviation", "has deviation"),
-        *("错误", "有误", "有错误", "存在错误", "操作错误", "有偏差", "存在偏差"),
-    )
-)
-SYMBOLS = {"✅": 0.0, "✓": 0.0, "✔": 0.0, "☑": 0.0, "√": 0.0, "❌": 1.0, "✗": 1.0, "✘": 1.0, "×": 1.0, "☒": 1.0, "✖": 1.0}
-"""Signs that are verdicts, but not under an "error?" key, where a tick may mean either."""
-
-YES = frozenset(("yes", "y", "true", "1", "present", "detected", "found", "是", "有", "存在", "真"))
-NO = frozenset(
-    (
-        *("no", "n", "false", "0", "none", "absent", "not detected", "not present", "not found", "nil"),
-        *("否", "无", "没有", "不存在", "不是", "未发现", "未检出", "假"),
-    )
-)
-NO_VALUE = frozenset(
-    (
-        *("", "null", "none", "n/a", "na", "not applicable", "unknown", "not visible", "cannot determine"),
-        *("无法判断", "不适用", "未知"),
-    )
-)
-NUMBER_FORMS = (
-    "2",
-    "2.0",
-    "2 points",
-    "2分",
-    "2/{m}",
-    "2 / {m} points",
-    "2 out of {m}",
-    "2 (out of {m})",
-    "2（满分{m}分）",
-    "2/{m} - only 1 shoulder",
-    "2 (too shallow)",
-    "Score: 2",
-    "得分：2分",
-)
-"""Ways to write 2 points out of ``{m}``."""
-
-ENDS = re.compile(
-    r"""<\|(?:im_start|im_end|eot_id|eom_id|start_header_id|endoftext|end_of_text|user|assistant|return|eos)\|>
-      | <\|(?:START|END)_OF_TURN_TOKEN\|> | <｜[^<>｜]{1,24}｜> | </s> | <(?:start|end)_of_turn> | <eos> | \[/?INST\]
-      | \[UNUSED_TOKEN_14[56]\]
-      | ^[ \t]* (?:\#{1,4}[ \t]*)? \**
-        (?: (?:USER|User|HUMAN|Human|ASSISTANT|Assistant|用户|助手)\** [ \t]* [:：]
-          | (?<=\#[ ])(?:Instruction|User|Human|Input|Response)\b )""",
-    re.VERBOSE | re.MULTILINE,
-)
-"""Where the model's turn ends: its family's special tokens, or a line on which another speaks."""
-
-_QUANTITY = "|".join(
-    sorted(word for family in FAMILIES[:4] for word in family.words if word not in ("full", "out", "available"))
-)
-LABELS = (
-    (
-        "aside",
-        "an example or a form: never an answer",
-        re.compile(
-            r"\b(?:examples?|e\.g|for instance|templates?|placeholders?|samples?|hypothetical|illustrat\w*|schema)\b"
-            r"|\blooks? like\b|示例|样例|例如|比如|模板|参考.{0,6}格式"
-        ),
-    ),
-    (
-        "aside",
-        "not, if, instead of, or",
-        re.compile(
-            r"(?:\b(?:not|never|than|instead of|unlike|if|unless|from|versus|vs)|n't)\W+(?:\w+\W+){0,2}$|(?:不是|而非|如果)\W*$"
-        ),
-    ),
-    (
-        "draft",
-        "counts only until it is replaced: alone it is ambiguous",
-        re.compile(
-            r"\b(?:draft|initial|initially|preliminary|tentative|at first|first impression|could|might|may be|perhaps"
-            r"|either|possibly)\b|^\W*or\W*$|初步|草稿|最初|起初|可能"
-        ),
-    ),
-    (
-        "revision",
-        "replaces what was said before",
-        re.compile(
-            r"\b(?:final|finally|correct(?:ed|ion)|revised|revision|updated?|reconsider\w*|reflection|actually|amended"
-            r"|adjusted|after review\w*|now all)\b|最终|修正|更正|改为|重新|修改后"
-        ),
-    ),
-)
-"""What the words before a bracket (its line, or the line that introduces it) make of it; the first that fits."""
-
-SHORT_LABEL = re.compile(rf"\b(?:{_QUANTITY})\b|(?<!in )\b(?:output |answer |response )?format\b|满分|扣|时间|帧|权重|格式")
-"""In a label of up to five words: another quantity, or the form of an answer."""
-
-AFTERWARDS = re.compile(
-    r"[\s`*.,，。]{0,4}(?:(?:would|could|might|if|unless|or|seems?|或|如果|表示|代表)\b|is (?:the|an?|too) |(?:would|could)n't\b)"
-)
-"""Words right after a bracket that make it a draft."""

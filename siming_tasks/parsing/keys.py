@@ -22,7 +22,7 @@ _TOP = re.compile(
     r"(?:out[\s_]of|/|max(?:imum)?|满分)[\s_:：]*(?P<of>[0-9]{1,4})\b|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4})\b"
 )
 _BY_NAME = {family.name: family for family in FAMILIES}
-_FIRST = FAMILIES[:5]
+_FIRST = FAMILIES[:6]
 _VERDICT, _STATED, _DENIED = (_BY_NAME[name] for name in ("verdict", "correct?", "error?"))
 
 
@@ -56,8 +56,8 @@ def _key(key: str) -> Key:
     parts += [_han(word) for word in _HAN.findall(text)]
     if not parts and latin:
         parts = [_latin(latin)]
-    key = _joined(parts, top)
-    return Key(UNKNOWN, None, top) if _DIGIT.search(text) and key.family not in _FIRST else key
+    found = _joined(parts, top)
+    return Key(UNKNOWN, None, top) if _DIGIT.search(text) and found.family not in _FIRST else found
 
 
 def _joined(parts: list[tuple[Family, int | None]], top: float | None) -> Key:
@@ -83,7 +83,7 @@ def _latin(words: list[str]) -> tuple[Family, int | None]:
     rest = said - NEGATIONS
     if rest & _STATED.words or rest & _DENIED.words:
         return _polar(rest, negations)
-    for family in FAMILIES[5:]:
+    for family in FAMILIES[6:]:
         known = family.words | ANYWHERE | (family.with_ or frozenset())
         if said & family.words and said <= known:
             return family, family.polarity
@@ -93,7 +93,7 @@ def _latin(words: list[str]) -> tuple[Family, int | None]:
 def _not_maximum(said: set[str]) -> bool:
     """``full`` alone, or ``out`` without ``of``, is no maximum."""
     found = said & _BY_NAME["maximum"].words
-    return found == {"out"} or (found == {"full"} and not said & _BY_NAME["points"].words)
+    return (found == {"out"} and "of" not in said) or (found == {"full"} and not said & _BY_NAME["points"].words)
 
 
 def _polar(said: set[str], negations: int) -> tuple[Family, int | None]:
@@ -102,7 +102,11 @@ def _polar(said: set[str], negations: int) -> tuple[Family, int | None]:
         both = _STATED.words | _DENIED.words | (_STATED.with_ or set()) | (_DENIED.with_ or set()) | ANYWHERE | {"vs"}
         return (_VERDICT, NEUTRAL) if said <= both and not negations else (UNKNOWN, None)
     family = _STATED if stated else _DENIED
-    if negations > 1 or not said <= family.words | ANYWHERE | (family.with_ or frozenset()):
+    if (
+        negations > 1
+        or (negations and "or" in said)
+        or not said <= family.words | ANYWHERE | (family.with_ or frozenset())
+    ):
         return UNKNOWN, None
     if negations:
         family = _DENIED if stated else _STATED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from siming_tasks.parsing.grammar import AFTERWARDS, LABELS, SHORT_LABEL
+from siming_tasks.parsing.around import AFTERWARDS, LABELS, NAMED_TOP, SHORT_LABEL
 from siming_tasks.parsing.names import StepNames
 from siming_tasks.parsing.reader import Group
 from siming_tasks.parsing.text import plain
@@ -26,10 +26,15 @@ def role(text: str, group: Group, previous: int, names: StepNames) -> str:
         names: what the asked steps are called.
     """
     label = _label(text[max(previous, group.start - 300) : group.start])
+    after = plain(text[group.end : group.end + 40])
     said = _role_of(label, names)
-    if said in ("answer", "draft") and AFTERWARDS.match(text[group.end : group.end + 40].casefold()):
+    if said == "aside":
+        return said
+    tops = {step.max_score for step in names.steps}
+    around = [*NAMED_TOP.finditer(plain(label[-100:])), *filter(None, [NAMED_TOP.match(after.lstrip("(（ \n`"))])]
+    if any(float(named["top"]) not in tops | {sum(tops)} for named in around):
         return "draft"
-    return said
+    return "draft" if said == "answer" and AFTERWARDS.match(after) else said
 
 
 def is_aside(line: str, names: StepNames) -> bool:

@@ -133,6 +133,12 @@ class StepNames:
         said = words(text)
         return not said or said[-1].isdigit()
 
+    def paraphrases(self, text: str) -> bool:
+        """Whether ``text`` has every word of the name of the one asked step, or words that begin like them."""
+        said = [word[:4] for word in words(text)]
+        name = [word[:4] for word in words(self.steps[0].name) if len(word) > 3]
+        return len(self.steps) == 1 and len(name) > 0 and all(word in said for word in name)
+
     def _parts(self, said: _Words) -> _Parts | None:
         """What the words of a key are, the longest label first; None if one of them is nothing that names a step."""
         parts = _Parts()

@@ -6,15 +6,15 @@ Each counts only where it is the whole answer: nothing else in the text answers,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from siming_tasks.parsing.collect import Collector, Reading
-from siming_tasks.parsing.grammar import ERROR
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import is_aside
 from siming_tasks.parsing.names import StepNames, words
 from siming_tasks.parsing.reader import Group, Scalar, Value
 from siming_tasks.parsing.values import points, verdict
+from siming_tasks.parsing.wording import ERROR
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
 
@@ -53,7 +53,7 @@ def _said(reading: Reading) -> bool:
     return isinstance(reading, float) or reading == "off_scale"
 
 
-def _group(bracket: str, entries: Sequence[tuple[str | None, Value]]) -> Group:
+def _group(bracket: str, entries: Iterable[tuple[str | None, Value]]) -> Group:
     return Group(bracket, 0, 0, closed=True, entries=list(entries))
 
 
@@ -94,7 +94,7 @@ def _list(lines: Sequence[str], names: StepNames) -> Group | None:
     ids = {words(step.id) for step in names.steps}
     entries: list[tuple[str | None, Value]] = []
     for line in lines:
-        entry = _entry(_clean(line), names)
+        entry = None if line.lstrip().startswith("|") else _entry(_clean(line), names)
         if entry is not None:
             entries.append(entry)
         elif is_aside(line, names) or _speaks_of(line, ids):
@@ -118,36 +118,47 @@ def _entry(line: str, names: StepNames) -> tuple[str, Value] | None:
 
 
 def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collector: Collector) -> dict[str, Reading]:
-    """Titled lines (``**Score: 4/5**``) and boxed values, which must all agree; or nothing but a value."""
+    """Titled lines (``**Score: 4/5**``), boxed values and lines that are a verdict, which must all agree."""
     step = names.steps[0]
-    titled: list[tuple[str | None, Value]] = []
-    for line in lines:
-        said = _clean(line)
-        boxed = _BOXED.fullmatch(said)
-        match = None if boxed else _TITLED.fullmatch(said)
-        if boxed:
-            titled.append(("answer", Scalar(boxed[1], quoted=True)))
-        elif match and _counts(match["title"], answer):
-            titled.append((match["title"], Scalar(match["value"], quoted=True)))
-        if is_aside(line, names):
-            return {}
-    readings = collector.mentions(_group("{", titled), alone=False) if titled else {}
-    alone = [collector.mentions(_group("{", [entry]), alone=False).get(step.id, "absent") for entry in titled]
-    if readings and all(map(_said, alone)) and _said(readings[step.id]):
-        return readings
-    bare = _bare(lines, step, answer) if not any(isinstance(reading, float) for reading in alone) else "ambiguous"
-    return {step.id: bare} if _said(bare) or bare == "ambiguous" else {}
+    if any(is_aside(line, names) for line in lines):
+        return {}
+    texts = [_clean(line) for line in lines]
+    entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
+    alone = [
+        collector.mentions(_group("{", [entry]), alone=False).get(step.id, "absent")
+        for entry in entries
+        if key_of(entry[0]).family.answers(answer)
+    ]
+    bare = _bare(texts, step, answer)
+    if not alone:
+        return {step.id: bare} if bare is not None and _said(bare) else {}
+    reading = collector.mentions(_group("{", entries), alone=False)[step.id]
+    agreed = all(map(_said, alone)) and _said(reading) and (bare in (None, reading) or _titled(texts[0], answer))
+    return {step.id: reading if agreed else "ambiguous"} if any(map(_said, alone)) else {}
 
 
-def _counts(title: str, answer: Answer) -> bool:
-    key = key_of(title)
-    return key.family.answers(answer) or (answer == "score" and key.family.name in ("maximum", "scale"))
+def _titled(text: str, answer: Answer) -> tuple[str, Value] | None:
+    if boxed := _BOXED.fullmatch(text):
+        return "answer", Scalar(boxed[1], quoted=True)
+    match = _TITLED.fullmatch(text)
+    key = key_of(match["title"]) if match else None
+    if match is None or key is None:
+        return None
+    counts = key.family.answers(answer) or (answer == "score" and key.family.name in ("maximum", "scale"))
+    return (match["title"], Scalar(match["value"], quoted=True)) if counts else None
 
 
-def _bare(lines: Sequence[str], step: RubricStep, answer: Answer) -> Reading:
+def _bare(texts: Sequence[str], step: RubricStep, answer: Answer) -> Reading | None:
     """The whole text is a number; or it begins with a verdict and goes on with the reason for it."""
-    text = "\n".join(map(_clean, lines))
+    text = "\n".join(texts)
     if answer == "score":
-        return points(text, step.max_score) if len(lines) == 1 and len(text) <= 60 else "absent"
-    reading = 1.0 if text.strip("。.* ") in ERROR - _LATIN else verdict(text, longest=2000, nouns=False)
-    return reading if isinstance(reading, float) else "absent"
+        return points(text, step.max_score) if len(texts) == 1 and len(text) <= 60 else None
+    if not texts or not isinstance(_verdict(texts[0]), float):
+        return None
+    others = {_verdict(line) for line in texts} - {"unreadable", "absent"}
+    return _verdict(text) if len(others) == 1 else "ambiguous"
+
+
+def _verdict(text: str) -> float | str:
+    """A verdict without a title; the English word "error" alone may begin the report of a failure."""
+    return 1.0 if text.strip("。.* ") in ERROR - _LATIN else verdict(text, longest=2000, nouns=False)

@@ -44,6 +44,7 @@ _OPEN = re.compile(r"[{\[｛［]")
 _SHAPE = {"{": "{", "[": "[", "｛": "{", "［": "[", "}": "{", "]": "[", "｝": "{", "］": "["}
 _NUMBER = re.compile(r"[-+]?[0-9０-９.]+")
 _MARK = {quote: re.compile(rf"\\.|[{closers}]", re.DOTALL) for quote, closers in _CLOSERS.items()}
+_OVER_END = re.compile(r"""[}｝]\s*[,，;；]?\s*(?:[{｛]|["'“][^"'”]{1,80}["'”]\s*[:：])""")
 _SPACE = re.compile(r"\s*")
 _NEXT_ENTRY = re.compile(
     r"""\s*(?: \Z | ["'“‘`＂{}\[\]｛｝［］/\#] | [-+.0-9０-９] | [^\W\d][\w\ -]{0,63}[:：]
@@ -72,6 +73,7 @@ class Group:
     """A bracket: ``{`` or ``[``, its span in the text, and its entries in order; their key is None if they have none.
 
     ``closed``: its own closing bracket was seen. ``odd``: something in it is unclosed or had to be marked ``BAD``.
+    ``torn``: a string in it runs over the end of a bracket, so that what follows may belong to another object.
     """
 
     bracket: str
@@ -79,6 +81,7 @@ class Group:
     end: int = -1
     closed: bool = False
     odd: bool = False
+    torn: bool = False
     entries: list[tuple[str | None, Value]] = field(default_factory=list)
 
     @property
@@ -203,6 +206,9 @@ class _Reader:
         """The string whose opening quote is at ``start``, and where reading goes on."""
         for mark in _MARK[self.text[start]].finditer(self.text, start + 1):
             if mark[0][0] != "\\" and self._ends_string(mark.end(), key_place):
+                if _OVER_END.search(self.text, start, mark.start()):
+                    for group, _ in self._stack:
+                        group.torn = True
                 return Scalar(_unescape(self.text[start + 1 : mark.start()]), quoted=True), mark.end()
         return Broken.CUT, len(self.text)
 

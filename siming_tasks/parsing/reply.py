@@ -14,6 +14,7 @@ from siming_tasks.parsing.names import StepNames, number_in
 from siming_tasks.parsing.plain import read_plain
 from siming_tasks.parsing.reader import Group, Scalar
 from siming_tasks.parsing.refusals import is_failure, refuses, unseen
+from siming_tasks.parsing.text import visible
 from siming_tasks.parsing.thinking import Answered, set_apart
 from siming_tasks.parsing.turns import first_turn
 from siming_tasks.rubrics import RubricStep
@@ -23,6 +24,8 @@ __all__ = ["parse_reply"]
 
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py; the last when a choice has no content.
 _FAILED = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
+_GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
+"""Between brackets that belong together: one object per line."""
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
 
 
@@ -45,7 +48,7 @@ def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> P
         >>> parsed.status, parsed.answers, parsed.missing
         ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'cut_off'})
     """
-    text = _text_of(reply)
+    text = visible(_text_of(reply))
     if not text.strip():
         return _parsed("empty", steps, {})
     if _FAILED.match(text):
@@ -97,9 +100,10 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
     collector = Collector(names, answer)
     readings: dict[str, Reading] = {}
     drafts: set[str] = set()
-    cut, previous = False, 0
+    cut, previous, said = False, 0, "answer"
     for group in answered.groups:
-        said = role(answered.text, group, previous, names)
+        if previous == 0 or _GAP.fullmatch(answered.text, previous, group.start) is None:
+            said = role(answered.text, group, previous, names)
         previous = group.end
         if (group.closed and not group.entries) or is_failure(group):
             continue

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from siming_tasks.parsing.keys import Key
 from siming_tasks.parsing.reader import Group, Scalar, Value
 from siming_tasks.parsing.values import last_number
 from siming_tasks.rubrics import RubricStep
+
+_POINTS = re.compile(r"\s*(?:points?|pts?|marks?|分|)\s*", re.IGNORECASE)
 
 __all__ = ["off_scale", "scale_of"]
 
@@ -21,8 +24,12 @@ def off_scale(group: Group, keys: Sequence[Key], points: float, maximum: float) 
                 return "ambiguous"
             if said not in (None, maximum):
                 return "off_scale"
-        elif key.family.name == "total" and said not in (None, points, maximum):
-            return "ambiguous"
+        elif key.family.name == "unit":
+            if not isinstance(value, Scalar) or not _POINTS.fullmatch(value.text):
+                return "ambiguous"
+        elif key.family.name == "total":
+            if said not in (None, points, maximum):
+                return "ambiguous"
         elif key.family.name == "percent" and said is not None:
             share = 100 * points / maximum
             if min(abs(said - share), abs(100 * said - share)) > 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["plain", "seen"]
+import re
+
+__all__ = ["plain", "seen", "visible"]
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
 _ZERO_WIDTH = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xFE0E, 0xFE0F])
+_NO_WIDTH = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\ufe0e\ufe0f]")
 _CONTROLS = [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)]
 _ORDER = [0x61C, 0x180E, *range(0x202A, 0x202F), *range(0x2065, 0x2070)]
 _UNSEEN = _ZERO_WIDTH | dict.fromkeys([*_CONTROLS, *_ORDER])
@@ -21,3 +24,8 @@ def plain(text: str, *, fold: bool = True) -> str:
 def seen(text: str, outer: str = _OUTER) -> str:
     """A value: like :func:`plain`, but marks that change the order in which it is seen stay and spoil it."""
     return text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
+
+
+def visible(text: str) -> str:
+    """The text without the characters that have no width."""
+    return _NO_WIDTH.sub("", text)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from siming_tasks.parsing.grammar import ENDS
+from siming_tasks.parsing.around import ENDS
 from siming_tasks.parsing.thinking import CLOSE, OPEN
 
 __all__ = ["first_turn"]
 
 _OWN = re.compile(
-    r"\s*(?:<s>\s*|<\|im_start\|>\s*assistant\b\s*|<start_of_turn>\s*model\b\s*|<\|assistant\|>\s*"
-    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>\s*|(?:\#{1,4}[ ]*)?\**(?:ASSISTANT|Assistant|助手)\**\s*[:：]\s*|\#{1,4}[ ]*Response\b\s*[:：]?\s*)+"
+    r"""\s* (?: (?: <s> | <\|im_start\|>\s*assistant\b | <start_of_turn>\s*model\b | <\|assistant\|>
+              | <\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>
+              | (?:\#{1,4}[ ]*)? \**(?:ASSISTANT|Assistant|助手)\**\s*[:：]
+              | \#{1,4}[ ]*Response\b\s*[:：]? ) \s* )+""",
+    re.VERBOSE,
 )
 """The model's own heading, where the host leaves it in."""
 
@@ -33,7 +36,9 @@ def first_turn(reply: str) -> str:
         place = bisect_left(tags, (mark.start(), False))
         if place and tags[place - 1][1]:
             continue
-        if not place and tags and not tags[0][1]:  # thoughts whose opening tag the chat template wrote, or a later turn's
+        if (
+            not place and tags and not tags[0][1]
+        ):  # thoughts whose opening tag the chat template wrote, or a later turn's
             if "{" in reply[begin : mark.start()]:
                 return ""
             continue

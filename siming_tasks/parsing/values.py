@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from siming_tasks.parsing.grammar import CORRECT, DENIED, ERROR, INCORRECT, NEUTRAL, NO, NO_VALUE, SYMBOLS, YES
+from siming_tasks.parsing.grammar import DENIED, NEUTRAL
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.text import seen
+from siming_tasks.parsing.wording import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
 
 __all__ = ["last_number", "number", "points", "verdict"]
 
@@ -28,12 +29,17 @@ _POINTS = re.compile(
 )
 _DIGIT = re.compile(r"[0-9]")
 _TWO = re.compile(r"\s*(?:or|to|-|/|或|到)?\s*[0-9.]+\s*(?:/|out of|分|points?|pts?|$|\))")
-_LOST = re.compile(r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)|\W*[被共]?(?:扣|满分|失)")
+_LOST = re.compile(
+    r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)"
+    r"|\W*[被共]?(?:扣|满分|失)"
+)
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)")
 
+_ASSERTS = re.compile(rf"\W*(?:{'|'.join(sorted(YES | NO))})\W*")
 _FIELD = re.compile(r"(?P<key>[^:?=]{1,60}?)\s*[:=?]+\s*(?P<said>[^:?=]{1,40})", re.DOTALL)
 _EXPLAINED = re.compile(
-    r"(?P<verdict>[^:,.;(，。；：—–\n]{1,40}?)\s*(?P<mark>\s-\s|[:,.;(，。；：—–\n]|\s(?=(?:because|due to|since|as)\b))(?P<remark>.*)",
+    r"(?P<verdict>[^:,.;(，。；：—–\n]{1,40}?)\s*"
+    r"(?:\s-\s|[:,.;(，。；：—–\n]|\s(?=(?:because|due to|since|as)\b))(?P<remark>.*)",
     re.DOTALL,
 )
 _DOUBT = re.compile(
@@ -46,7 +52,9 @@ _TAKEN_BACK = re.compile(
     r"|^\W*(?:no|none|nil|zero|without)\b(?:\W+\w+)?\W*(?:errors?\b|mistakes?\b|deviations?\b|issues?\b|problems?\b|$)"
     r"|^\W*(?:无|没有|未见|未发现)(?:明显|任何)?(?:错误|偏差|问题|失误|$)|^\W*(?:or|and|yes)\b"
 )
-_NEGATED = re.compile(r"\bno\b|\bnot\b|\bnone\b|\bnil\b|n't\b|\bzero\b|without|\bmaybe\b|\byes\b|\?|无|没|未|不|否|是否")
+_NEGATED = re.compile(
+    r"\bno\b|\bnot\b|\bnone\b|\bnil\b|n't\b|\bzero\b|without|\bmaybe\b|\byes\b|\?|无|没|未|不|否|是否"
+)
 _FAILURE = re.compile(
     r"time[d]?[ -]?out|connect|request|server|upstream|\bapi\b|rate.?limit|http|token|exception|invalid|network|refused"
     r"|unavailable|overload|parse|load|超时|请求|服务|网络|连接|接口|异常|加载|解析"
@@ -184,5 +192,5 @@ def _explained(said: str, nouns: bool) -> float | str:
     if word in ERROR and nouns:
         return "ambiguous" if _NEGATED.search(remark) or _FAILURE.search(remark) else 1.0
     if word in CORRECT:
-        return "unreadable" if _DOUBT.search(remark) or _word(remark) in YES | NO else 0.0
+        return "unreadable" if _DOUBT.search(remark) or _ASSERTS.fullmatch(remark) else 0.0
     return "unreadable"
