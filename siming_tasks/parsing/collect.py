@@ -179,12 +179,14 @@ class Collector:
             for key, (_, value) in zip(keys, group.entries, strict=True)
         )
 
-    def _speaks_of_steps(self, group: Group) -> bool:
+    def _speaks_of_steps(self, group: Group, depth: int = 3) -> bool:
         loose = [value.text for key, value in group.entries if key is None and isinstance(value, Scalar)]
         keys = [key for key, _ in group.entries if key is not None and key_of(key).family.name in ("unknown", "step")]
-        return any(map(self.names.exact, loose)) or any(
+        if any(map(self.names.exact, loose)) or any(
             self.names.find(key) or self.names.might_be_id(key) for key in keys
-        )
+        ):
+            return True
+        return depth > 0 and any(self._speaks_of_steps(inner, depth - 1) for inner in group.groups)
 
     def _reading(self, value: Value, step: RubricStep, family: Family, place: _Place) -> Reading:
         if isinstance(value, Broken):

@@ -11,6 +11,7 @@ from siming_tasks.parsing.text import plain
 
 __all__ = ["alone", "is_aside", "role"]
 
+_MANY = 5
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 _INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
@@ -42,12 +43,18 @@ def is_aside(line: str, names: StepNames) -> bool:
     return _INTRODUCES.match(line) is not None and _role_of(line, names) == "aside"
 
 
-def alone(text: str, group: Group) -> bool:
-    """Whether a bracket is all of the text, but for fences and a title in front."""
-    before = _FENCE.sub("", text[max(0, group.start - 300) : group.start]).strip()
-    after = text[group.end : group.end + 300]
-    title = before.endswith((":", "：", "=", "**")) and "\n" not in before
-    return (not before or title) and not _FENCE.sub("", after).strip("`.。; \t\r\n") and group.start < 300
+def alone(text: str, group: Group, asked: int) -> bool:
+    """Whether a bare list of one value per asked step can be the answer.
+
+    It is all of the text, but for fences and a title in front; or, where five steps or more are asked, it stands on
+    lines of its own.
+    """
+    before = _FENCE.sub("", text[max(0, group.start - 300) : group.start])
+    after = _FENCE.sub("", text[group.end : group.end + 300])
+    if asked >= _MANY:
+        before, after = before.rpartition("\n")[2], after.partition("\n")[0]
+    title = before.strip().endswith((":", "：", "=", "**")) and "\n" not in before.strip()
+    return (not before.strip() or title) and not after.strip("`.。; \t\r\n")
 
 
 def _label(before: str) -> str:

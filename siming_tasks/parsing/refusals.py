@@ -48,7 +48,7 @@ def unseen(text: str, readings: Mapping[str, float | str], steps: Sequence[Rubri
 
 def is_failure(group: Group) -> bool:
     """Whether an object is a service's report that a request failed: ``{"status": "error", "message": ...}``."""
-    if group.bracket != "{":
+    if group.bracket != "{" or not group.keyed:
         return False
     keys = {(key or "").strip().casefold().replace(" ", "_") for key, _ in group.entries}
     if any(key_of(key).family.name in ("points", "verdict", "correct?", "assessment") for key, _ in group.entries):

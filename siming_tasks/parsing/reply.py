@@ -109,9 +109,10 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
             continue
         if not group.closed:
             cut = group.bracket == "{" or _starts_line(answered.text, group) or any(g.keyed for g in group.groups)
-        if said == "aside":
+        listed = group.bracket == "[" and not readings and alone(answered.text, group, len(steps))
+        if said == "aside" or not (listed or group.keyed or group.groups):
             continue
-        found = collector.mentions(group, alone=alone(answered.text, group))
+        found = collector.mentions(group, alone=listed)
         for step_id, reading in found.items():
             if said == "revision" or step_id in drafts or step_id not in readings:
                 readings[step_id] = reading

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from siming_tasks.parsing.reader import Group, read
 
-__all__ = ["CLOSE", "MAX_ANSWER", "MAX_REPLY", "OPEN", "Answered", "set_apart"]
+__all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "set_apart"]
 
 MAX_REPLY = 1_000_000
 """Of longer replies the last million characters are read: more than models write, thinking included."""

@@ -28,6 +28,7 @@ def first_turn(reply: str) -> str:
     own = _OWN.match(reply)
     begin = own.end() if own else 0
     tags: list[tuple[int, bool]] | None = None
+    bracket = reply.find("{", begin)
     for mark in ENDS.finditer(reply, begin):
         if mark[0][0] in "<[":
             return reply[begin : mark.start()]
@@ -39,7 +40,7 @@ def first_turn(reply: str) -> str:
         if (
             not place and tags and not tags[0][1]
         ):  # thoughts whose opening tag the chat template wrote, or a later turn's
-            if "{" in reply[begin : mark.start()]:
+            if 0 <= bracket < mark.start():
                 return ""
             continue
         return reply[begin : mark.start()]

@@ -12,8 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from siming_tasks.rubrics import RubricStep
+from siming_tasks.schema import Answer
 
-__all__ = ["FOREIGN", "LAYOUTS", "MUTATIONS", "POINT_FORMS", "POINT_KEYS", "VERDICT_FORMS", "VERDICT_KEYS", "Form", "said"]
+__all__ = [
+    "FOREIGN",
+    "LAYOUTS",
+    "MUTATIONS",
+    "POINT_FORMS",
+    "POINT_KEYS",
+    "VERDICT_FORMS",
+    "VERDICT_KEYS",
+    "Form",
+    "judged",
+    "said",
+]
 
 VERDICT_KEYS = {
     "en": {
@@ -36,7 +48,17 @@ VERDICT_KEYS = {
     },
     "zh": {
         "error": [
-            *("错误", "是否错误", "有错误", "是否有错误", "是否存在错误", "存在错误", "有无错误", "错误检测", "检测到的错误"),
+            *(
+                "错误",
+                "是否错误",
+                "有错误",
+                "是否有错误",
+                "是否存在错误",
+                "存在错误",
+                "有无错误",
+                "错误检测",
+                "检测到的错误",
+            ),
             *("错误步骤", "偏差", "有无偏差", "是否有误", "存在偏差", "失误", "是否存在问题"),
         ],
         "correct": ["正确", "是否正确", "操作是否正确", "正确与否", "是否无误", "无错误", "没有错误", "执行是否正确"],
@@ -85,7 +107,7 @@ def _say(pair: tuple[object, object], flip: bool) -> Say:
     return lambda wrong: pair[wrong is not flip]
 
 
-def VERDICT_FORMS(kind: str) -> Iterator[tuple[str, Say]]:  # noqa: N802 - stands beside the tables
+def VERDICT_FORMS(kind: str) -> Iterator[tuple[str, Say]]:
     """Name, and what is said of a correct and of an incorrect step, under a key of this kind; a tick under none."""
     for name, pair in _WORDS.items():
         yield name, _say(pair, False)
@@ -124,7 +146,21 @@ FOREIGN = {
         *("confidence", "timestamp", "frame", "time", "severity", "error_count", "priority", "difficulty", "duration"),
         *("average_score", "normalized_score", "percentage", "example", "format", "reasons", "cm", "unknown_thing"),
     ],
-    "zh": ["满分", "扣分", "扣除分数", "权重", "置信度", "时间", "帧", "重要性", "难度", "次数", "分值", "失分", "示例"],
+    "zh": [
+        "满分",
+        "扣分",
+        "扣除分数",
+        "权重",
+        "置信度",
+        "时间",
+        "帧",
+        "重要性",
+        "难度",
+        "次数",
+        "分值",
+        "失分",
+        "示例",
+    ],
 }
 """Keys of quantities that are no answer; in the error settings the same."""
 
@@ -229,7 +265,14 @@ MUTATIONS: dict[str, Change] = {
     "aside after": lambda rng, reply, other: (
         reply
         + rng.choice(
-            ["\n\nExample: ", "\n\nOutput format: ", "\n\nMaximum: ", "\n\nTimestamps: ", "\n\n示例：", "\n\nFor example, "]
+            [
+                "\n\nExample: ",
+                "\n\nOutput format: ",
+                "\n\nMaximum: ",
+                "\n\nTimestamps: ",
+                "\n\n示例：",
+                "\n\nFor example, ",
+            ]
         )
         + other
     ),
@@ -247,3 +290,30 @@ MUTATIONS: dict[str, Change] = {
     "trailing comma": lambda rng, reply, other: reply.replace("}", ",}"),
 }
 """Changes after which a careful person reads the same answers or none. ``other`` is a reply that answers otherwise."""
+
+
+def judged(
+    rng: random.Random, steps: Sequence[RubricStep], layout: str, mutation: str
+) -> tuple[str, dict[str, float], Sequence[RubricStep], Answer]:
+    """A mutated reply of a perfect judge, its truth, the asked steps and the question, all drawn with ``rng``."""
+    answer: Answer = rng.choice(["score", "error"])
+    language = rng.choice(["en", "zh"])
+    if answer == "error":
+        kind = rng.choice(["error", "correct", "plain"])
+        name, verdict = rng.choice([f for f in VERDICT_FORMS(kind) if layout != "list" or not f[0].startswith("yes")])
+        form = Form(rng.choice(VERDICT_KEYS[language][kind]), name, lambda step, value: verdict(bool(value)))
+        truth = {step.id: float(rng.random() < 0.5) for step in steps}
+        other = {step_id: 1 - value for step_id, value in truth.items()}
+    else:
+        name, points = rng.choice(list(POINT_FORMS.items()))
+        form = Form(rng.choice(POINT_KEYS[language]), name, lambda step, value: points(int(value), int(step.max_score)))
+        truth = {step.id: float(rng.randint(0, int(step.max_score))) for step in steps}
+        other = {step.id: float((truth[step.id] + 1) % (step.max_score + 1)) for step in steps}
+    one = len(steps) == 1 and rng.random() < 0.5 and layout in ("wrapped", "indented", "python")
+    reply, otherwise = (
+        repr({form.key: form.say(steps[0], values[steps[0].id])})
+        if one
+        else LAYOUTS[layout](form.key, said(form, values, steps), steps)
+        for values in (truth, other)
+    )
+    return MUTATIONS[mutation](rng, reply, otherwise), truth, steps, answer

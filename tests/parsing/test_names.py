@@ -57,6 +57,15 @@ def test_words(text: str, expected: tuple[str, ...]) -> None:
         ("-", None),
         ("", None),
         ("9" * 5000, None),
+        ("[cpr_01] Scene safety (maximum 2 points)", "cpr_01"),
+        ("cpr_01（满分2分）", "cpr_01"),
+        ("[cpr_01] Scene safety (maximum 10 points)", None),
+        ("Step 2 (CPR)", "cpr_02"),
+        ("Step 2 (AED)", "aed_02"),
+        ("cpr_01 环境安全 Scene safety", "cpr_01"),
+        ("Step 7: Scene safety", None),
+        ("cpr\u200b_01\u0000", "cpr_01"),
+        ("cpr_01 and cpr_02", None),
     ],
 )
 def test_find(steps: tuple[RubricStep, ...], key: str, expected: str | None) -> None:
@@ -125,3 +134,29 @@ def test_every_step_of_the_default_rubric_has_its_names() -> None:
             assert names.find(key) is step, key
         assert sum(other.name == step.name for other in steps) > 1 or names.find(step.name) is step
     assert [len(names.group(key) or ()) for key in ("CPR", "aed", "bmv", "ecg")] == [19, 9, 5, 0]
+
+
+def test_a_name_keeps_the_words_that_stand_for_step() -> None:
+    steps = default_rubric().steps
+    assert StepNames(steps).find("Step 3: Call for help, emergency number and AED") is steps[2]
+
+
+def test_every_header_of_the_prompt_is_a_name() -> None:
+    steps = default_rubric().steps
+    names = StepNames(steps)
+    for step in steps:
+        points = "point" if step.max_score == 1 else "points"
+        assert names.find(f"[{step.id}] {step.name} (maximum {step.max_score:g} {points})") is step
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Checks whether the patient responds", True),
+        ("Check depth", False),
+        ("responsiveness check", True),
+        ("", False),
+    ],
+)
+def test_a_paraphrase_has_every_word_of_the_name(steps: tuple[RubricStep, ...], text: str, expected: bool) -> None:
+    assert StepNames(steps[1:2]).paraphrases(text) is expected

@@ -68,7 +68,6 @@ SCORES = [
     # several values
     ('First {"score": 1}, but on reflection {"score": 2}.', 2),
     ('{"score": 2}\n{"note": "done"}', 2),
-    ('{"score": 2}\nfinal: {"score": ', 2),
     ('{"score": 2, "final_score": 2}', 2),
     ('{"score": 2, "score": 2.0}', 2),
     # thinking
@@ -115,7 +114,17 @@ NO_SCORE = [
             "Error: Connection reset by peer",
         ],
     ),
-    ("truncated", "cut_off", ['{"score": 2', '{"score": "2', '{"score": ', '{"cpr_02": {"reason": "too slo']),
+    (
+        "truncated",
+        "cut_off",
+        [
+            '{"score": 2}\nfinal: {"score": ',
+            '{"score": 2',
+            '{"score": "2',
+            '{"score": ',
+            '{"cpr_02": {"reason": "too slo',
+        ],
+    ),
     (
         "truncated",
         "absent",
@@ -226,8 +235,6 @@ VERDICTS = [
     ("{'verdict': 'right'}", 0),
     ('{"verdict": "no error"}', 0),
     ('{"verdict": "error"}', 1),
-    ('{"verdict": true}', 0),
-    ('{"verdict": False}', 1),
     ('{"error": true}', 1),
     ('{"error": false}', 0),
     ('{"error": "yes"}', 1),
@@ -238,7 +245,6 @@ VERDICTS = [
     ('{"correct": true}', 0),
     ('{"is_correct": 0}', 1),
     ('{"cpr_02": "incorrect"}', 1),
-    ('{"cpr_02": true}', 0),
     ('{"cpr_02": {"error": true, "reason": "x"}}', 1),
     ('{"verdicts": {"cpr_02": "incorrect"}}', 1),
     ('{"errors": {"cpr_02": true}}', 1),
@@ -273,8 +279,11 @@ def test_verdicts(clip: Read, reply: object, wrong: float) -> None:
     [
         ("bad_json", "unreadable", '{"verdict": "correct/incorrect"}'),
         ("bad_json", "unreadable", '{"verdict": "partially correct"}'),
-        ("bad_json", "unreadable", '{"verdict": 1}'),
-        ("bad_json", "unreadable", '{"verdict": "yes"}'),
+        ("bad_json", "ambiguous", '{"verdict": 1}'),
+        ("bad_json", "ambiguous", '{"verdict": "yes"}'),
+        ("bad_json", "ambiguous", '{"verdict": true}'),
+        ("bad_json", "ambiguous", '{"verdict": False}'),
+        ("bad_json", "ambiguous", '{"cpr_02": true}'),
         ("bad_json", "unreadable", '{"cpr_02": 2}'),
         ("bad_json", "unreadable", '{"error": "too shallow"}'),
         ("bad_json", "conflict", '{"verdict": "correct", "verdict": "incorrect"}'),

@@ -66,7 +66,6 @@ COMPLETE = [
     'As in {format}, {"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}',
     'As in {format: below\n{"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}',
     '{"data": {"result": {"scores": {"cpr_01": 2, "cpr_02": 0, "cpr_03": 10, "aed_01": 3, "aed_02": 1}}}}',
-    '{"cpr_01": 9}\n[2, 0, 10, 3, 1]',
 ]
 
 
@@ -106,7 +105,11 @@ PARTIAL = [
         {"status": "truncated", "cpr_01": 2, "cpr_02": "cut_off"},
     ),
     ('{"cpr_01": 0}\nNow all: {"cpr_01": 2, "cpr_02": 3, "cp', {"status": "truncated", "cpr_01": 2, "cpr_02": 3}),
-    ('{"cpr_01": 0, "cpr_02": 1}\nAgain: {"cpr_01": 2, "cp', {"status": "truncated", "cpr_01": 0, "cpr_02": 1}),
+    (
+        '{"cpr_01": 0, "cpr_02": 1}\nAgain: {"cpr_01": 2, "cp',
+        {"status": "truncated", "cpr_01": "ambiguous", "cpr_02": 1},
+    ),
+    ('{"cpr_01": 9}\n[2, 0, 10, 3, 1]', {"status": "off_scale", "cpr_01": "off_scale"}),
     ("[2, 0, 10, 3, 1", {"status": "truncated"}),
     ("[2, 0, 10,", {"status": "truncated"}),
     # two answers
@@ -182,7 +185,6 @@ WRONG = dict(zip(IDS, (0.0, 1.0, 0.0, 1.0, 1.0), strict=True))
         '{"verdicts": {"cpr_01": "correct", "cpr_02": "incorrect", "cpr_03": "correct", "aed_01": "incorrect",'
         ' "aed_02": "incorrect"}}',
         '{"cpr_01": "Right", "cpr_02": "WRONG", "cpr_03": "no error", "aed_01": "error", "aed_02": "not correct"}',
-        '{"cpr_01": true, "cpr_02": false, "cpr_03": true, "aed_01": false, "aed_02": False}',
         '{"errors": {"cpr_01": false, "cpr_02": true, "cpr_03": 0, "aed_01": 1, "aed_02": "yes"}}',
         '{"is_correct": {"cpr_01": "yes", "cpr_02": "no", "cpr_03": true, "aed_01": 0, "aed_02": false}}',
         '["correct", "incorrect", "correct", "incorrect", "incorrect"]',
@@ -216,7 +218,8 @@ def test_every_way_to_write_five_verdicts(full: Read, reply: str) -> None:
         ('{"errors": []}', {"status": "wrong_keys"}),
         ('{"errors": ["cpr_02", "none other"]}', {"status": "wrong_keys"}),
         ('{"correct": ["cpr_01"], "incorrect": ["cpr_01"]}', {"status": "bad_json", "cpr_01": "conflict"}),
-        ('{"cpr_01": 1, "cpr_02": "yes"}', {"status": "bad_json", "cpr_01": "unreadable", "cpr_02": "unreadable"}),
+        ('{"cpr_01": 1, "cpr_02": "yes"}', {"status": "bad_json", "cpr_01": "ambiguous", "cpr_02": "ambiguous"}),
+        ('{"cpr_01": true, "cpr_02": False}', {"status": "bad_json", "cpr_01": "ambiguous", "cpr_02": "ambiguous"}),
         ("correct", {"status": "no_json"}),
     ],
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.parsing.thinking import MAX_ANSWER, MAX_REPLY, set_apart
+from siming_tasks.parsing.thinking import MAX_ANSWER, MAX_HEAD, MAX_REPLY, set_apart
 
 ANSWER = '{"score": 2}'
 
@@ -79,7 +79,20 @@ def test_no_thinking(text: str) -> None:
 def test_long_replies_are_read_from_the_end() -> None:
     noise = "lorem ipsum " * (2 * MAX_REPLY // 12)
     assert len(set_apart(noise + ANSWER).groups) == 1
-    assert len(set_apart(noise + ANSWER).text) == MAX_ANSWER
+    assert len(set_apart(noise + ANSWER).text) == MAX_HEAD + MAX_ANSWER
     assert set_apart("<think>" + noise + ANSWER).unfinished, "the block opens before what is read"
     assert set_apart("<think>" + noise + "</think>" + ANSWER).text == ANSWER
     assert set_apart("x <think>" + noise[: MAX_REPLY // 2] + ANSWER).unfinished
+
+
+def test_an_answer_before_a_long_loop_is_read() -> None:
+    looped = set_apart(ANSWER + "\n" + " and so on" * 30_000)
+    assert [looped.text[g.start : g.end] for g in looped.groups] == [ANSWER]
+    repeated = set_apart(f"{ANSWER}\n" * MAX_ANSWER)
+    assert not repeated.unread
+    assert {repeated.text[g.start : g.end] for g in repeated.groups} == {ANSWER}
+
+
+def test_an_answer_that_is_not_read_in_the_middle_is_told() -> None:
+    filler = "lorem ipsum " * MAX_ANSWER
+    assert set_apart(ANSWER + filler[: MAX_ANSWER * 2] + '{"score": 1}' + filler[: MAX_ANSWER * 2] + ANSWER).unread

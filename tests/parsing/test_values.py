@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.parsing.values import DENIED, NEUTRAL, STATED, number, points, verdict
+from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STATED
+from siming_tasks.parsing.values import last_number, number, points, verdict
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,75 @@ def test_points_out_of_five(text: str, expected: float | str) -> None:
     assert points(text, 5) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3/5 - only 1 shoulder", 3.0),
+        ("3 (out of 5)", 3.0),
+        ("3（满分5分）", 3.0),
+        ("3 (max 5)", 3.0),
+        ("3 out of a possible 5", 3.0),
+        ("3 (out of 10)", "off_scale"),
+        ("3（满分10分）", "off_scale"),
+        ("3 (deducted)", "ambiguous"),
+        ("3（扣）", "ambiguous"),
+        ("3/5 - 4/5", "unreadable"),
+        ("3/5 or 4/5", "unreadable"),
+        ("3 of 5 criteria", "unreadable"),
+        ("\u202e3", "unreadable"),
+    ],
+)
+def test_a_remark_may_hold_numbers_where_the_maximum_is_given(text: str, expected: float | str) -> None:
+    assert points(text, 5) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0-10", 10), ("5 points", 5), ("60%", 60), ("满分5分", 5), ("x", None)]
+)
+def test_last_number(text: str, expected: float | None) -> None:
+    assert last_number(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Error detected: No", 0.0),
+        ("Error detected: Yes", 1.0),
+        ("Correct: No", 1.0),
+        ("Correct? yes", 0.0),
+        ("错误：无", 0.0),
+        ("错误：有", 1.0),
+        ("正确：否", 1.0),
+        ("Error: none", 0.0),
+        ("Error: yes or no", "ambiguous"),
+        ("Error: upstream timeout", "ambiguous"),
+        ("错误：请求超时", "ambiguous"),
+        ("错误：未按压", "ambiguous"),
+        ("错误 (incorrect)", 1.0),
+        ("错误 (correct)", "unreadable"),
+        ("Correct. However, it is too shallow.", "unreadable"),
+        ("Incorrect. Actually correct.", "ambiguous"),
+        ("incorrect: no errors", "ambiguous"),
+        ("Incorrect because the correct depth is not reached", 1.0),
+        ("✅ Correct", 0.0),
+        ("❌ Correct", "ambiguous"),
+        ("✅ / ❌", "ambiguous"),
+    ],
+)
+@pytest.mark.parametrize("polarity", [NEUTRAL, STATED, DENIED])
+def test_a_verdict_with_its_question_or_its_reason(text: str, expected: float | str, polarity: int) -> None:
+    assert verdict(text, polarity) == expected
+
+
+def test_the_word_error_is_no_verdict_where_it_may_report_a_failure() -> None:
+    assert [verdict(text, nouns=False) for text in ("error", "错误：过浅", "incorrect", "no error")] == [
+        "ambiguous",
+        "unreadable",
+        1.0,
+        0.0,
+    ]
+
+
 @pytest.mark.parametrize(("text", "expected"), [("2.5", 2.5), ("0.5", 0.5), ("2.6", "off_scale"), ("2/2.5", 2.0)])
 def test_parts_of_a_point_need_a_maximum_that_has_them(text: str, expected: float | str) -> None:
     assert points(text, 2.5) == expected
@@ -154,16 +224,18 @@ def test_verdict_words_mean_the_same_under_every_key(text: str, expected: float 
 @pytest.mark.parametrize(
     ("text", "neutral", "stated", "denied"),
     [
-        ("true", 0.0, 0.0, 1.0),
-        ("False", 1.0, 1.0, 0.0),
-        ("yes", "unreadable", 0.0, 1.0),
-        ("No", "unreadable", 1.0, 0.0),
-        ("1", "unreadable", 0.0, 1.0),
-        ("0", "unreadable", 1.0, 0.0),
+        ("true", "ambiguous", 0.0, 1.0),
+        ("False", "ambiguous", 1.0, 0.0),
+        ("yes", "ambiguous", 0.0, 1.0),
+        ("No", "ambiguous", 1.0, 0.0),
+        ("1", "ambiguous", 0.0, 1.0),
+        ("0", "ambiguous", 1.0, 0.0),
         ("none", "absent", 1.0, 0.0),
-        ("present", "unreadable", 0.0, 1.0),
-        ("有", "unreadable", 0.0, 1.0),
-        ("无", "unreadable", 1.0, 0.0),
+        ("present", "ambiguous", 0.0, 1.0),
+        ("有", "ambiguous", 0.0, 1.0),
+        ("无", "ambiguous", 1.0, 0.0),
+        ("✅", 0.0, 0.0, "ambiguous"),
+        ("❌", 1.0, 1.0, "ambiguous"),
         ("2", "unreadable", "unreadable", "unreadable"),
     ],
 )
