@@ -4,8 +4,10 @@
 
 Replies come in families. Of some the truth is known: a reply cut anywhere may lose answers but never change one, a
 reply in another dress must give every answer, a key written twice with two values loses that step and no other. The
-other families are noise, of which only the form of the result is checked. Prints counts by family and status and the
-slowest replies; exits with 1 on any violation, which it prints as a Python literal with its seed.
+other families are noise, of which only the form of the result is checked. ``--judge N`` adds a perfect judge: every
+key, value form and layout of ``tests/parsing/forms.py``, and N mutated replies of each layout; no answer may be read
+that the judge did not give. Prints counts by family and status and the slowest replies; exits with 1 on any violation,
+which it prints as a Python literal with its seed.
 """
 
 from __future__ import annotations
@@ -16,13 +18,17 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from tqdm import tqdm
 
 from siming_tasks.parsing import MISSING, STATUSES, Parsed, format_answers, parse_reply
 from siming_tasks.rubrics import RubricStep, default_rubric
 from siming_tasks.schema import Answer
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "parsing"))
+import forms
 
 Truth = Mapping[str, float]
 Check = Callable[[Parsed], str | None]
@@ -225,11 +231,63 @@ def fault(parsed: Parsed, steps: Sequence[RubricStep], answer: Answer) -> str | 
     return None
 
 
+def unmutated() -> Iterator[tuple[str, Truth, Sequence[RubricStep], Answer]]:
+    """Every key with every value form in every layout."""
+    steps = [step for step in default_rubric().steps if step.id in ("cpr_01", "cpr_02", "cpr_03", "aed_01", "aed_02")]
+    verdicts = {step.id: float(place % 2) for place, step in enumerate(steps)}
+    points = {step.id: float(place % (int(step.max_score) + 1)) for place, step in enumerate(steps)}
+    for layout, write in forms.LAYOUTS.items():
+        for kinds in forms.VERDICT_KEYS.values():
+            for kind, keys in kinds.items():
+                for name, verdict in forms.VERDICT_FORMS(kind):
+                    if layout == "list" and name.startswith("yes"):
+                        continue
+                    values = {step_id: verdict(bool(value)) for step_id, value in verdicts.items()}
+                    for key in keys:
+                        yield write(key, values, steps), verdicts, steps, "error"
+        for keys in forms.POINT_KEYS.values():
+            for say_points in forms.POINT_FORMS.values():
+                values = {step.id: say_points(int(points[step.id]), int(step.max_score)) for step in steps}
+                for key in keys:
+                    yield write(key, values, steps), points, steps, "score"
+
+
+def judge(mutations: int, seed: int) -> int:
+    """The perfect judge; prints how its replies are read and returns how often an answer is not its."""
+    every = default_rubric().steps
+    asks = [every, every[:5], every[18:23], every[10:11], every[20:21]]
+    counts: dict[str, Counter[str]] = {}
+    violations = 0
+
+    def note(family: str, reply: str, truth: Truth, steps: Sequence[RubricStep], answer: Answer) -> None:
+        nonlocal violations
+        found = parse_reply(reply, steps, answer).answers
+        wrong = part(truth)(Parsed("", found))
+        read = "wrong" if wrong else "whole" if len(found) == len(steps) else "part" if found else "none"
+        counts.setdefault(family, Counter())[read] += 1
+        if wrong:
+            violations += 1
+            print(f"judge, {family}, {answer}: {wrong}\n  {reply!r:.3000}\n  {dict(found)}")
+
+    for reply, truth, steps, answer in unmutated():
+        note("unmutated", reply, truth, steps, answer)
+    changes = sorted(forms.MUTATIONS)
+    for layout in tqdm(forms.LAYOUTS, disable=None):
+        for number in range(mutations):
+            rng = random.Random(f"{seed}/{layout}/{number}")  # noqa: S311
+            note(layout, *forms.judged(rng, rng.choice(asks), layout, changes[number % len(changes)]))
+    print(f"{'perfect judge':14}" + "".join(f"{read:>15}" for read in ("whole", "part", "none", "wrong")))
+    for family, row in counts.items():
+        print(f"{family:14}" + "".join(f"{row[read]:15,}" for read in ("whole", "part", "none", "wrong")))
+    return violations
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; see the module's first lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=100_000)
     parser.add_argument("--giant", type=int, default=None, help="how many of them are giant (default: 1 in 500)")
+    parser.add_argument("--judge", type=int, default=0, help="mutated replies of a perfect judge for each layout")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     giants = options.replies // 500 if options.giant is None else options.giant
@@ -239,8 +297,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     counts: dict[str, Counter[str]] = {}
     slowest: list[tuple[float, str, int]] = []
-    violations = 0
     begin = time.perf_counter()
+    violations = judge(options.judge, options.seed) if options.judge else 0
     for number, family in enumerate(tqdm([*families, *[giant] * giants], disable=None)):
         rng = random.Random(f"{options.seed}/{number}")  # noqa: S311
         answer: Answer = rng.choice(["score", "error"])

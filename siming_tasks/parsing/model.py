@@ -28,15 +28,15 @@ empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
 off_scale        a score below 0, above the step's maximum, not a whole point, or out of another maximum
 refused          no answer, and the words of a refusal
-bad_json         a value that is no answer, two different answers for one step, or a brace that begins no JSON
+bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
 wrong_keys       JSON that does not name all asked steps, or gives them null
 no_json          prose
 ===============  =====================================================================================================
 """
 
 MISSING = ("absent", "off_scale", "conflict", "ambiguous", "unreadable", "cut_off")
-"""Why a step has no answer: not named, or null; not on its scale; two different answers; no answer in its value; the
-text ends in its value."""
+"""Why a step has no answer: not named, or null; not on its scale; two different answers in one bracket; what is said
+could mean two things (key, place, polarity or scale are open); no answer in its value; the text ends in its value."""
 
 
 @dataclass(frozen=True)
