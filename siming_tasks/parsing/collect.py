@@ -234,7 +234,7 @@ def _agreed(readings: list[Reading]) -> Reading:
 
 def combined(readings: list[Reading]) -> Reading:
     """One reading out of several places, of which those that hold no answer may be about something else."""
-    telling = [reading for reading in readings if reading not in ("unreadable", "absent", "ambiguous")]
-    if telling:
-        return _agreed(telling)
-    return "ambiguous" if "ambiguous" in readings else readings[0]
+    if "ambiguous" in readings:
+        return "ambiguous"
+    telling = [reading for reading in readings if reading not in ("unreadable", "absent")]
+    return _agreed(telling) if telling else readings[0]

@@ -130,7 +130,7 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
 
 def _joined(earlier: Reading, later: Reading) -> Reading:
     """One reading out of two brackets'."""
-    if earlier == later or later in ("absent", "unreadable", "cut_off", "ambiguous"):
+    if earlier == later or later in ("absent", "unreadable", "cut_off"):
         return earlier
     return later if earlier in ("absent", "unreadable", "cut_off") else "ambiguous"
 
