@@ -28,6 +28,8 @@ LABELS = (
         "an example or a form: never an answer",
         re.compile(
             r"\b(?:examples?|e\.g|for instance|templates?|placeholders?|samples?|hypothetical|illustrat\w*|schema)\b"
+            r"|\b(?:opposite|inverse|each step is worth|points? (?:lost|deducted)|number of)\b"
+            r"|\b(?:max|maximum|possible|available|full) (?:points?|scores?|marks?)\b"
             r"|\blooks? like\b|示例|样例|例如|比如|模板|参考.{0,6}格式"
         ),
     ),
@@ -44,7 +46,7 @@ LABELS = (
         "counts only until it is replaced: alone it is ambiguous",
         re.compile(
             r"\b(?:draft|initial|initially|preliminary|tentative|at first|first impression|could|might|may be|perhaps"
-            r"|either|possibly|if|else|otherwise|whether)\b|^\W*or\W*$|初步|草稿|最初|起初|可能"
+            r"|either|possibly|if|else|otherwise|whether)\b|\bwould be\W*$|^\W*or\W*$|初步|草稿|最初|起初|可能"
         ),
     ),
     (
@@ -70,7 +72,8 @@ NAMED_TOP = re.compile(
 """A maximum in the words around a bracket: if it is no asked step's, the bracket is a draft."""
 
 AFTERWARDS = re.compile(
-    r"[\s`*.,，。]{0,4}"
+    r"[\s`*.,，。]{0,4}(?:[(（]\s*(?:max|possible|deduct|lost|example|format|满分|扣|示例)"
+    r"|(?:where|with|each|the) [^.:]{0,40}\b(?:lost|deducted|deductions?|maximum)\b)|[\s`*.,，。]{0,4}"
     r"(?:(?:would|could|might|if|unless|or|seems?|或|如果|表示|代表)\b|is (?:the|an?|too) |(?:would|could)n't\b)"
 )
 """Words right after a bracket that make it a draft."""

@@ -52,7 +52,7 @@ class Collector:
         self._walk(root, _Place(None, known=True, listed=alone, polarity=NEUTRAL), found)
         readings = {step_id: combined(readings) for step_id, readings in found.items()}
         if root.torn:
-            return {name: "ambiguous" if isinstance(said, float) else said for name, said in readings.items()}
+            return {name: _doubted(said) for name, said in readings.items()}
         return readings
 
     def _walk(self, group: Group, place: _Place, found: _Found) -> None:
@@ -99,7 +99,12 @@ class Collector:
             there = _Place(
                 skill, place.known and known, (place.known and known) or grouped, polarity, key.top or place.top
             )
-            if known or grouped:
+            if key.family.name == "version":
+                version: _Found = {}
+                self._walk(value, there, version)
+                for step_id, readings in version.items():
+                    found.setdefault(step_id, []).extend(map(_doubted, readings))
+            elif known or grouped:
                 self._walk(value, there, found)
             else:
                 unknown.append({})
@@ -113,7 +118,7 @@ class Collector:
         for section in sections:
             for step_id, readings in section.items():
                 if step_id not in found and not parted:
-                    readings = ["ambiguous" if isinstance(reading, float) else reading for reading in readings]
+                    readings = list(map(_doubted, readings))
                 found.setdefault(step_id, []).extend(readings)
 
     def _find(self, name: str, place: _Place) -> RubricStep | None:
@@ -213,6 +218,8 @@ class Collector:
             polarity = place.polarity if key.polarity is None else key.polarity
             there = replace(place, polarity=polarity, top=key.top or place.top)
             reading = self._reading(value, step, key.family, there)
+            if key.family.name == "version":
+                reading = _doubted(reading)
             doubtful |= reading == "unreadable" and polarity == DENIED and not _empty(value)
             readings.append(reading)
         if not readings:
@@ -221,6 +228,10 @@ class Collector:
         if isinstance(reading, float) and self.answer == "score":
             return off_scale(group, keys, reading, step.max_score) or reading
         return "ambiguous" if doubtful and reading == 0.0 else reading  # {"verdict": "correct", "error": "too shallow"}
+
+
+def _doubted(reading: Reading) -> Reading:
+    return "ambiguous" if isinstance(reading, float) else reading
 
 
 def _empty(value: Value) -> bool:

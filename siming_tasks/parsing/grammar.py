@@ -102,10 +102,21 @@ FAMILIES = (
             "probability probabilities likelihood time times timing timestamp timestamps duration second seconds "
             "minute minutes start end frame frames keyframe keyframes page pages segment count counts frequency rate "
             "rank ranking order threshold thresholds target ideal expected baseline previous average mean median "
-            "normalized normalised relative type types code codes index length min minimum"
+            "normalized normalised relative initial draft preliminary original type types code codes index length min "
+            "minimum"
         ),
         with_=None,
         chinese=r".*(?:扣|失分|置信|权重|时间|时刻|帧|重要|难度|严重|数量|次数|个数|类型|概率|平均|排名|优先).*",
+    ),
+    Family(
+        "version",
+        "another version of an answer: an answer beside it is ambiguous, and so is it",
+        words=_set("revised corrected updated adjusted amended alternative"),
+        with_=None,
+        chinese=r"(?:修正|修改|调整|更正|更新)后?的?.*",
+        scores=True,
+        verdicts=True,
+        holds="score error",
     ),
     Family(
         "words about",

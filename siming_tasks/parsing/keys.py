@@ -22,7 +22,7 @@ _TOP = re.compile(
     r"(?:out[\s_]of|/|max(?:imum)?|满分)[\s_:：]*(?P<of>[0-9]{1,4})(?![0-9])|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4})(?![0-9])"
 )
 _BY_NAME = {family.name: family for family in FAMILIES}
-_FIRST = FAMILIES[:6]
+_FIRST = FAMILIES[:7]
 _VERDICT, _STATED, _DENIED = (_BY_NAME[name] for name in ("verdict", "correct?", "error?"))
 
 
@@ -83,7 +83,7 @@ def _latin(words: list[str]) -> tuple[Family, int | None]:
     rest = said - NEGATIONS
     if rest & _STATED.words or rest & _DENIED.words:
         return _polar(rest, negations)
-    for family in FAMILIES[6:]:
+    for family in FAMILIES[7:]:
         known = family.words | ANYWHERE | (family.with_ or frozenset())
         if said & family.words and said <= known:
             return family, family.polarity

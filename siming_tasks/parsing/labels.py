@@ -12,6 +12,7 @@ from siming_tasks.parsing.text import plain
 __all__ = ["alone", "is_aside", "role"]
 
 _MANY = 5
+_ENDED = re.compile(r"[:：=!！.。*`]\s*\n\s*\Z|\A\s*\Z")
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 _INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
@@ -27,7 +28,7 @@ def role(text: str, group: Group, previous: int, names: StepNames) -> str:
         names: what the asked steps are called.
     """
     label = _label(text[max(previous, group.start - 300) : group.start])
-    after = plain(text[group.end : group.end + 40])
+    after = plain(text[group.end : group.end + 80])
     said = _role_of(label, names)
     if said == "aside":
         return said
@@ -39,8 +40,9 @@ def role(text: str, group: Group, previous: int, names: StepNames) -> str:
 
 
 def is_aside(line: str, names: StepNames) -> bool:
-    """Whether a line introduces something else than an answer: ``Maximum points:``, ``For example:``."""
-    return _INTRODUCES.match(line) is not None and _role_of(line, names) == "aside"
+    """Whether a line introduces something else than an answer: ``Maximum points:``, ``Deductions by step``."""
+    introduces = _INTRODUCES.match(line) is not None or len(_WORD.findall(line)) <= 5
+    return introduces and _role_of(line, names) == "aside"
 
 
 def alone(text: str, group: Group, asked: int) -> bool:
@@ -51,8 +53,8 @@ def alone(text: str, group: Group, asked: int) -> bool:
     """
     before = _FENCE.sub("", text[max(0, group.start - 300) : group.start])
     after = _FENCE.sub("", text[group.end : group.end + 300])
-    if asked >= _MANY:
-        before, after = before.rpartition("\n")[2], after.partition("\n")[0]
+    if asked >= _MANY and _ENDED.search(before):
+        before, after = "", after.partition("\n")[0]
     title = before.strip().endswith((":", "：", "=", "**")) and "\n" not in before.strip()
     return (not before.strip() or title) and not after.strip("`.。; \t\r\n")
 
