@@ -52,6 +52,11 @@ class RunSource:
         return self.facts.get("model") == REFERENCE_MODEL
 
     @property
+    def kind(self) -> str | None:
+        """Which reference judge it is: ``oracle``, a rater's name, ...; None for a model or a bare prediction file."""
+        return _kind(self.facts) if self.reference else None
+
+    @property
     def role(self) -> str:
         """What it is called in tables and charts."""
         return "reference" if self.reference else "model"
@@ -176,10 +181,18 @@ def _joined(arguments: Any) -> str | None:
     return arguments if isinstance(arguments, str) else None
 
 
+def _arguments(facts: Mapping[str, Any]) -> dict[str, str]:
+    return dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
+
+
+def _kind(facts: Mapping[str, Any]) -> str:
+    return _arguments(facts).get("kind", "oracle")
+
+
 def _name_of(facts: Mapping[str, Any], path: Path) -> str:
-    arguments = dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
     if facts.get("model") == REFERENCE_MODEL:
-        return arguments.get("kind", "oracle")
+        return _kind(facts)
+    arguments = _arguments(facts)
     known = facts.get("model_name") or next(
         (arguments[key] for key in ("pretrained", "model_version", "model") if arguments.get(key)), facts.get("model")
     )

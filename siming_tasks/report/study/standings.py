@@ -76,7 +76,7 @@ def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> 
         "metrics": part["numbers"]["metrics"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
-        "note": INFLATED if study.source.reference and study.source.name in raters else None,
+        "note": INFLATED if study.source.kind in raters else None,
     }
 
 
