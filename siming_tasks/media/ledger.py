@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
 from pathlib import Path
 
 from siming_tasks.files import atomic_write
@@ -29,17 +29,35 @@ def held(folder: Path) -> int:
 
 def measured(folder: Path) -> int:
     """Bytes of the files in a video's folders of frames, clips and proxies, counted."""
-    total = 0
-    for path in folder.glob("*/*"):
-        with suppress(FileNotFoundError):
-            total += path.stat().st_size
-    return total
+    return sum(_size(file) for part in _parts(folder) for file in _entries(part))
 
 
 def sweep(folder: Path) -> None:
     """Remove half-written files (call it with the lock held)."""
-    for path in [*folder.glob(".*"), *folder.glob("*/.*")]:
-        path.unlink(missing_ok=True)
+    for place in (folder, *_parts(folder)):
+        for entry in _entries(place):
+            if entry.name.startswith("."):
+                Path(entry).unlink(missing_ok=True)
+
+
+def _parts(folder: Path) -> list[Path]:
+    return [Path(entry) for entry in _entries(folder) if entry.is_dir()]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """``os.scandir``: half the time of ``Path.glob``, and there are hundreds of files a video."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
+
+
+def _size(file: os.DirEntry[str]) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0  # evicted meanwhile
 
 
 def settle(folder: Path) -> None:

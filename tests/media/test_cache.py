@@ -183,9 +183,10 @@ def test_a_warm_cache_serves_those_who_cannot_write(videos: Any, public: Path) -
 def test_a_finished_demo_serves_those_who_cannot_write(public: Path) -> None:
     from siming_tasks.data.resolve import resolve_dataset
     from siming_tasks.options import Options
+    from siming_tasks.simulate import GENERATOR_VERSION
 
     options = Options(cache=str(public / "cache"), demo_videos=1)
-    home = options.cache_dir / "demo" / "1-1"
+    home = options.cache_dir / "demo" / f"{GENERATOR_VERSION}-1"
     make = "from pathlib import Path; import sys; from siming_tasks.simulate import make_demo\n"
     made = f"{make}make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)"
     subprocess.run([sys.executable, "-c", made, str(home)], check=True)
