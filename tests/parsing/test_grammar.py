@@ -53,7 +53,7 @@ def test_a_word_alone_is_of_its_first_family(family: object) -> None:
         ("not_incorrect", "correct?", 1, None),
         ("error_or_not", "unknown", None, None),
         ("error_type", "quantity", None, None),
-        ("error_corrected", "unknown", None, None),
+        ("errors_corrected", "version", None, None),
         ("correct_or_incorrect", "verdict", 0, None),
         ("正确/错误", "verdict", 0, None),
         ("是否存在错误", "error?", -1, None),
