@@ -101,8 +101,13 @@ def _text(text: str) -> str:
     text = _HEADER.sub(rf"\1\2{MASK}", text)
     text = _SCHEME.sub(rf"\1{MASK}", text)
     text = _assigned(text)
-    text = _FLAG.sub(lambda found: found[1] + _masked(found[2]) if _suspect(found[1]) else found[0], text)
+    text = _FLAG.sub(lambda found: found[1] + _masked(found[2]) if _secret_flag(found[1]) else found[0], text)
     return _SHAPE.sub(MASK, text)
+
+
+def _secret_flag(flag: str) -> bool:
+    """Whether a secret follows; ``--tokens`` and its like are counts and formulas."""
+    return _suspect(flag) and not flag.rstrip().endswith("tokens")
 
 
 def _assigned(text: str) -> str:

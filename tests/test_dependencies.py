@@ -69,7 +69,8 @@ def test_what_the_package_imports_is_what_it_declares() -> None:
 
 
 def test_what_the_tests_import_is_declared_for_them() -> None:
-    providers = distributions(imported("tests") | imported("utils"))
+    own = {path.stem for path in (ROOT / "tests").rglob("*.py")}  # modules that tests share
+    providers = distributions((imported("tests") | imported("utils")) - own)
     names = set(declared("test"))
     assert {module for module, found in providers.items() if not found & (names | FRAMEWORK | OPTIONAL)} == set()
     assert names - set(declared()) - set().union(*providers.values()) == COMMANDS

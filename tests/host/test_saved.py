@@ -19,7 +19,7 @@ import pytest
 
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.hooks import evaluation, process_results
-from siming_tasks.hooks.docs import run_settings
+from siming_tasks.hooks.session import SESSION
 from siming_tasks.host.saved import check_what_is_saved
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
@@ -232,7 +232,7 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
 ) -> None:
     withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
     monkeypatch.setenv("SIMING_DATA", str(tmp_path / "public"))
-    run_settings.cache_clear()
+    SESSION.begin()
     (video, *_) = open_dataset(tmp_path / "public").videos
     doc = {"id": f"full_error/{video.video_id}", "setting": "full_error", "video_id": video.video_id, "step_id": ""}
     record = process_results({**doc, "root": str(tmp_path / "public")}, ["{}"])["siming_stderr"]

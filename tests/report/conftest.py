@@ -22,7 +22,7 @@ from siming_tasks.report.build import write_report
 from siming_tasks.runs.find import find_runs
 from siming_tasks.runs.record import record_of
 from siming_tasks.runs.run import read_run
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import BENCHMARK, SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 
 OPTIONS = Options(resamples=100)
@@ -53,7 +53,7 @@ def write_run(
     model: str | None = None,
     noise: float = 0.0,
     replies: Mapping[int, str | None] | None = None,
-    settings: tuple[str, ...] = tuple(SETTINGS),
+    settings: tuple[str, ...] = BENCHMARK,
     config: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Path:

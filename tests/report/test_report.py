@@ -20,7 +20,7 @@ from siming_tasks.report.study.study import study
 from siming_tasks.runs.find import find_runs
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.run import read_run
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import BENCHMARK
 
 OPTIONS = Options(resamples=100)
 
@@ -220,7 +220,7 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
     assert hidden.withheld
     out = write_report(find_runs([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     report = json.loads((out / "report.json").read_text())
-    for name in SETTINGS:
+    for name in BENCHMARK:
         metrics = report["runs"][0]["settings"][name]["numbers"]["metrics"]
         assert {m: e["value"] for m, e in metrics.items() if m != "coverage"} == dict.fromkeys(
             set(metrics) - {"coverage"}
