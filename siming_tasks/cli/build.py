@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
     build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
     build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
-    build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name until 1.3
+    build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name in earlier versions
     build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
     build.add_argument("--consensus", default="agree", metavar="RULE", help="agree (default), mean, or a rater's name")
     build.add_argument("--name", default="", help="of the dataset (default: name of the folder)")

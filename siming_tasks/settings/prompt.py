@@ -16,7 +16,7 @@ from siming_tasks.settings.setting import Setting
 
 __all__ = ["PROMPT_VERSION", "build_prompt", "frame_caption", "frames_note", "own_hash", "template_hash"]
 
-PROMPT_VERSION = "1-A"
+PROMPT_VERSION = "2-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
 _NAME = "[{id}] {name} (maximum {max_score:g} {points})"

@@ -26,7 +26,7 @@ STEPS = default_rubric().steps
 
 def test_templates_are_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
-    assert (PROMPT_VERSION, template_hash()) == ("1-A", "87b558eb3d34")
+    assert (PROMPT_VERSION, template_hash()) == ("2-A", "87b558eb3d34")
     assert {name: own_hash(setting) for name, setting in SETTINGS.items()} == {
         "full_score": "eaa7527f3bca",
         "full_error": "e88b910bf206",
