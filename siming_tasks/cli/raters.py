@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.plaintext import literal
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -73,4 +74,4 @@ def origin(dataset: Dataset) -> dict[str, Any]:
 
 def title(dataset: Dataset) -> str:
     """Which data a printed output is about."""
-    return f"{dataset.name} {dataset.version}{', SYNTHETIC data' if dataset.synthetic else ''}"
+    return f"{literal(dataset.name)} {literal(dataset.version)}{', SYNTHETIC data' if dataset.synthetic else ''}"

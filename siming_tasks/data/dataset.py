@@ -21,6 +21,9 @@ from siming_tasks.schema import CONSENSUS, Video
 
 __all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]
 
+MAX_PROBLEMS = 10_000
+"""Findings after which a file is left: it is another kind of file."""
+
 SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
 
@@ -191,6 +194,10 @@ def _read_videos(
     raw: list[dict[str, Any]] = []
     lines: dict[str, int] = {}
     for line, row in _rows(root, problems):
+        if len(problems) > MAX_PROBLEMS:
+            what = f"more than {MAX_PROBLEMS:,} findings; the rest was not read."
+            problems.append(Problem("too-many-errors", what, "Mend those first.", "videos.jsonl", line))
+            break
         try:
             checked = VideoRow.model_validate(row)
         except ValidationError as error:

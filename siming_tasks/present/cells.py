@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.proportion import Proportion
+from siming_tasks.plaintext import one_line
 
 __all__ = ["counted", "percent", "plain_value", "pvalue", "short", "signed", "table"]
 
@@ -22,7 +23,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collectio
         left: positions of the columns of text; the others are numbers.
     """
     rule = [":--" if index in left else "--:" for index in range(len(head))]
-    return ["| " + " | ".join(_PIPE.sub(r"\1\|", cell) for cell in line) + " |" for line in [head, rule, *rows]]
+    return ["| " + " | ".join(map(_cell, line)) + " |" for line in [head, rule, *rows]]
+
+
+def _cell(text: str) -> str:
+    return _PIPE.sub(r"\1\|", one_line(text))
 
 
 def plain_value(value: float | None, digits: int = 3) -> str:

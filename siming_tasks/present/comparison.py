@@ -9,6 +9,7 @@ from siming_tasks.metrics.compare.paired import Comparison
 from siming_tasks.metrics.compare.twoway import CLAIMS
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
+from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import pvalue, short, table
 
 __all__ = ["markdown", "two_way_markdown"]
@@ -23,13 +24,13 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
     """
     names = list(next(iter(found.estimates.values())))
     options = found.options
-    facts = "".join(f", {name} {value}" for name, value in options["facts"].items())
+    facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
     lines = [f"{len(found.runs)} runs over the same {found.n_videos} videos{facts}.", ""]
     if options["allowed"]:
         lines += [f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**", ""]
     if found.n_videos < TRUSTED:
         lines += [f"**{FLAGS['few-videos']}**", ""]
-    rows = [[run, *(_cell(found, run, name) for name in names)] for run in found.runs]
+    rows = [[literal(run), *(_cell(found, run, name) for name in names)] for run in found.runs]
     lines += table(["run", *(CATALOGUE[name].label for name in names)], rows)
     lines += ["", "95 % intervals over videos; in parentheses the rank and its 95 % interval."]
     lines += _notes(found)
@@ -37,8 +38,8 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
     rows = [
         [
             CATALOGUE[d.metric].label,
-            d.a,
-            d.b,
+            literal(d.a),
+            literal(d.b),
             f"{d.value:+.3f}",
             f"{d.low:+.3f} .. {d.high:+.3f}",
             pvalue(d.p),
@@ -69,7 +70,7 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
 def two_way_markdown(runs: Mapping[str, Mapping[str, Estimate]]) -> str:
     """Intervals over videos and steps of several runs, with what each kind of interval claims."""
     names = list(next(iter(runs.values())))
-    rows = [[run, *(str(row[name]) for name in names)] for run, row in runs.items()]
+    rows = [[literal(run), *(str(row[name]) for name in names)] for run, row in runs.items()]
     lines = table(["over videos and steps", *(CATALOGUE[name].label for name in names)], rows)
     return "\n".join([*lines, "", *CLAIMS.values()]) + "\n"
 
@@ -94,7 +95,7 @@ def _notes(found: Comparison) -> list[str]:
         parts = [
             note if len(metrics) == len(row) else f"{', '.join(metrics)}: {note}" for note, metrics in said.items()
         ]
-        lines += [f"{run}: {' '.join(parts)}"] if parts else []
+        lines += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
     if any(estimate.undefined for row in found.estimates.values() for estimate in row.values()):
         lines.append("0.000* is undefined, printed as zero.")
     return [line for note in lines for line in ("", note)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.video.contribution import BLIND, Contribution
 from siming_tasks.metrics.video.split import PARTS
+from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import pvalue, table
 
 __all__ = ["markdown"]
@@ -27,7 +28,7 @@ def markdown(runs: Mapping[str, Contribution]) -> str:
     metric = first.metric
     rows = [
         [
-            name,
+            literal(name),
             str(found.parts["total"]),
             *(str(found.parts[part]) for part in PARTS),
             pvalue(found.shuffle_p.get(metric)),
@@ -43,7 +44,8 @@ def markdown(runs: Mapping[str, Contribution]) -> str:
     lines += ["", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
     if any(found.mismatch for found in runs.values()):
         rows = [
-            [name, *(str(found.mismatch[key]) for key in ("plcc", "implied", "excess"))] for name, found in runs.items()
+            [literal(name), *(str(found.mismatch[key]) for key in ("plcc", "implied", "excess"))]
+            for name, found in runs.items()
         ]
         lines += ["", *table(["run", CATALOGUE["plcc"].label, "implied by the steps", "excess"], rows), ""]
         lines += ["Above 0 the totals agree more than the steps account for: an overall impression, not the steps."]

@@ -10,6 +10,7 @@ from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
 from siming_tasks.metrics.diagnosis.severity import Limits
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import TRUSTED
+from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import counted, plain_value, short, signed, table
 
 __all__ = ["to_markdown"]
@@ -21,7 +22,7 @@ def to_markdown(found: Diagnostics, title: str) -> str:
     """Everything in :class:`Diagnostics` under one heading."""
     coverage = "nothing was asked" if found.coverage is None else f"{found.coverage:.1%} of the asked steps answered"
     sections = [
-        f"# Diagnostics: {title}",
+        f"# Diagnostics: {literal(title)}",
         f"{found.videos} videos, {coverage}. 95 % intervals in brackets; the unit of resampling is the video. "
         "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (found.videos < TRUSTED),
         *_steps(found),
@@ -60,7 +61,9 @@ def _steps(found: Diagnostics) -> list[str]:
             short(row.specificity, 2),
             signed(row.bias, 2, interval=False),
         ]
-        rows.append([f"{SHADE} " * row.thin + row.step_id, share, *cells, *([short(row.human, 2)] if human else [])])
+        rows.append(
+            [f"{SHADE} " * row.thin + literal(row.step_id), share, *cells, *([short(row.human, 2)] if human else [])]
+        )
     return ["## Steps", _table(head, rows), f"{found.steps.caveat} {SHADE} = shaded."]
 
 
@@ -163,7 +166,7 @@ def _exam(found: Diagnostics) -> list[str]:
     marks = [
         [f"{m.pass_mark:.0%}", *(counted(p) for p in (m.consistency, m.false_pass, m.false_fail))] for m in e.marks
     ]
-    must = ", ".join(e.must_pass) or "none"
+    must = ", ".join(map(literal, e.must_pass)) or "none"
     return [
         "## Exam decisions",
         f"Pass: {e.pass_mark:.0%} of the points and no failed must-pass step ({must}).",

@@ -8,6 +8,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.humans.raters import RaterTable
 from siming_tasks.metrics.thresholds import THIN
+from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import percent, signed, table
 
 __all__ = ["INFLATION", "NO_CEILING", "markdown", "pairs_markdown", "ratio_markdown"]
@@ -29,7 +30,7 @@ def markdown(found: RaterTable) -> str:
     labels = [CATALOGUE[name].label for name in shown]
     verdicts = found.agreement.extra["positive"]["error"]
     both = ", ".join(f"{CATALOGUE[name].label} {verdicts[name]}" for name in select("error", symmetric=True))
-    lines = [f"{found.raters[1]} against {found.raters[0]}, before adjudication.", ""]
+    lines = [f"{literal(found.raters[1])} against {literal(found.raters[0])}, before adjudication.", ""]
     rows = [_agreement("all", whole, found.differ)]
     rows += [_agreement(skill, row, found.per_skill[skill]) for skill, row in per_skill.items() if len(per_skill) > 1]
     head = ["", *labels, "steps that differ", "videos that differ", "videos", "steps"]
@@ -39,11 +40,16 @@ def markdown(found: RaterTable) -> str:
     notes = dict.fromkeys(note for name in ("qwk", *shown) for note in whole[name].notes)
     lines += [line for note in notes for line in ("", note)]
     if found.inflation:
-        rows = [[rater, *(signed(row[name]) for name in shown)] for rater, row in found.inflation.items()]
+        rows = [[literal(rater), *(signed(row[name]) for name in shown)] for rater, row in found.inflation.items()]
         lines += ["", *table(["inflation", *labels], rows)]
         lines += ["", INFLATION]
     rows = [
-        [step, f"{row.qwk}{' (thin)' if row.imperfect < THIN else ''}", percent(row.differ), str(row.imperfect)]
+        [
+            literal(step),
+            f"{row.qwk}{' (thin)' * (row.imperfect < THIN)}",
+            percent(row.differ),
+            str(row.imperfect),
+        ]
         for step, row in found.per_step.items()
     ]
     lines += ["", *table(["step", CATALOGUE["qwk"].label, "differ", "imperfect videos"], rows), ""]
@@ -76,7 +82,8 @@ def pairs_markdown(tables: Sequence[RaterTable]) -> str:
 def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[str]) -> str:
     """The human ratio of several runs."""
     names = list(next(iter(runs.values())))
-    rows = [[run, *map(str, row.values())] for run, row in runs.items()]
+    rows = [[literal(run), *map(str, row.values())] for run, row in runs.items()]
+    raters = [literal(name) for name in raters]
     lines = table(["human ratio", *(CATALOGUE[name].label for name in names)], rows)
     if len(raters) == 2:
         a, b = raters
@@ -92,4 +99,4 @@ def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[
 def _agreement(name: str, row: Mapping[str, Estimate], differ: Mapping[str, Estimate]) -> list[str]:
     shares = [percent(differ["steps"]), percent(differ["videos"])]
     size = [str(row["qwk"].n_videos), str(row["qwk"].n_items)]
-    return [name, *(str(row[metric]) for metric in select("score", compared=True)), *shares, *size]
+    return [literal(name), *(str(row[metric]) for metric in select("score", compared=True)), *shares, *size]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from siming_tasks.plaintext import literal
 from siming_tasks.tables.model import COLUMNS, KINDS, Document, Finding, Table
 from siming_tasks.tables.noise import column_noise, delta_noise, gaps
 from siming_tasks.tables.prevalence import (
@@ -92,15 +93,15 @@ def lint(document: Document) -> LintReport:
 
 
 def _section(table: Table, findings: list[Finding]) -> list[str]:
-    lines = [f"## {table.name}", ""]
-    lines += [table.note, ""] if table.note else []
+    lines = [f"## {literal(table.name)}", ""]
+    lines += [literal(table.note), ""] if table.note else []
     implied = {row.name: row_prevalences(row) for row in table.rows}
     if any(implied.values()):
         lines += ["| row | third number | implied prevalence |", "|---|---|---|"]
         for name, ranges in implied.items():
             for kind, pair in ranges.items():
                 span = f"{pair[0]:.4f} to {pair[1]:.4f}" if pair else "none"
-                lines.append(f"| {name} | {COLUMNS[kind]} | {span} |")
+                lines.append(f"| {literal(name)} | {COLUMNS[kind]} | {span} |")
         lines.append("")
     for kind, title in KINDS.items():
         of_kind = [finding for finding in findings if finding.kind == kind]
@@ -113,9 +114,9 @@ def _section(table: Table, findings: list[Finding]) -> list[str]:
     if not findings:
         lines += ["No finding.", ""]
     if table.ignored:
-        lines += [f"Columns not read: {', '.join(table.ignored)}.", ""]
+        lines += [f"Columns not read: {', '.join(map(literal, table.ignored))}.", ""]
     return lines
 
 
 def _who(finding: Finding) -> str:
-    return f"**{finding.rows[0]}**: " if len(finding.rows) == 1 else ""
+    return f"**{literal(finding.rows[0])}**: " if len(finding.rows) == 1 else ""

@@ -8,6 +8,7 @@ import io
 import os
 import unicodedata
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,13 @@ __all__ = ["MAX_SHEET", "Sheet", "SheetRow", "plain", "read_table"]
 
 MAX_SHEET = 64_000_000
 """Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
+
+MAX_ROWS, MAX_COLUMNS = 2_000_000, 2_000
+"""Largest table: 20,000 videos of 33 steps have 660,000 rows, or some hundred columns."""
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError,
+           TypeError, ValueError)  # fmt: skip
+"""What openpyxl raises over a damaged file (a ``SyntaxError`` is XML's)."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -87,6 +95,9 @@ def _rows(
     """Rows below the first line that is not empty, which is the heading; its names are added to ``columns``."""
     head: list[Any] = []
     for number, values in lines:
+        if number > MAX_ROWS or len(values) > MAX_COLUMNS:
+            most = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
+            raise DataError(f"{path}:{number}: {most}. Delete what lies beyond the table, or save it as CSV.")
         cells = [plain(value) for value in values]
         if not head:
             head = [None if cell is None else str(cell) for cell in cells]
@@ -139,20 +150,24 @@ def _xlsx(path: Path, _: str | None, columns: dict[str, None], problems: list[Pr
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
+    data = io.BytesIO(read_bytes(path, MAX_SHEET))  # in memory: openpyxl leaves the file of a broken sheet open
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(data) as archive:
             if sum(item.file_size for item in archive.infolist()) > MAX_SHEET:
                 raise DataError(f"{path}: unpacks to more than {MAX_SHEET:,} bytes; not a label sheet.")
-        book = load_workbook(path, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, OSError) as error:
+        book = load_workbook(data, read_only=True, data_only=True)
+    except (*_BROKEN, InvalidFileException) as error:
         raise DataError(f"{path}: not a readable .xlsx file ({error}). Save it again or as CSV.") from None
     try:
         sheet = book.worksheets[0]
         if len(book.worksheets) > 1:
             what = f"{len(book.worksheets)} sheets; only the first, {sheet.title!r}, is read."
             problems.append(Problem("sheets-ignored", what, "Move it to the front.", str(path), severity="warning"))
+        sheet.reset_dimensions()  # what it says of its size would be filled up with empty cells
         lines = enumerate(map(list, sheet.iter_rows(values_only=True)), 1)
         yield from _rows(path, lines, columns, problems)
+    except _BROKEN as error:
+        raise DataError(f"{path}: not a readable .xlsx file ({error}). Save it again or as CSV.") from None
     finally:
         book.close()
 

@@ -1,0 +1,80 @@
+"""A secret planted in what a run or a submission says of itself occurs in nothing that is written or printed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+
+PLACES: dict[str, Any] = {
+    "key": lambda s: f"pretrained=m,api_key={s}",
+    "url": lambda s: f"pretrained=m,base_url=https://me:{s}@host.example/v1",
+    "name": lambda s: f"pretrained=https://me:{s}@host.example/model",
+    "query": lambda s: f"model_version=m,base_url=https://host.example/v1?v=1&token={s}",
+    "sas": lambda s: f"pretrained=https://host.example/model?sig={s}",
+    "header": lambda s: f"pretrained=m,headers={{'Authorization': 'Bearer {s}'}}",
+    "nested": lambda s: {"pretrained": "m", "client": {"auth": {"password": s}, "tokens": [s]}},
+    "shape": lambda s: f"pretrained=m,extra=sk-{s}",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, place: str, capsys) -> None:
+    secret = f"q{secrets.token_hex(12)}"
+    hide = PLACES[place]
+    failed = {0: f"[LMMS_EVAL_REQUEST_FAILED] GET https://host.example/v1?key={secret}: 401"}
+    run = make_run(lab.dataset, tmp_path / "run", model="example/m", settings=("full_score",), replies=failed)
+    results = run / "20260102_030405_results.json"
+    found = json.loads(results.read_text())
+    found["config"] |= {"model_args": hide(secret), "gen_kwargs": {"extra": hide(secret)}}
+    found["configs"]["siming_full_score"] |= {"generation_kwargs": {"headers": {"x-api-key": secret}},
+                                              "metadata": {"version": f"https://me:{secret}@host.example"}}  # fmt: skip
+    found["model_name"] = hide(secret) if isinstance(hide(secret), str) else None
+    results.write_text(json.dumps(found))
+    log = run / "20260102_030405_samples_siming_full_score.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line["siming_stderr"]["media"]["reader"] = f"https://me:{secret}@host.example"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = ["--data", str(lab.dataset.root)]
+    assert main(["report", str(run), *data, "--out", str(tmp_path / "out" / "report"), "--resamples", "10"]) == 0
+    archive = tmp_path / "out" / "a.zip"
+    card = ["--description", f"https://me:{secret}@host.example", "--url", f"https://me:{secret}@host.example/x"]
+    assert main(["submit", str(run), *data, "--out", str(archive), *card]) == 0
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "out" / "unpacked")
+    assert main(["board", str(tmp_path / "out"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
+    assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
+    _nowhere(secret, tmp_path / "out", capsys)
+
+
+def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:
+    """The sender's own suite may be an old one: what comes in goes through the routine again."""
+    secret = f"q{secrets.token_hex(12)}"
+    run = make_run(lab.dataset, tmp_path / "run", model="example/m", settings=("full_score",))
+    data = ["--data", str(lab.dataset.root)]
+    (tmp_path / "inbox").mkdir()
+    assert main(["submit", str(run), *data, "--out", str(tmp_path / "a.zip")]) == 0
+    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "inbox" / "a.zip", "w") as new:
+        about = json.loads(old.read("submission.json"))
+        about["run"] |= {place: hide(secret) for place, hide in PLACES.items()} | {"api_key": secret}
+        about["model"] |= {"name": f"https://me:{secret}@host", "url": f"https://me:{secret}@host",
+                           "license": f"token={secret}"}  # fmt: skip
+        about["created_with"] = f"Authorization: Bearer {secret}"
+        new.writestr("submission.json", json.dumps(about))
+        new.writestr("predictions.jsonl", old.read("predictions.jsonl"))
+    assert main(["board", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
+    _nowhere(secret, tmp_path / "out", capsys)
+
+
+def _nowhere(secret: str, folder: Path, capsys) -> None:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert [path for path in files if secret.encode() in path.read_bytes() or secret in str(path)] == []
+    assert secret not in "".join(capsys.readouterr())
