@@ -64,7 +64,9 @@ def pairs_markdown(tables: Sequence[RaterTable]) -> str:
     for found in tables:
         whole = found.agreement.metrics
         cells = [str(whole[name]) for name in shown]
-        rows.append([f"{found.raters[1]} against {found.raters[0]}", *cells, percent(found.differ["steps"])])
+        rows.append(
+            [f"{literal(found.raters[1])} against {literal(found.raters[0])}", *cells, percent(found.differ["steps"])]
+        )
     middle, reach = ["mean"], ["range"]
     for name in shown:
         values = [found.agreement.metrics[name].value for found in tables]
@@ -75,7 +77,7 @@ def pairs_markdown(tables: Sequence[RaterTable]) -> str:
     lines = [f"{len(tables)} pairs of physicians, before adjudication.", ""]
     lines += [*table(head, [*rows, [*middle, ""], [*reach, ""]]), "", "95 % intervals over videos.", ""]
     for found in tables:
-        lines += [f"### {found.raters[1]} against {found.raters[0]}", "", markdown(found)]
+        lines += [f"### {literal(found.raters[1])} against {literal(found.raters[0])}", "", markdown(found)]
     return "\n".join(lines)
 
 
