@@ -18,7 +18,7 @@ def test_step_times_are_no_full_video_in_the_gains(
 ) -> None:
     """A run of timed settings and clips states no gain of clips over full videos."""
     run = make_run(exams, tmp_path / "run", "rater_a", model="org/Timed", settings=(*TIMED, "clip_score", "clip_error"))
-    whole = make_run(exams, tmp_path / "whole", "rater_a", model="org/Whole")
+    whole = make_run(exams, tmp_path / "whole", "rater_a", model="org/Whole", settings=tuple(SETTINGS))
     command = ["report", str(run), str(whole), "--data", str(exams.root), "--out", str(tmp_path / "out")]
     assert main([*command, "--media", "none", "--resamples", "50"]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
