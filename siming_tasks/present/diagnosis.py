@@ -23,7 +23,8 @@ def to_markdown(found: Diagnostics, title: str) -> str:
     coverage = "nothing was asked" if found.coverage is None else f"{found.coverage:.1%} of the asked steps answered"
     sections = [
         f"# Diagnostics: {literal(title)}",
-        f"{found.videos} videos, {coverage}. 95 % intervals in brackets; the unit of resampling is the video. "
+        f"{found.videos} videos, {coverage}. 95 % intervals in brackets{_drawn(found)}; the unit of resampling is the "
+        "video. "
         "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (found.videos < TRUSTED),
         *_steps(found),
         *_severity(found),
@@ -36,6 +37,10 @@ def to_markdown(found: Diagnostics, title: str) -> str:
         *_choices(found),
     ]
     return "\n\n".join(sections)
+
+
+def _drawn(found: Diagnostics) -> str:
+    return f", from {found.options['resamples']:,} resamples" if "resamples" in found.options else ""
 
 
 def _steps(found: Diagnostics) -> list[str]:

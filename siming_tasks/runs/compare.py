@@ -14,16 +14,14 @@ from siming_tasks.metrics.compare.paired import compare as paired
 from siming_tasks.metrics.compare.twoway import two_way
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.humans.ratio import human_ratio
-from siming_tasks.metrics.video.contribution import Contribution, contribution
+from siming_tasks.metrics.video.contribution import Contribution
 from siming_tasks.options import Options
 from siming_tasks.runs.comparable import Entrant, check_allowed, contestants
+from siming_tasks.runs.detail import contribution_of
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.runs.run import Run
 
 __all__ = ["RunComparison", "common_settings", "compare"]
-
-EXCHANGES = 1999
-"""Most exchanges of videos for the shuffle p-values."""
 
 Estimates = Mapping[str, Mapping[str, Estimate]]
 
@@ -110,7 +108,6 @@ def compare(
     entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)
     found = paired(entered, allow=allow, against=against, **how)
     aligned = align(entered, allow)
-    exchanges = min(EXCHANGES, options.resamples)
     drawn: dict[str, Any] = {"mapping": options.mapping, "resamples": options.resamples, "seed": options.seed}
     physicians = runs[0].dataset.physicians
     labels = [labels_of(runs[0].dataset, setting, name) for name in physicians] if len(physicians) > 1 else []
@@ -118,7 +115,7 @@ def compare(
         setting=setting,
         physicians=physicians,
         comparison=found,
-        contribution={run.name: contribution(run.panel, permutations=exchanges, **how) for run in aligned},
+        contribution={run.name: contribution_of(run.panel, options, found.estimates[run.name]) for run in aligned},
         human_ratio={
             run.name: human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **how)
             for run in aligned

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
-from siming_tasks.metrics.diagnosis.diagnose import Diagnostics, diagnose_among
+from siming_tasks.metrics.diagnosis.diagnose import Diagnostics
 from siming_tasks.options import Options
-from siming_tasks.runs.physicians import physician_points
+from siming_tasks.runs.detail import diagnoses_of
 from siming_tasks.runs.run import Run
 
 __all__ = ["diagnose"]
@@ -17,7 +17,8 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
     Args:
         run: from :func:`siming_tasks.runs.run.read_run`.
         setting: name of the setting.
-        options: rater, label mapping, positive class, resamples and seed.
+        options: rater, label mapping, positive class, resamples (at most
+            :data:`siming_tasks.runs.detail.DETAIL_RESAMPLES` are used) and seed.
         pass_mark: share of the points that passes the exam.
 
     Raises:
@@ -30,14 +31,4 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
         1.0
     """
     options = options or Options()
-    panel = run.panel(setting, options.rater)
-    return diagnose_among(
-        panel,
-        run.dataset.rubric,
-        physician_points(run.dataset, panel),
-        seed=options.seed,
-        mapping=options.mapping,
-        positive=options.positive,
-        pass_mark=pass_mark,
-        resamples=options.resamples,
-    )
+    return diagnoses_of(run.panel(setting, options.rater), run.dataset, options, pass_mark)

@@ -26,29 +26,6 @@ PAIRS = (("rater_a", "rater_b"), ("rater_a", "rater_c"), ("rater_b", "rater_c"))
 
 
 @pytest.fixture(scope="module")
-def three(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The exams with a third physician, who takes a point off every step of the first video."""
-    root = tmp_path_factory.mktemp("three") / "exams"
-    root.mkdir()
-    for name in ("rubric.yaml", "media"):
-        (root / name).symlink_to(short_demo / name)
-    (root / "dataset.yaml").write_text("name: three\nversion: '1'\nsynthetic: true\n")
-    rows = [json.loads(line) for line in (short_demo / "videos.jsonl").read_text().splitlines()]
-    for number, row in enumerate(rows):
-        for step in row["steps"]:
-            points = step["score"]["rater_a"]
-            step["score"]["rater_c"] = max(0, points - 1) if number == 0 else points
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (root / "media").unlink()
-    (root / "media").mkdir()
-    for file in (short_demo / "media").iterdir():
-        (root / "media" / file.name).hardlink_to(file)
-    (root / "rubric.yaml").unlink()
-    (root / "rubric.yaml").write_bytes((short_demo / "rubric.yaml").read_bytes())
-    return root
-
-
-@pytest.fixture(scope="module")
 def dataset(three: Path) -> Dataset:
     return open_dataset(three)
 

@@ -48,6 +48,7 @@ class Diagnostics:
         choices: metrics under other label mappings, fills and positive classes.
         pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
             beside the judge are then the first pair.
+        options: what they were made with, as far as the caller says so.
     """
 
     answer: str
@@ -62,13 +63,14 @@ class Diagnostics:
     exam: Decisions | None
     choices: Choices
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         found: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name == "pairs" and not value:
+            if item.name in ("pairs", "options") and not value:
                 continue
             found[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
         return found

@@ -84,6 +84,7 @@ def contribution(
     resamples: int = RESAMPLES,
     permutations: int = 1999,
     seed: int = 0,
+    known: Mapping[str, Estimate] | None = None,
 ) -> Contribution:
     """Split, shuffle test, blind rows and lift of one panel; the unit of resampling is the video.
 
@@ -94,6 +95,7 @@ def contribution(
         resamples: bootstrap resamples, shared by everything here.
         permutations: exchanges of whole videos for the shuffle p-values.
         seed: of both.
+        known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
     """
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
@@ -117,6 +119,7 @@ def contribution(
         row: {name: summarise(tally, name, values[row, name], spread.get((row, name))) for name in run.metrics}
         for row, tally in {"run": run, **blind, "shuffled-self": run}.items()
     }
+    rows["run"] = dict(known or rows["run"])
     for name in correlations:
         if rows["step-prior"][name].value is not None:
             rows["step-prior"][name] = replace(rows["step-prior"][name], reason=_NO_TOTALS, flags=())
@@ -130,7 +133,7 @@ def contribution(
 
     return Contribution(
         metric=metric,
-        parts={name: of("split", name) for name in (*PARTS, "total")},
+        parts={**{name: of("split", name) for name in PARTS}, "total": rows["run"][metric]},
         shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
         rows=rows,
         lift={name: _lift(name, run, rows, values, drawn) for name in lifted},

@@ -10,7 +10,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
-from siming_tasks.report.study.detail import DETAIL_RESAMPLES
+from siming_tasks.runs.detail import DETAIL_RESAMPLES
 from siming_tasks.settings import BENCHMARK, SETTINGS
 
 __all__ = ["board_page"]

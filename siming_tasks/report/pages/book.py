@@ -17,8 +17,8 @@ from siming_tasks.report.pages.pairs import pair_pages
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.pages.steps import rubric_note, step_pages
 from siming_tasks.report.pages.videos import video_pages
-from siming_tasks.report.study.detail import DETAIL_RESAMPLES
 from siming_tasks.report.study.study import Study
+from siming_tasks.runs.detail import DETAIL_RESAMPLES
 from siming_tasks.schema import Video
 
 __all__ = ["Book", "Linker", "Media", "front", "model_pages", "pair_chapter", "step_chapter", "video_chapter"]

@@ -10,52 +10,32 @@ import numpy as np
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import Estimate, Panel
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.compare.align import Contestant
 from siming_tasks.metrics.compare.paired import compare
-from siming_tasks.metrics.diagnosis.diagnose import diagnose_among
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.options import Options
-from siming_tasks.runs.physicians import physician_points
+from siming_tasks.runs.detail import DETAIL_RESAMPLES, contribution_of, diagnoses_of
 from siming_tasks.schema import ANSWERS, SCOPES
 from siming_tasks.settings import benchmark_setting
 
-__all__ = [
-    "DETAIL_RESAMPLES",
-    "detail",
-    "gains",
-    "totals_of",
-    "twins",
-]
-
-DETAIL_RESAMPLES = 1_000
-"""Resamples of diagnoses and of what the video contributed; headline metrics use the settings' number."""
+__all__ = ["detail", "gains", "totals_of", "twins"]
 
 
-def detail(panel: Panel, dataset: Dataset, options: Options) -> dict[str, Any]:
-    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion."""
+def detail(panel: Panel, dataset: Dataset, options: Options, known: Mapping[str, Estimate]) -> dict[str, Any]:
+    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
+
+    ``known`` are the panel's metrics.
+    """
     if not (panel.counted & panel.answered).any():
         return {"contribution": None, "diagnostics": None, "misses": {}}
-    common: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
-    parts = contribution(panel, resamples=min(DETAIL_RESAMPLES, options.resamples), permutations=999,
-                         seed=options.seed, **common)  # fmt: skip
-    found = diagnose_among(
-        panel,
-        dataset.rubric,
-        physician_points(dataset, panel),
-        seed=stream(options.seed, Stream.DIAGNOSES),
-        resamples=min(DETAIL_RESAMPLES, options.resamples),
-        **common,
-    )
     return {
-        "contribution": parts.to_json(),
-        "diagnostics": found.to_json(),
+        "contribution": contribution_of(panel, options, known).to_json(),
+        "diagnostics": diagnoses_of(panel, dataset, options).to_json(),
         "misses": {step: _confusion(panel.subset([step]), options) for step in panel.step_ids},
     }
 

@@ -87,7 +87,7 @@ def study(
         known = evaluate_panel(entrant.panel, options)
         found[name] = {
             "numbers": run.evaluate(name, options, evaluation=known),
-            **detail(entrant.panel, dataset, options),
+            **detail(entrant.panel, dataset, options, known.metrics),
             "totals": totals_of(entrant.panel),
             "pairs": twins(entrant.panel, pairs),
         }

@@ -1,0 +1,59 @@
+"""What is said of a run beyond its metrics and takes long to draw: one rule for every command that says it.
+
+Metrics, their differences and their ranks use the number of resamples that was asked for. Diagnoses and what the video
+contributed are hundreds of numbers a setting and use at most :data:`DETAIL_RESAMPLES`, which they state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
+from siming_tasks.metrics.diagnosis.diagnose import Diagnostics, diagnose_among
+from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.video.contribution import Contribution, contribution
+from siming_tasks.options import Options
+from siming_tasks.runs.physicians import physician_points
+
+__all__ = ["DETAIL_RESAMPLES", "EXCHANGES", "contribution_of", "diagnoses_of"]
+
+DETAIL_RESAMPLES = 1_000
+"""Most resamples of diagnoses, of what the video contributed, and of clip against full video."""
+
+EXCHANGES = 999
+"""Most exchanges of videos for the shuffle p-values; never more than the resamples that were asked for."""
+
+
+def diagnoses_of(panel: Panel, dataset: Dataset, options: Options, pass_mark: float = PASS_MARK) -> Diagnostics:
+    """Diagnoses of a run's panel with the physicians of its data set beside it.
+
+    Raises:
+        DataError: the panel is empty, or a bad pass mark.
+    """
+    how = {"mapping": options.mapping, "positive": options.positive, "pass_mark": pass_mark}
+    how |= {"resamples": min(DETAIL_RESAMPLES, options.resamples)}
+    seed = stream(options.seed, Stream.DIAGNOSES)
+    found = diagnose_among(panel, dataset.rubric, physician_points(dataset, panel), seed=seed, **how)
+    return replace(found, options={**how, "seed": options.seed})
+
+
+def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate]) -> Contribution:
+    """What the video contributed to a run's agreement.
+
+    Args:
+        panel: of the run.
+        options: label mapping, positive class, resamples and seed.
+        known: the metrics of this very panel, with as many resamples as were asked for.
+    """
+    return contribution(
+        panel,
+        mapping=options.mapping,
+        positive=options.positive,
+        resamples=min(DETAIL_RESAMPLES, options.resamples),
+        permutations=min(EXCHANGES, options.resamples),
+        seed=options.seed,
+        known=known,
+    )
