@@ -6,16 +6,28 @@ last digit, with its interval, its size, its coverage and its flags.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.options import Options
+from siming_tasks.report.board.build import build_board
+from siming_tasks.report.study.standings import standings
+from siming_tasks.report.study.study import Study, study
+from siming_tasks.runs import detail
+from siming_tasks.runs.find import find_runs
+from siming_tasks.runs.panel import panel_of
+from siming_tasks.runs.run import Run
 from tests.report.conftest import write_run
 from tests.runs.matrix import (
+    OTHER,
     PLAIN,
     Numbers,
     boarded,
@@ -29,6 +41,7 @@ from tests.runs.matrix import (
     reported,
     rewrite,
     score_numbers,
+    siming,
 )
 
 NAMES = ("full_score", "clip_error")
@@ -50,7 +63,10 @@ def a_run(data: Dataset, folder: Path, seed: int, settings: tuple[str, ...] = NA
 @pytest.fixture(scope="module")
 def matrix(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("matrix")
-    runs = {name: a_run(exams, root / name, seed) for seed, name in enumerate(WHOLE)}
+    runs = {
+        name: a_run(exams, root / name, seed, NAMES if name in ("complete", "partial") else NAMES[:1])
+        for seed, name in enumerate(WHOLE)
+    }
     rewrite(runs["frames"], recorded(media={"n_frames": 8}))
     rewrite(runs["prompt"], recorded(prompt="another"))
     rewrite(runs["partial"], lambda lines: lines[:-1])
@@ -105,12 +121,24 @@ def tell(
     *,
     host: Path | None = None,
     labels: Path | None = None,
+    part: slice = slice(None),
 ) -> Told:
-    """Score runs in every way; ``host``: the host has the labels that the commands are given as a file."""
+    """Score runs in every way.
+
+    Args:
+        runs: by name.
+        data: what they were asked about.
+        out: an empty folder to work in.
+        options: by name, for the environment of the host and the flags of the commands.
+        host: the host's data set, if it has the labels that the commands are given as a file.
+        labels: that file.
+        part: what the host was asked of each task, for runs that :data:`ASKED` does not know.
+    """
     how = flags(data, options, labels)
     with loaded(host or data, out / "cache", options):
-        table = {name: host_numbers(folder, ASKED.get(name, slice(None))) for name, folder in runs.items()}
+        table = {name: host_numbers(folder, ASKED.get(name, part)) for name, folder in runs.items()}
     report = reported(runs, out / "report", how)
+    whole = {name: folder for name, folder in runs.items() if ASKED.get(name, part) == slice(None)}
     return Told(
         table,
         {name: score_numbers(folder, how) for name, folder in runs.items()},
@@ -118,7 +146,7 @@ def tell(
         {name: diagnosed(folder, how) for name, folder in runs.items()},
         {run["name"]: run for run in report["runs"]},
         report["standings"],
-        boarded({name: folder for name, folder in runs.items() if name not in ASKED}, out, how),
+        boarded(whole, out, how) if whole else {},
     )
 
 
@@ -170,3 +198,169 @@ def test_what_was_asked_by_hand(told: Told) -> None:
     }
     assert found == {**dict.fromkeys(WHOLE, 3 / 4), "partial": 2 / 4, "limited": 2 / 3, "offset": 1 / 2}
     assert told.score["clips"]["clip_error"]["extra"]["counts"]["asked"] == 70
+
+
+def test_more_resamples_than_details_use(
+    matrix: dict[str, Path], exams: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The metrics rest on all resamples that were asked for, wherever they stand; details on fewer, and say so."""
+    monkeypatch.setattr(detail, "DETAIL_RESAMPLES", 20)
+    few = tell({"limited": matrix["limited"]}, exams.root, tmp_path, PLAIN)
+    agree(few, "limited")
+    assert few.score["limited"]["full_score"]["options"]["resamples"] == 40
+    assert few.diagnose["limited"]["full_score"]["options"]["resamples"] == 20
+    assert few.compare["limited"]["full_score"]["contribution"]["mine"]["options"]["resamples"] == 20
+
+
+def test_other_options_are_the_same_for_all(matrix: dict[str, Path], exams: Dataset, tmp_path: Path) -> None:
+    other = tell({"complete": matrix["complete"]}, exams.root, tmp_path, OTHER)
+    agree(other, "complete")
+    assert (
+        other.score["complete"]["full_score"]["options"].items() >= {"rater": "rater_b", "positive": "correct"}.items()
+    )
+
+
+@pytest.mark.parametrize("rater", ["consensus", "rater_c"])
+def test_three_physicians(rater: str, three: Path, tmp_path: Path) -> None:
+    """Everything agrees, and a pair of physicians has one kappa in the report and in ``siming raters``."""
+    data = open_dataset(three)
+    run = a_run(data, tmp_path / "run", 1, ("full_score",))
+    told = tell({"run": run}, three, tmp_path / "told", {**PLAIN, "rater": rater})
+    agree(told, "run")
+    tables = json.loads(siming("raters", three, "--json", "--resamples", 40))["pairs"]
+    rows = {row["name"]: row["metrics"] for row in told.standings["full_score"]["rows"] if row["role"] == "human"}
+    assert len(rows) == len(tables) == 3
+    for table in tables:
+        first, second = table["raters"]
+        assert rows[f"{second} against {first}"] == table["agreement"]["metrics"]
+
+
+def test_withheld_labels(exams: Dataset, tmp_path: Path) -> None:
+    """Without labels the host and the report state the coverage alone; with them all say what they say of the whole."""
+    public, key = tmp_path / "public", tmp_path / "key.json"
+    blind = withhold(exams.root, public, key)
+    run = a_run(blind, tmp_path / "run", 1, ("full_score",), kind="all_correct")
+    told = tell({"run": run}, public, tmp_path / "told", PLAIN, host=exams.root, labels=key)
+    agree(told, "run")
+    with loaded(public, tmp_path / "cache", PLAIN):
+        table = host_numbers(run)
+    how = flags(public, PLAIN)
+    (row,) = reported({"run": run}, tmp_path / "blind", how)["runs"]
+    known = {name: part["numbers"]["metrics"] for name, part in row["settings"].items()}
+    assert disagreements({"host": table, "report": known}) == []
+    assert {name: item["value"] for name, item in table["full_score"].items()} == {
+        **dict.fromkeys(("plcc", "srcc", "qwk")),
+        "coverage": told.score["run"]["full_score"]["metrics"]["coverage"]["value"],
+    }
+    for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("diagnose", run)):
+        assert "the labels are withheld" in siming(*command, *how, code=1)
+
+
+def test_another_idea_of_what_was_asked_is_noticed(
+    matrix: dict[str, Path], exams: Dataset, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test of the tests: commands that take an absent request for one that was not asked disagree with the rest."""
+
+    def only_what_is_there(run: Run, setting: str, rater: str = "consensus", without: Any = None) -> Any:
+        return panel_of(run.records[setting], run.dataset, setting, rater, without=without)
+
+    monkeypatch.setattr(Run, "panel", only_what_is_there)
+    wrong = compared(matrix["partial"], matrix["partial"], flags(exams.root, PLAIN))
+    said = {name: part["comparison"]["estimates"]["mine"] for name, part in wrong.items()}
+    found = disagreements({"score": told.numbers("partial")["score"], "compare": said})
+    assert "full_score coverage value: score 0.5, compare 0.6666666666666666" in found
+    complete = compared(matrix["complete"], matrix["complete"], flags(exams.root, PLAIN))
+    said = {name: part["comparison"]["estimates"]["mine"] for name, part in complete.items()}
+    assert disagreements({"score": told.numbers("complete")["score"], "compare": said}) == []
+
+
+PAIRS = list(combinations([name for name in (*WHOLE, *ASKED) if name != "clips"], 2))
+"""Of runs that have ``full_score``."""
+
+
+def together(one: str, other: str) -> bool:
+    return any({one, other} <= group for group in GROUPS)
+
+
+def refused(runs: Sequence[Path], data: Path, *allowed: str) -> bool:
+    """Whether ``siming compare`` refuses to put runs side by side."""
+    words = [f"{path.name}={path}" for path in runs]
+    how = [*flags(data, {"resamples": "2"}), "--setting", "full_score", *(f"--allow={name}" for name in allowed)]
+    try:
+        siming("compare", *words, "--json", *how)
+    except AssertionError as error:
+        assert "siming compare: Runs " in str(error)
+        return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def studies(matrix: dict[str, Path], exams: Dataset) -> dict[str, Study]:
+    sources = find_runs([f"{name}={path}" for name, path in matrix.items()])
+    return {source.name: study(source, exams, Options(resamples=2)) for source in sources if source.name != "clips"}
+
+
+def apart(studies: Sequence[Study], data: Dataset, *allowed: str) -> bool:
+    """Whether the report takes one of two runs out of its ranking."""
+    table = standings(studies, data, "full_score", Options(resamples=2), allowed)
+    assert table is not None
+    rows = [row for row in table["rows"] if row["role"] == "model"]
+    out = [bool(row["apart"]) for row in rows]
+    assert out == ["standing" not in row for row in rows] or all("standing" not in row for row in rows)
+    return any(out)
+
+
+def test_report_ranks_what_compare_compares(matrix: dict[str, Path], studies: dict[str, Study], exams: Dataset) -> None:
+    for one, other in PAIRS:
+        said = apart([studies[one], studies[other]], exams), refused([matrix[one], matrix[other]], exams.root)
+        assert said == (not together(one, other),) * 2, (one, other)
+
+
+@pytest.mark.parametrize(
+    ("other", "allowed"),
+    [("frames", "frames"), ("prompt", "prompt"), ("limited", "videos"), ("frames", "prompt"), ("limited", "frames")],
+)
+def test_a_difference_that_is_allowed_is_allowed_by_both(
+    other: str, allowed: str, matrix: dict[str, Path], studies: dict[str, Study], exams: Dataset
+) -> None:
+    taken = (other, allowed) in (("frames", "frames"), ("prompt", "prompt"), ("limited", "videos"))
+    assert refused([matrix["complete"], matrix[other]], exams.root, allowed) is not taken
+    assert apart([studies["complete"], studies[other]], exams, allowed) is not taken
+
+
+def test_the_board_notes_what_compare_refuses(matrix: dict[str, Path], exams: Dataset, tmp_path: Path) -> None:
+    """A board asks everything of everybody: a limited run lacks the rest, and its row says so."""
+    how = flags(exams.root, {"resamples": "2"})
+    archives = {name: tmp_path / f"{name}.zip" for name in matrix if name != "clips"}
+    for name, archive in archives.items():
+        siming("submit", matrix[name], "--name", name, "--out", archive, *how)
+    for one, other in (("frames", "prompt"), *(("complete", name) for name in archives if name != "complete")):
+        inbox = tmp_path / f"{one}-{other}"
+        inbox.mkdir()
+        for name in (one, other):
+            shutil.copy(archives[name], inbox)
+        rows, _ = build_board(inbox, exams, inbox / "board", Options(resamples=2), progress=False)
+        notes = [note for row in rows for note in row.findings]
+        by_rule = any("full_score: not comparable with most rows." in note for note in notes)
+        limited = {one, other} & {"limited", "offset"}
+        assert by_rule is (not together(one, other) and not limited), (one, other, notes)
+        for row in rows:
+            if row.received.submission.model.name in limited:
+                assert "1 settings with missing lines." in row.findings
+                assert any("full_score: coverage is claimed as" in note for note in row.findings)
+
+
+@pytest.mark.host
+def test_the_command_of_the_host_says_the_same(host: Any, exams: Dataset, tmp_path: Path) -> None:
+    words = ["--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", "siming_full_score"]
+    run = host(*words, "--limit", "3", data=exams.root, SIMING_FRAMES="4", SIMING_RESAMPLES="40")
+    (log,) = run.folder.rglob("*_samples_siming_full_score.jsonl")
+    told = tell({"run": log.parent}, exams.root, tmp_path / "told", PLAIN, part=slice(3))
+    agree(told, "run")
+    task = run.task("full_score")
+    assert disagreements({"host": told.host["run"], "command": {"full_score": task["siming_stderr"]["metrics"]}}) == []
+    for metric, estimate in told.score["run"]["full_score"]["metrics"].items():
+        assert task[metric] == estimate["value"]
+        assert metric == "coverage" or task[f"{metric}_stderr"] == estimate["stderr"]
+        (line,) = [line for line in run.output.splitlines() if f"|{metric}" in line.replace(" ", "")]
+        assert f"{estimate['value']:.4f}" in line
