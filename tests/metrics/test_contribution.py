@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from itertools import permutations
 
 import numpy as np
@@ -9,13 +10,15 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.metrics import evaluate
+from siming_tasks.metrics.agreement.correlation import Paired, totals
 from siming_tasks.metrics.resample import bootstrap, observed
+from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video import baselines
 from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.metrics.video.mismatch import Mismatch
 from siming_tasks.metrics.video.shuffled import ShuffledSelf
-from siming_tasks.metrics.video.split import Split, shuffle_p
+from siming_tasks.metrics.video.split import Split, cells, shuffle_p
 
 
 def kappa(reference, predicted):
@@ -134,6 +137,40 @@ def test_shuffle_p_is_uniform_for_judges_who_know_only_the_steps(synthetic):
 def test_shuffle_p_of_verdicts(synthetic):
     panel = synthetic(np.random.default_rng(6), answer="error", agreement=0.5)
     assert shuffle_p(panel, permutations=99) == {"mcc": 0.01}
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+@pytest.mark.parametrize("steps", [1, 5, 33, 70])
+def test_shuffle_p_is_that_of_the_tables_counted_one_by_one(synthetic, answer, steps):
+    """The same exchanges, each counted by scikit-learn from the labels written out."""
+    panel = synthetic(np.random.default_rng(steps), videos=12, steps=steps, answer=answer, agreement=0.2, missing=0.2)
+    x, y, both = cells(panel, "absolute")
+    pairs = Paired(*totals(panel)) if answer == "score" else ()
+    rng = np.random.default_rng(stream(4, Stream.EXCHANGES))
+    found = []
+    for draw in range(100):
+        order = rng.permutation(12) if draw else np.arange(12)
+        if draw:
+            rng.permutation(len(pairs))
+        kept = (both > 0) & (both[order] > 0)
+        sides = x[kept], y[order][kept]
+        found.append(kappa(*sides) if answer == "score" else sk.matthews_corrcoef(*sides))
+    expected = float(np.mean(np.nan_to_num(found) >= found[0] - 1e-9))
+    name = "qwk" if answer == "score" else "mcc"
+    assert shuffle_p(panel, permutations=99, seed=4)[name] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_shuffle_test_grows_with_the_videos_not_their_square(synthetic):
+    """What it holds at most, in bytes: twice as many videos, no more than twice as much (and a little for Python)."""
+    peaks = []
+    for videos in (1000, 2000, 4000):
+        panel = synthetic(np.random.default_rng(0), videos=videos, steps=3)
+        tracemalloc.start()
+        shuffle_p(panel, permutations=9)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2.2 * peaks[0]
+    assert peaks[2] < 2.2 * peaks[1]
 
 
 # --- blind rows ------------------------------------------------------------------------------------------------------

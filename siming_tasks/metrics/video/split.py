@@ -89,36 +89,65 @@ def shuffle_p(
     x, y, both = cells(panel, mapping)
     k = 4 if panel.answer == "score" else 2
     pairs = correlation.Paired(*correlation.totals(panel) if k == 4 else (np.full(len(x), np.nan),) * 2)
-    orders, sums = [np.arange(len(x))], [_product(pairs, np.arange(len(pairs)))]
-    for _ in range(permutations):
-        orders.append(rng.permutation(len(x)))
-        sums.append(_product(pairs, rng.permutation(len(pairs))))
-    tables = _tables(x, y, both > 0, np.array(orders), k)
+    exchanged, product_of = _Exchanged(x, y, both > 0, k), _Product(pairs)
+    tables = np.empty((1 + permutations, k * k))
+    sums = np.empty(1 + permutations)
+    tables[0], sums[0] = exchanged.table(np.arange(len(x))), product_of.sum(np.arange(len(pairs)))
+    for row in range(1, 1 + permutations):  # one at a time: what is held grows with the videos alone
+        tables[row] = exchanged.table(rng.permutation(len(x)))
+        sums[row] = product_of.sum(rng.permutation(len(pairs)))
     if k == 2:
         return {"mcc": _share(classification.mcc(tables))}
     plcc = correlation.pearson(pairs, np.ones((1, len(x))))[0]
-    return {
-        "qwk": _share(kappa.qwk(tables)),
-        "plcc": None if np.isnan(plcc) else _share(np.array(sums)),
-    }
+    return {"qwk": _share(kappa.qwk(tables)), "plcc": None if np.isnan(plcc) else _share(sums)}
 
 
-def _tables(x: FloatArray, y: FloatArray, both: BoolArray, orders: IntArray, k: int) -> FloatArray:
-    """Confusion counts of each order of the predictions' rows, flattened: ``int[P, V]`` to ``float64[P, k * k]``.
+class _Exchanged:
+    """Confusion counts of labels 0..k-1 with the predictions' rows in another order; work and memory grow with V.
 
-    How often label i of one video meets label j of another is one matrix product for all orders.
+    The steps at which a video has a label are the bits of a few words, so that where label i of one video meets
+    label j of another is an "and" of words and a count of bits.
+
+    Attributes:
+        mine: bits of the reference's labels, ``uint64[k, V, words]``.
+        theirs: of the predictions'.
     """
-    place = orders + len(x) * np.arange(len(x))
-    counts = np.empty((len(orders), k * k))
-    sides = [[(both & (side == level)).astype(np.float32) for level in range(k)] for side in (x, y)]
-    for cell, (mine, theirs) in enumerate(product(*sides)):
-        counts[:, cell] = (mine @ theirs.T).take(place).sum(axis=1, dtype=np.float64)
-    return counts
+
+    def __init__(self, x: FloatArray, y: FloatArray, both: BoolArray, k: int) -> None:
+        self.mine, self.theirs = (_bits([both & (side == level) for level in range(k)]) for side in (x, y))
+        self._met = np.empty(self.mine.shape[1:], dtype=np.uint64)
+        self._count = np.empty(self.mine.shape[1:], dtype=np.uint8)
+
+    def table(self, order: IntArray) -> FloatArray:
+        """Flattened counts, ``float64[k * k]``: how often mine is i and theirs j at the same step."""
+        theirs = self.theirs[:, order]
+        counts = np.empty(len(self.mine) ** 2)
+        for cell, (i, j) in enumerate(product(self.mine, theirs)):
+            np.bitwise_and(i, j, out=self._met)  # into the same memory each time: fetching it anew takes longer
+            np.bitwise_count(self._met, out=self._count)
+            counts[cell] = self._count.sum(dtype=np.uint64)
+        return counts
 
 
-def _product(pairs: correlation.Paired, order: IntArray) -> float:
-    """Grows with the correlation; the same totals in another order."""
-    return float((pairs.x - pairs.x.mean()) @ pairs.y[order]) if len(pairs) else 0.0
+def _bits(marks: list[BoolArray]) -> NDArray[np.uint64]:
+    """Marks ``bool[V, S]`` of each of k labels as bits, ``uint64[k, V, ceil(S / 64)]``."""
+    rows = np.stack(marks)
+    bytes_ = np.packbits(rows, axis=2)
+    words = np.zeros((*rows.shape[:2], -(-rows.shape[2] // 64) * 8), dtype=np.uint8)
+    words[:, :, : bytes_.shape[2]] = bytes_
+    return words.view(np.uint64)
+
+
+class _Product:
+    """Grows with the correlation of totals; the same totals in another order."""
+
+    def __init__(self, pairs: correlation.Paired) -> None:
+        self.x = pairs.x - pairs.x.mean() if len(pairs) else pairs.x
+        self.y = pairs.y
+
+    def sum(self, order: IntArray) -> float:
+        """Sum of products, the second side in this order."""
+        return float(self.x @ self.y[order]) if len(self.x) else 0.0
 
 
 def _share(values: FloatArray) -> float | None:
