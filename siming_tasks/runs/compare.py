@@ -20,6 +20,7 @@ from siming_tasks.runs.comparable import Entrant, check_allowed, contestants
 from siming_tasks.runs.detail import contribution_of
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.runs.run import Run
+from siming_tasks.runs.threads import one_thread
 
 __all__ = ["RunComparison", "common_settings", "compare"]
 
@@ -103,6 +104,13 @@ def compare(
     """
     check_allowed(allow)
     options = options or Options()
+    with one_thread():
+        return _compare(runs, setting, options, allow, against, steps_too)
+
+
+def _compare(
+    runs: Sequence[Run], setting: str, options: Options, allow: Collection[str], against: str | None, steps_too: bool
+) -> RunComparison:
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
     entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)

@@ -12,6 +12,7 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import STATUSES
 from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.record import Record, join
+from siming_tasks.runs.threads import one_thread
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests
@@ -21,13 +22,9 @@ __all__ = ["evaluate_panel", "evaluate_records"]
 
 def evaluate_panel(panel: Panel, options: Options) -> Evaluation:
     """The setting's metrics under a run's options."""
-    return evaluate(
-        panel,
-        mapping=options.mapping,
-        positive=options.positive,
-        resamples=options.resamples,
-        seed=options.seed,
-    )
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    with one_thread():
+        return evaluate(panel, resamples=options.resamples, seed=options.seed, **how)
 
 
 def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
