@@ -28,6 +28,7 @@ MAX_ERRORS = 1_000
 
 FAILED = "request_failed"
 
+_UNTOLD = (None, "unknown")
 _KEPT = ("status", "missing", "prompt", "dataset", "media")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
 
@@ -51,13 +52,15 @@ class Predictions:
 class _Join:
     """Records by id with the place each came from; a second, different record of one id is a conflict.
 
-    A request that failed (no model answered) has no answer that another part of the run could contradict.
+    A request that failed (no model answered) has no answer that another part of the run could contradict; but who is
+    asked again is asked the same, with the same prompt, data and media.
     """
 
     found: dict[str, Record] = field(default_factory=dict)
     places: dict[str, tuple[Path, int]] = field(default_factory=dict)
 
     def add(self, record: Record, path: Path, line: int) -> list[Problem]:
+        """Whether a record of that id is kept is in :attr:`found` afterwards."""
         name = record["id"]
         first = self.found.setdefault(name, record)
         if first is record:
@@ -66,10 +69,15 @@ class _Join:
         file, number = self.places[name]
         same_file = file == path
         if not same_file:
-            if _answer(first) == _answer(record) or record["status"] == FAILED:
+            if _answer(first) == _answer(record):
                 return []
-            if first["status"] == FAILED:  # asked again, and answered this time
-                self.found[name], self.places[name] = record, (path, line)
+            if FAILED in (first["status"], record["status"]):
+                if first["status"] == FAILED:  # asked again, and perhaps answered this time
+                    self.found[name], self.places[name] = record, (path, line)
+                if other := _asked_otherwise(first, record):
+                    what = f"{name} was asked with another {other} in {file}:{number}, where one of the two failed."
+                    fix = "Ask failed requests again under the options of their run."
+                    return [Problem("asked-otherwise", what, fix, str(path), line)]
                 return []
         other = "" if same_file else ", with another answer"
         what = f"{name} stands in {file}:{number} already{other}."
@@ -88,8 +96,8 @@ def load_predictions(
     Args:
         path: what to read.
         dataset: what was asked about.
-        seen: is given each record with the whole line that it came from, once per request, as it is read; for what
-            is too large to be kept, such as raw replies.
+        seen: is given each record with the whole line that it came from, as it is read; for what is too large to be
+            kept, such as raw replies. A second record of one request takes the place of the first, which had failed.
 
         allow: ``dataset`` accepts predictions that were made on another version of the data set.
 
@@ -107,9 +115,9 @@ def load_predictions(
             if isinstance(row, Problem):
                 problems.append(row)
             elif record := reader.read(row, file, line):
-                if seen and record["id"] not in join.found:
-                    seen(record, row)
                 problems += join.add(record, file, line)
+                if seen and join.found[record["id"]] is record:
+                    seen(record, row)
             errors += sum(problem.severity == "error" for problem in problems[known:])
             if errors >= MAX_ERRORS:
                 what = f"{errors:,} errors; the rest of the file was not read."
@@ -166,6 +174,14 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
 def _answer(record: Record) -> tuple[Any, ...]:
     """What makes two records of one request the same."""
     return record["status"], record["answers"], record.get("missing"), record.get("prompt"), record.get("media")
+
+
+def _asked_otherwise(first: Record, second: Record) -> str | None:
+    """In what two records of one request differ besides the answer; nothing where only one of them tells."""
+    if first.get("prompt") and second.get("prompt") and first["prompt"] != second["prompt"]:
+        return "prompt"
+    shown = [media for record in (first, second) if (media := record.get("media") or {}).get("mode") not in _UNTOLD]
+    return "view of the video" if len(shown) == 2 and shown[0] != shown[1] else None
 
 
 def _mixed(

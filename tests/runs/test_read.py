@@ -231,6 +231,71 @@ def test_two_runs_in_one_folder_are_a_conflict(dataset: Dataset, tmp_path: Path)
     )
 
 
+FAILED = {
+    "status": "request_failed",
+    "answers": {},
+    "missing": dict.fromkeys(("cpr_01", "cpr_02", "cpr_03", "aed_01"), "absent"),
+}
+
+
+@pytest.mark.parametrize("failed_first", [True, False])
+def test_an_answer_takes_the_place_of_a_failed_request(dataset: Dataset, tmp_path: Path, failed_first: bool) -> None:
+    answered = complete_run(dataset)
+    parts = [[{**answered[0], **FAILED}, *answered[1:]], answered[:1]]
+    for number, part in enumerate(parts if failed_first else reversed(parts)):
+        logged(tmp_path / f"{number}_samples_a.jsonl", part)
+    replies: dict[str, str] = {}
+    run = load_run(tmp_path, dataset, seen=lambda record, _: replies.update({record["id"]: record["status"]}))
+    assert flat(dict(run.records)) == answered
+    assert not [problem for problem in run.problems if problem.severity == "error"]
+    assert replies[answered[0]["id"]] == answered[0]["status"] == "ok"  # whoever keeps replies has the answer last
+
+
+def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Path) -> None:
+    failed = {**complete_run(dataset)[0], **FAILED}
+    logged(tmp_path / "1_samples_a.jsonl", [failed])
+    logged(tmp_path / "2_samples_a.jsonl", [failed])
+    (record,) = flat(dict(read_run(tmp_path, dataset).records))
+    assert (record["status"], record["answers"]) == ("request_failed", {})
+
+
+def test_answers_that_differ_stay_a_conflict_beside_a_failed_request(dataset: Dataset, tmp_path: Path) -> None:
+    first = complete_run(dataset)[0]
+    other = {**first, "answers": {**first["answers"], "cpr_01": 1.0}}
+    for number, record in enumerate(({**first, **FAILED}, first, {**first, **FAILED}, other)):
+        logged(tmp_path / f"{number}_samples_a.jsonl", [record])
+    with pytest.raises(
+        DataError, match=r"3_samples_a.jsonl:1: full_score/v001 stands in .*1_samples_a.jsonl:1 already"
+    ):
+        read_run(tmp_path, dataset)
+
+
+@pytest.mark.parametrize("failed_first", [True, False])
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [
+        ({"prompt": "xyz"}, "prompt"),
+        ({"media": {"mode": "frames", "n_frames": 8, "indices": [0, 1]}}, "view of the video"),
+    ],
+)
+def test_a_failed_request_is_asked_again_as_before(
+    dataset: Dataset, tmp_path: Path, change: dict[str, Any], other: str, failed_first: bool
+) -> None:
+    answered = complete_run(dataset)[0]
+    parts = [{**answered, **FAILED, **change}, answered]
+    for number, record in enumerate(parts if failed_first else reversed(parts)):
+        logged(tmp_path / f"{number}_samples_a.jsonl", [record])
+    with pytest.raises(DataError, match=f"full_score/v001 was asked with another {other} in"):
+        read_run(tmp_path, dataset)
+
+
+def test_a_failed_request_that_was_shown_nothing_may_be_answered(dataset: Dataset, tmp_path: Path) -> None:
+    answered = complete_run(dataset)[0]
+    logged(tmp_path / "1_samples_a.jsonl", [{**answered, **FAILED, "media": {"mode": "unknown"}}])
+    logged(tmp_path / "2_samples_a.jsonl", [answered])
+    assert flat(dict(read_run(tmp_path, dataset).records)) == [answered]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

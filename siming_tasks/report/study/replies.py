@@ -36,7 +36,7 @@ class Replies:
         folder: of this run's files; is created.
 
     Attributes:
-        found: number of replies written.
+        found: number of requests with a reply; one that was asked again has its last.
     """
 
     def __init__(self, slug: str, folder: Path) -> None:
@@ -51,8 +51,8 @@ class Replies:
         """Write the reply of one record, if its line has one; consecutive records of a video share an open file."""
         reply = raw_reply(line)
         if reply is not None:
+            self.found += record["id"] not in self._written
             self._write(record, reply)
-            self.found += 1
 
     def put_rest(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Parsed prediction files have records but no replies; what is known is shown all the same."""
