@@ -124,10 +124,13 @@ def sheets(form: int, content: bytes) -> None:
 
 def folders(form: int, content: bytes) -> None:
     """Forms: the file that is replaced in a good folder."""
+    names = ("dataset.yaml", "videos.jsonl", "rubric.yaml")
     root = place() / "folder"
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(good().root, root)
-    (root / ("dataset.yaml", "videos.jsonl", "rubric.yaml")[form % 3]).write_bytes(content)
+    if not root.is_dir():
+        shutil.copytree(good().root, root)
+    for name in names:
+        shutil.copyfile(good().root / name, root / name)
+    (root / names[form % 3]).write_bytes(content)
     dataset = open_dataset(root, media=form < 3)
     for video in dataset.videos:
         for step in video.applicable:
@@ -190,8 +193,8 @@ def _target(read: Callable[[int, bytes], None], words: str) -> Target:
 TARGETS = {
     "parser": _target(
         parser,
-        '{"scores": {"verdicts": {"score": incorrect correct 错误 正确 <think> </think> ```json "cpr_01": Step 1/2 1.0 １ '
-        'off not no yes error Final answer: \\boxed{ null ： “ … "max": "reason": [LMMS_EVAL_REQUEST_FAILED <|im_start|>',
+        '{"scores": {"verdicts": {"score": "cpr_01": Step 1/2 1.0 off not no yes error incorrect correct '
+        '错误 正确 １ ： “ … <think> </think> ```json Final answer: \\boxed{ null "max": "reason": <|im_start|>',
     ),
     "sheets": _target(
         sheets,
