@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.again import list_failed
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
@@ -35,6 +36,7 @@ def add(commands: Any) -> None:
     )
     score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
     score.add_argument("--validate-only", action="store_true", help="check the predictions; no labels needed")
+    score.add_argument("--list-failed", action="store_true", help="requests that failed, and how to ask them again")
     score.add_argument("--json", action="store_true", help="print one JSON object")
     score.set_defaults(run=_score)
 
@@ -47,7 +49,11 @@ def _score(arguments: argparse.Namespace) -> int:
 
     options = options_from(arguments)
     source = run_at(arguments.predictions)
-    dataset = open_chosen(arguments, options, [source], reference=not arguments.validate_only)
+    dataset = open_chosen(
+        arguments, options, [source], reference=not (arguments.validate_only or arguments.list_failed)
+    )
+    if arguments.list_failed:
+        return list_failed(arguments, source, dataset)
     if arguments.validate_only:
         found = load_run(source, dataset, allow=arguments.allow)
         summary = validation(found)

@@ -111,7 +111,7 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     results = _results(path)
     try:
-        facts = _facts(results[-1][1]) if results else {}
+        facts = _facts(_main(results)) if results else {}
         name = redact(name or _name_of(facts, path))
         slices = slices_of(result for _, result in results)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -144,6 +144,13 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
     return found
+
+
+def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
+    """The newest results, but of a run whose failed requests were asked again those of the run itself."""
+    every = [result for _, result in results]
+    whole = [result for result in every if all(part.whole for parts in slices_of([result]).values() for part in parts)]
+    return (whole or every)[-1]
 
 
 def _facts(results: Mapping[str, Any]) -> dict[str, Any]:

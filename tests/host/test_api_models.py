@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import json
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, view
 from siming_tasks.parsing import format_answers
@@ -209,3 +211,66 @@ def test_failed_requests_are_counted_and_the_run_finishes(
     assert statuses["request_failed"] + statuses["empty"] == 5 and statuses["request_failed"] >= 4
     assert task["coverage"] == pytest.approx(7 / 12)
     assert "not-comparable" in task["siming_stderr"]["metrics"]["qwk"]["flags"]
+
+
+def test_failed_requests_alone_are_asked_again_and_joined(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fail, list, ask again by the printed commands, join: the numbers of a run that nothing disturbed."""
+    dataset = open_dataset(short_demo)
+    bad = {f"[{step}]" for step in ("cpr_03", "cpr_04", "aed_02")}
+    broken = True
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> Any:
+        step = text.split("[", 1)[1].split("]", 1)[0]
+        if broken and f"[{step}]" in bad:
+            return 500, {"error": {"message": "broken"}}
+        return completion(json.dumps({"score": int(hashlib.sha256(step.encode()).hexdigest(), 16) % 2}))
+
+    server = serve(answer)
+    arguments = MODEL_ARGS["openai"].replace("api_key=k", "api_key=sk-private") + server.url
+    options = {"SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": str(SIZE)}
+    common = ("--model", "openai", "--model_args", arguments, "--tasks", "siming_clip_score")
+    run = host(*common, data=short_demo, **options)
+    failed = [
+        number
+        for number, (_, step) in enumerate(expected_requests(SETTINGS["clip_score"], dataset.videos))
+        if f"[{step}]" in bad
+    ]
+    assert run.task("clip_score")["siming_stderr"]["statuses"]["request_failed"] == len(failed) > 3
+    broken = False
+    whole = host(*common, data=short_demo, name="undisturbed", **options)
+
+    assert main(["score", str(short_demo), str(run.folder), "--list-failed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["document"] for one in found["failed"]] == failed
+    before = len(server.received)
+    for number, command in enumerate(found["commands"]):
+        words = shlex.split(command.replace("***", "sk-private"))
+        variables = dict(word.split("=", 1) for word in words[: words.index("lmms-eval")])
+        assert variables == {**options, "SIMING_DATA": str(short_demo)}
+        flags = words[words.index("lmms-eval") + 1 :]
+        place = flags.index("--output_path")
+        again = host(*flags[:place], name=f"again{number}", **variables)
+        made = next(again.folder.rglob("*_results.json")).parent
+        assert made.name == "m"
+        for file in made.iterdir():  # the fixture writes to a folder of its own; the command's is the run's
+            target = Path(flags[place + 1]) / "m" / file.name
+            assert target.parent.is_dir() and not target.exists()
+            file.rename(target)
+    assert len(server.received) - before == len(failed)  # these and no other
+
+    def scores(folder: Path) -> Any:
+        assert main(["score", str(short_demo), str(folder), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
+
+    joined, undisturbed = scores(run.folder), scores(whole.folder)
+    assert joined["metrics"] == undisturbed["metrics"] and joined["metrics"]["coverage"]["value"] == 1.0
+    assert joined["statuses"] == undisturbed["statuses"]
+    assert listed(short_demo, run.folder, capsys) == []
+
+
+def listed(data: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """What is left after the parts are joined."""
+    assert main(["score", str(data), str(folder), "--list-failed", "--json"]) == 0
+    return list(json.loads(capsys.readouterr().out)["failed"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from siming_tasks.report.pages.site import number
+from siming_tasks.runs.asked import Slice
+from siming_tasks.runs.command import command_of
 
 __all__ = ["command", "facts", "lead"]
 
@@ -45,13 +46,6 @@ def command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
     known = run["facts"]
     if not known.get("model") or not known.get("tasks"):
         return None
-    words = ["lmms-eval", "--model", str(known["model"])]
-    if known.get("model_args"):
-        words += ["--model_args", str(known["model_args"])]
-    words += ["--tasks", ",".join(name for name in known["tasks"])]
-    words += ["--batch_size", str(known["batch_size"])] if known.get("batch_size") else []
-    words += ["--gen_kwargs", str(known["gen_kwargs"])] if known.get("gen_kwargs") else []
-    words += ["--limit", str(known["limit"])] if known.get("limit") else []
-    words += ["--log_samples", "--output_path", "OUT"]
-    data = "" if report["synthetic"] else "SIMING_DATA=DATASET "
-    return data + shlex.join(words)
+    limit, offset = known.get("limit"), known.get("offset")
+    part = Slice(int(offset or 0), float(limit) if limit else None)
+    return command_of(known, list(known["tasks"]), part, data=None if report["synthetic"] else "DATASET")
