@@ -23,7 +23,7 @@ __all__ = ["DETAIL_RESAMPLES", "EXCHANGES", "contribution_of", "diagnoses_of"]
 DETAIL_RESAMPLES = 1_000
 """Most resamples of diagnoses, of what the video contributed, and of clip against full video."""
 
-EXCHANGES = 999
+EXCHANGES = 1_999
 """Most exchanges of videos for the shuffle p-values; never more than the resamples that were asked for."""
 
 

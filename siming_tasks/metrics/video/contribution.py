@@ -137,7 +137,9 @@ def contribution(
         shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
         rows=rows,
         lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
-        mismatch={name: of("mismatch", name) for name in ("plcc", "implied", "excess") if "mismatch" in parts},
+        mismatch={"plcc": rows["run"]["plcc"], **{name: of("mismatch", name) for name in ("implied", "excess")}}
+        if "mismatch" in parts
+        else {},
         options={
             "mapping": mapping,
             "positive": positive,
