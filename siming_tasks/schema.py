@@ -66,6 +66,17 @@ class Video:
         """The steps that are asked about."""
         return tuple(step for step in self.steps if step.applicable)
 
+    @cached_property
+    def applicable_ids(self) -> tuple[str, ...]:
+        """Ids of the steps that are asked about."""
+        return tuple(step.step_id for step in self.applicable)
+
+    @cached_property
+    def timed_ids(self) -> tuple[str, ...]:
+        """Ids of those among them that have a clip."""
+        ids = tuple(step.step_id for step in self.applicable if step.span)
+        return self.applicable_ids if len(ids) == len(self.applicable_ids) else ids
+
     def step(self, step_id: str) -> StepLabel:
         """The label of one step; KeyError if the video has none."""
         return self._by_id[step_id]

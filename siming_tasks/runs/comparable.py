@@ -69,14 +69,19 @@ def comparable(a: Entrant, b: Entrant, allow: Collection[str] = ()) -> list[str]
         b: another in the same setting.
         allow: members of :data:`DIFFERENCES` to accept.
     """
-    both = [request for request in a.conditions if request in b.conditions]
+    kinds: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[Any]] = {}  # few, and each is held against itself once
+    for request, asked in a.conditions.items():
+        if request in b.conditions:
+            kinds.setdefault((asked, b.conditions[request]), [request, 0])[1] += 1
+    both = sum(count for _, count in kinds.values())
     reasons = []
     for place, name in enumerate(CONDITIONS):
-        pairs = ((request, a.conditions[request][place], b.conditions[request][place]) for request in both)
-        differ = [pair for pair in pairs if pair[1] != pair[2] and None not in pair]
+        pairs = ((request, one[place], other[place], count) for (one, other), (request, count) in kinds.items())
+        differ = [pair for pair in pairs if pair[1] != pair[2] and None not in pair[1:3]]
         if differ and name not in allow:
-            request, one, other = differ[0]
-            share = "every request" if len(differ) == len(both) else f"{len(differ):,} of {len(both):,} requests"
+            request, one, other, _ = differ[0]
+            number = sum(pair[3] for pair in differ)
+            share = "every request" if number == both else f"{number:,} of {both:,} requests"
             reasons.append(
                 f"Runs {a.name!r} and {b.name!r} differ in {name}: {one} against {other} ({request}; {share}). "
                 f"Compare runs with the same {name}, or allow the difference ({name})."

@@ -79,7 +79,7 @@ def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     conflicts: set[str] = set()
     for record in records:
         known = by_id.setdefault(record["id"], record)
-        if known["answers"] != record["answers"]:
+        if known is not record and known["answers"] != record["answers"]:
             conflicts.add(record["id"])
     for name in sorted(conflicts):
         logger.warning("%s was answered twice and differently; counted as missing.", name)

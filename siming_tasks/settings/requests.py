@@ -15,12 +15,12 @@ Span = tuple[float, float] | None
 
 def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
     """``full_score/v001`` or ``clip_score/v001/cpr_01``: one request, unique within a run."""
-    return "/".join(filter(None, (setting, video_id, step_id)))
+    return f"{setting}/{video_id}/{step_id}" if step_id else f"{setting}/{video_id}"
 
 
 def asked_steps(setting: Setting, video: Video) -> tuple[str, ...]:
     """The steps of a video that a setting asks about: the applicable ones, and for clips those with a span."""
-    return tuple(step.step_id for step in video.applicable if setting.scope == "full" or step.span)
+    return video.applicable_ids if setting.scope == "full" else video.timed_ids
 
 
 def expected_requests(setting: Setting, videos: Iterable[Video]) -> list[tuple[str, str | None]]:
