@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli.arguments import Checked
@@ -23,15 +24,23 @@ def add(commands: Any) -> None:
     check.add_argument(
         "--jobs", action=Checked, kind=Whole(), help="videos worked on at once (default: all processors)"
     )
+    check.add_argument(
+        "--restate",
+        action="store_true",
+        help="first write the digests anew, where labels or videos were changed on purpose",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(run=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data import check_dataset
+    from siming_tasks.data import check_dataset, restate
     from siming_tasks.data.check.report import NOT_CHECKED
 
     root = folder_of(arguments, options_from(arguments), must_exist=False)
+    if arguments.restate:
+        before, now = restate(root)
+        _say_restated(root, before, now)
     report = check_dataset(
         root, quick=arguments.quick, jobs=arguments.jobs, progress=sys.stderr.isatty() and not arguments.json
     )
@@ -51,3 +60,15 @@ def _check(arguments: argparse.Namespace) -> int:
         )
     print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0
+
+
+def _say_restated(root: Path, before: str | None, now: str) -> None:
+    """On standard error, where it does not mix with ``--json``."""
+    if before == now:
+        print(f"{root}: the digest {now[:12]} is right already.", file=sys.stderr)
+        return
+    print(
+        f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
+        "predictions and label files made for the old digest are refused from now on.",
+        file=sys.stderr,
+    )

@@ -81,15 +81,17 @@ def open_chosen(
         arguments: of a command with :func:`add_data`.
         options: from them and the environment.
         runs: as in :func:`folder_of`.
-        media: whether the videos must be there.
+        media: whether the videos must be there, and be those that the digest was taken of.
         reference: whether the command needs the points of ``options.rater``.
 
     Raises:
         DataError: no usable data set, a label file of another one, or (``reference``) no points of the rater.
     """
-    from siming_tasks.data import check_reference, open_dataset, with_labels
+    from siming_tasks.data import check_reference, open_dataset, verify_media, with_labels
 
     dataset = open_dataset(folder_of(arguments, options, runs), media=media)
+    if media:
+        verify_media(dataset, options.cache_dir)
     if getattr(arguments, "labels", None):
         dataset = with_labels(dataset, arguments.labels)
     if reference:

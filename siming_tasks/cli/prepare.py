@@ -84,4 +84,7 @@ def _jobs(arguments: argparse.Namespace, options: Options, mode: Mode) -> list[J
 
     dataset = open_chosen(arguments, options, media=True)
     policy = replace(Policy.of(options), mode=mode)
-    return [Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video)) for video in dataset.videos]
+    return [
+        Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
+        for video in dataset.videos
+    ]

@@ -10,12 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from siming_tasks.data.digest import content_digest, fingerprint
+from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.media_files import media_file, media_problem
 from siming_tasks.data.rows import DatasetInfo, VideoRow, problems_of
 from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml
+from siming_tasks.media.content import digest_of
 from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.schema import CONSENSUS, Video
 
@@ -85,13 +86,20 @@ class Dataset:
         except ValueError as error:
             raise DataError(f"Video {video.video_id!r}: media path {error}.") from None
 
-    def media_digest(self, video: Video) -> str:
-        """What stands for the content of the video's file: its SHA-256 from ``dataset.yaml``, else a fingerprint.
+    def media_digest(self, video: Video, cache: Path | None = None) -> str:
+        """Hex SHA-256 of the video's file as it is now, read once (see :func:`siming_tasks.media.content.digest_of`).
 
-        The fingerprint reads the file's size and ends only (see :func:`siming_tasks.data.digest.fingerprint`).
+        Raises:
+            DataError: ``dataset.yaml`` states another one, or the file cannot be read.
         """
-        known: Mapping[str, str] = self.meta.get("media_sha256") or {}
-        return known.get(video.media) or fingerprint(self.media_path(video))
+        try:
+            found = digest_of(self.media_path(video), cache)
+        except OSError as error:
+            raise DataError(f"Video {video.video_id!r}: {error.filename}: {error.strerror}. Put it back.") from None
+        stated: Mapping[str, str] = self.meta.get("media_sha256") or {}
+        if found != stated.get(video.media, found):
+            raise DataError.of([media_difference(self.root, video.media, stated[video.media], found)])
+        return found
 
     @cached_property
     def raters(self) -> tuple[str, ...]:
@@ -117,7 +125,9 @@ class Dataset:
 
 
 def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
-    """The dataset in a folder, with everything checked that can be checked without decoding.
+    """The dataset in a folder, with everything checked that can be checked without reading whole videos.
+
+    Rubric and labels must be those that the stated digest was taken of; :func:`verify_media` sees to the media.
 
     Args:
         root: a folder with ``dataset.yaml``, ``rubric.yaml``, ``videos.jsonl`` and the media files they name.
@@ -154,15 +164,29 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
         problems += error.problems or [Problem("rubric-unreadable", str(error), fix, "rubric.yaml")]
         return None, problems
     videos, lines, rows = _read_videos(root, rubric, problems, media)
-    if not videos or any(problem.severity == "error" for problem in problems):
-        digest = info.digest or ""
-    else:
-        digest = info.digest or content_digest(rubric, rows, _media_digests(root, info, videos))
+    digest = _digest(root, info, rubric, videos, rows, problems)
     meta = info.model_dump(exclude={"name", "version", "synthetic", "digest"})
     if root.resolve().parent.name == "snapshots":
         meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
     dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines)
     return (dataset if videos else None), problems
+
+
+def _digest(
+    root: Path, info: DatasetInfo, rubric: Rubric, videos: list[Video], rows: list[dict[str, Any]], found: list[Problem]
+) -> str:
+    """The digest of what stands in the folder, and a problem if another is stated; the stated one if rows are wrong.
+
+    Where a file's SHA-256 is not stated, its fingerprint stands in, and a stated digest says nothing.
+    """
+    wrong = {problem.code for problem in found if problem.severity == "error"}
+    whole = all(video.media in info.media_sha256 for video in videos)
+    if not videos or not all(code.startswith("media-") for code in wrong) or (wrong and not whole):
+        return info.digest or ""
+    digest = content_digest(rubric, rows, _media_digests(root, info, videos))
+    if info.digest and whole and digest != info.digest:
+        found.append(label_difference(root, info.digest, digest))
+    return digest
 
 
 def _media_digests(root: Path, info: DatasetInfo, videos: list[Video]) -> dict[str, str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.errors import Problem
 from siming_tasks.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["content_digest", "fingerprint", "label_digest"]
+__all__ = ["content_digest", "fingerprint", "label_difference", "label_digest", "media_difference"]
 
 _ENDS = 65_536
 
@@ -32,6 +33,26 @@ def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
     """:func:`content_digest` of what stands in a folder's ``videos.jsonl`` now."""
     rows = [row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict)]
     return content_digest(rubric, rows, media)
+
+
+def label_difference(root: Path, stated: str, found: str) -> Problem:
+    """What to say of a folder whose rubric, labels and list of media have another digest than it states."""
+    both = f"stated {stated[:12]}, found {found[:12]}"
+    what = f"the digest is not that of this rubric, these labels and these media ({both})."
+    return Problem("digest-mismatch", what, _ways_out(root), "dataset.yaml", None, "digest")
+
+
+def media_difference(root: Path, media: str, stated: str, found: str) -> Problem:
+    """What to say of a media file that has another SHA-256 than its folder states."""
+    what = f"{media} is not the file that the digest was taken of (stated {stated[:12]}, found {found[:12]})."
+    return Problem("media-digest", what, _ways_out(root), "dataset.yaml", None, "media_sha256")
+
+
+def _ways_out(root: Path) -> str:
+    return (
+        "Something was changed after the build: fetch or build it again or, if the change is meant, "
+        f"`siming check {root} --restate`."
+    )
 
 
 def fingerprint(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -11,31 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder import write_folder
-from siming_tasks.data.rows import Number, Sha256, problems_of
-from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import atomic_write, read_bytes, sha256_file
+from siming_tasks.data.key import Points, read_key, write_key
+from siming_tasks.errors import DataError
+from siming_tasks.files import sha256_file
 from siming_tasks.schema import StepLabel, Video
 
 __all__ = ["check_reference", "with_labels", "withhold"]
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
-
-
-MAX_KEY = 400_000_000
-"""Largest label file in bytes: 20,000 videos with three raters have 50 million."""
-
-
-class _Key(BaseModel):
-    """The label file: for which public folder, and the points of every rater."""
-
-    format: str
-    public_digest: Sha256
-    source_digest: Sha256
-    scores: dict[str, dict[str, dict[str, Number | None]]]
 
 
 def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
@@ -66,9 +51,7 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         _write_public(dataset, part)
-        with atomic_write(key) as stream:
-            json.dump(_key(dataset, open_dataset(part).digest), stream, indent=1)
-        key.chmod(0o600)
+        write_key(key, dataset, open_dataset(part).digest)
         part.chmod(0o755)
         os.replace(part, out)
     except BaseException:
@@ -81,19 +64,10 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     """The public dataset with the points of a label file, its digest unchanged so that predictions still fit.
 
     Raises:
-        DataError: not a label file, or one of another dataset.
+        DataError: not a label file, one of another dataset, or one that was changed; lists what is wrong.
     """
-    path = Path(key)
-    try:
-        labels = _Key.model_validate_json(read_bytes(path, MAX_KEY, "Give the file that `siming withhold` wrote."))
-    except ValidationError as error:
-        raise DataError.of(problems_of(error, str(path))) from None
-    if labels.public_digest != dataset.digest:
-        raise DataError(
-            f"{path}: these are the labels of dataset {labels.public_digest[:12]}, the folder is {dataset.digest[:12]}."
-            " Use the public folder that was written together with this file."
-        )
-    return replace(dataset, videos=tuple(_labelled(video, labels.scores, path, dataset) for video in dataset.videos))
+    scores = read_key(Path(key), dataset)
+    return replace(dataset, videos=tuple(_labelled(video, scores[video.video_id]) for video in dataset.videos))
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
@@ -111,30 +85,11 @@ def check_reference(dataset: Dataset, rater: str) -> None:
         )
 
 
-def _labelled(video: Video, scores: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path, data: Dataset) -> Video:
-    mine = scores.get(video.video_id, {})
-    for step_id, points in mine.items():
-        top = data.rubric.by_id[step_id].max_score if step_id in data.rubric.by_id else -1.0
-        for rater, value in points.items():
-            if value is not None and not 0 <= value <= top:
-                what = f"video {video.video_id!r}, step {step_id!r}: {value:g} points are off the step's scale."
-                raise DataError.of([Problem("score-off-scale", what, "Restore the file.", str(path), field=rater)])
-
+def _labelled(video: Video, scores: Mapping[str, Points]) -> Video:
     def labelled(step: StepLabel) -> StepLabel:
-        return replace(step, scores=dict(mine.get(step.step_id, {})))
+        return replace(step, scores=dict(scores.get(step.step_id, {})))
 
     return replace(video, steps=tuple(map(labelled, video.steps)))
-
-
-def _key(dataset: Dataset, public_digest: str) -> dict[str, Any]:
-    return {
-        "format": "siming-labels-1",
-        "public_digest": public_digest,
-        "source_digest": dataset.digest,
-        "scores": {
-            video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
-        },
-    }
 
 
 def _write_public(dataset: Dataset, part: Path) -> None:
@@ -144,6 +99,8 @@ def _write_public(dataset: Dataset, part: Path) -> None:
         target = f"media/{video.video_id}.mp4"
         shutil.copyfile(dataset.media_path(video), part / target)
         media[target] = sha256_file(part / target)
+        if (stated := dataset.meta["media_sha256"].get(video.media, media[target])) != media[target]:
+            raise DataError.of([media_difference(dataset.root, video.media, stated, media[target])])
         rows.append(_public_row(video, target))
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
     info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}

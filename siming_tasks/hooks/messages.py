@@ -26,7 +26,7 @@ def _view(doc: Doc, backend: Backend) -> View:
     mode = policy.mode_for(backend)
     found = view(
         dataset.media_path(video),
-        digest=dataset.media_digest(video),
+        digest=dataset.media_digest(video, options.cache_dir),
         span=request.span,
         budget=request.budget,
         mode=mode,

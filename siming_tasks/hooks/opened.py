@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset, verify_media
 from siming_tasks.files import sha256_json
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
@@ -43,10 +43,12 @@ class Opened:
     _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, root: Path) -> Opened:
-        """The data set in a folder, checked (DataError if it is wrong)."""
+    def at(cls, root: Path, cache: Path) -> Opened:
+        """The data set in a folder, checked, its media too (DataError if anything is wrong)."""
         stamp = stamp_of(root)  # first: what changes while it is read must be noticed later
-        return cls(open_dataset(root), stamp)
+        dataset = open_dataset(root)
+        verify_media(dataset, cache)
+        return cls(dataset, stamp)
 
     def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
         """The rubric steps that a document asks about, in rubric order."""

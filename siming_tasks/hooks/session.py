@@ -94,7 +94,7 @@ class Session:
         """
         with self._lock:
             if root not in self._opened:
-                self._opened[root] = Opened.at(Path(root))
+                self._opened[root] = Opened.at(Path(root), self.options.cache_dir)
                 while len(self._opened) > OPEN:
                     self._opened.popitem(last=False)
             self._opened.move_to_end(root)

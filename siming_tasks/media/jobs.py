@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from siming_tasks.errors import MediaError
+from siming_tasks.media.content import digest_of
 from siming_tasks.media.decode import decode
 from siming_tasks.media.evict import evict
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.views import Mode, Request, View, view, wanted_by
 from siming_tasks.schema import Video
 from siming_tasks.settings import Setting
@@ -60,7 +61,7 @@ class Job:
 
     def store(self, cache: Path) -> FrameStore:
         """Where its frames go."""
-        return FrameStore(cache, self.path, self.digest or digest_of(self.path), self.size, self.quality)
+        return FrameStore(cache, self.path, self.digest or digest_of(self.path, cache), self.size, self.quality)
 
     def missing(self, cache: Path) -> list[int]:
         """Frames that frames mode still has to decode; requests that cannot be met do not count."""

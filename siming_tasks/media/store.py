@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ from filelock import FileLock
 from PIL import Image
 
 from siming_tasks.errors import MediaError
-from siming_tasks.files import atomic_write, sha256_file
+from siming_tasks.files import atomic_write
 from siming_tasks.media.decode import decode
 from siming_tasks.media.ledger import NOTE, settle, sweep
 from siming_tasks.media.picture import jpeg
@@ -43,7 +42,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore", "digest_of"]
+__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore"]
 
 LAYOUT = "v2"
 """Moves when the same video gives other pixels, times or names of files."""
@@ -60,17 +59,6 @@ READERS = 2
 
 WRITERS = 2
 """Threads that turn frames into JPEG while the decoder goes on."""
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of the file, remembered as long as its size and modification time stay."""
-    stat = path.stat()
-    return _digest(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=4096)
-def _digest(path: str, size: int, mtime_ns: int) -> str:
-    return sha256_file(Path(path))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from PIL import Image
 
 from siming_tasks.errors import MediaError
 from siming_tasks.media.clips import write_frames
+from siming_tasks.media.content import digest_of
 from siming_tasks.media.evict import evict
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indices
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, digest_of
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.timeline import Timeline
 
 __all__ = ["Mode", "Request", "View", "view", "wanted_by"]
@@ -124,7 +125,7 @@ def view(
 
     Args:
         path: the video file.
-        digest: a name for its content if one is known; else its SHA-256 is computed (once per process).
+        digest: a name for its content if one is known; else its SHA-256 is computed (once).
         span: ``(start, end)`` in seconds, or None for the whole video.
         budget: how many frames; in ``video`` mode the backend's reader decides instead.
         mode: ``frames``, ``video`` or ``proxy``.
@@ -140,7 +141,7 @@ def view(
     """
     if not path.is_file():
         raise MediaError(f"{path}: no such file.")
-    store = FrameStore(cache, path, digest or digest_of(path), size, quality)
+    store = FrameStore(cache, path, digest or digest_of(path, cache), size, quality)
     timeline, request = store.timeline(), Request(span, budget)
     try:
         first, last = request.bounds(timeline)

@@ -137,14 +137,22 @@ def folder(_good: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(_good, tmp_path / "tiny"))
 
 
+def unstate(root: Path) -> None:
+    """Take the digest out of ``dataset.yaml``: a folder written by hand, which may say anything."""
+    info = yaml.safe_load((root / "dataset.yaml").read_text())
+    info.pop("digest", None)
+    (root / "dataset.yaml").write_text(yaml.safe_dump(info, sort_keys=False))
+
+
 @pytest.fixture
 def edit(folder: Path) -> Callable[[Callable[[list[dict[str, Any]]], Any]], None]:
-    """Change the rows of the folder's ``videos.jsonl`` in place."""
+    """Change the rows of the folder's ``videos.jsonl`` in place; it states no digest any more."""
 
     def change(how: Callable[[list[dict[str, Any]]], Any]) -> None:
         rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
         how(rows)
         (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        unstate(folder)
 
     return change
 

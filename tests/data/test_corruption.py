@@ -15,19 +15,21 @@ import yaml
 
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.errors import DataError
-from tests.data.conftest import turn, write_video
+from tests.data.conftest import turn, unstate, write_video
 
 Rows = list[dict[str, Any]]
 Spoil = Callable[[Path], Any]
 
 
-def rows(how: Callable[[Rows], Any]) -> Spoil:
-    """Spoil the rows."""
+def rows(how: Callable[[Rows], Any], *, stated: bool = False) -> Spoil:
+    """Spoil the rows; unless ``stated``, of a folder that states no digest of them."""
 
     def spoil(root: Path) -> None:
         content = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
         how(content)
         (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in content))
+        if not stated and (root / "dataset.yaml").is_file():
+            unstate(root)
 
     return spoil
 
@@ -169,6 +171,17 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
 
 ERRORS: dict[str, tuple[Spoil, str, str]] = {
+    "label changed": (
+        rows(lambda content: content[0]["steps"][0]["score"].update(consensus=0), stated=True),
+        "digest-mismatch",
+        "the digest is not that of this rubric, these labels and these media (stated ",
+    ),
+    "rubric changed": (rubric(lambda r: r.update(version="2")), "digest-mismatch", "is not that of this rubric"),
+    "list of media changed": (
+        lambda root: info(media_sha256=dict.fromkeys((f"media/v00{n}.mp4" for n in (1, 2, 3)), "0" * 64))(root),
+        "digest-mismatch",
+        "is not that of this rubric",
+    ),
     "no dataset.yaml": (lambda root: (root / "dataset.yaml").unlink(), "dataset-unreadable", "no such file"),
     "dataset.yaml without name": (text("dataset.yaml", "version: '1'\n"), "row-invalid", "name: Field required"),
     "dataset.yaml not YAML": (
@@ -303,8 +316,6 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
     "blank": (blank, "media-blank", "same flat picture", "warning"),
     "a copy": (copied, "media-copy", "videos 'v001' and 'v003' show the same", "warning"),
     "replaced": (media(), "media-digest", "media/v001.mp4 is not the file that the digest was taken of", "error"),
-    "label changed": (step(score={"consensus": 0}), "digest-mismatch", "is not that of this rubric", "error"),
-    "rubric changed": (rubric(lambda r: r.update(version="2")), "digest-mismatch", "is not that of this", "error"),
     "no digests": (info(media_sha256={}), "digest-absent", "gives no media_sha256", "warning"),
     "one digest missing": (
         lambda root: info(

@@ -17,7 +17,7 @@ from siming_tasks.data.jsonl import parse_object, read_jsonl
 from siming_tasks.errors import DataError, Problem, SimingError
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.runs.read import load_predictions
-from tests.data.conftest import RUBRIC, make_folder
+from tests.data.conftest import RUBRIC, make_folder, unstate
 
 TINY = rubric_from(RUBRIC)
 JSON = st.recursive(
@@ -30,7 +30,9 @@ FEW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthChec
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("fuzz") / "tiny", 2)
+    root = make_folder(tmp_path_factory.mktemp("fuzz") / "tiny", 2)
+    unstate(root)  # else every change is refused for the digest alone
+    return root
 
 
 def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

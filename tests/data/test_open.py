@@ -22,7 +22,7 @@ from siming_tasks.data.digest import content_digest, fingerprint
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
 from siming_tasks.options import Options
-from tests.data.conftest import make_folder, write_video
+from tests.data.conftest import make_folder, unstate, write_video
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 
@@ -127,6 +127,7 @@ def test_two_hundred_videos_open_quickly(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
     many = [{**rows[number % 2], "video_id": f"x{number}"} for number in range(200)]
     (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in many))
+    unstate(root)
     start = time.monotonic()
     assert len(open_dataset(root).videos) == 200
     assert time.monotonic() - start < 10

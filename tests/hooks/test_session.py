@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from siming_tasks import hooks
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.hooks.session import SESSION, Session
 from tests.hooks.conftest import aggregated, docs, reply
@@ -55,6 +55,9 @@ def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tm
     assert len(docs("full_score")) == 4
     lines = (root / "videos.jsonl").read_text().splitlines()
     (root / "videos.jsonl").write_text("\n".join(lines[:3]) + "\n")
+    with pytest.raises(DataError, match="the digest is not that of this rubric, these labels"):
+        begin(root)
+    restate(root)
     begin(root)
     assert len(docs("full_score")) == 3
     (root / "videos.jsonl").write_text("{}\n")

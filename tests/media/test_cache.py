@@ -20,9 +20,10 @@ import pytest
 from siming_tasks.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, view
 from siming_tasks.media import evict as module
+from siming_tasks.media.content import digest_of
 from siming_tasks.media.evict import evict
 from siming_tasks.media.ledger import held
-from siming_tasks.media.store import LAYOUT, digest_of
+from siming_tasks.media.store import LAYOUT
 
 
 def on_disk(folder: Path) -> int:
@@ -81,11 +82,11 @@ def killed(code: str, *arguments: Path, when: Callable[[], bool]) -> Iterator[No
 
 
 FILL = (
-    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, store\n"
+    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, content, store\n"
     "real = store.os.replace\n"
     "def slow(source, target): time.sleep(0.05); real(source, target)\n"
     "store.os.replace = slow\n"
-    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, store.digest_of(path)).fill(range(60))\n"
+    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, content.digest_of(path)).fill(range(60))\n"
 )
 """Fill a store, with every file half-written for 50 ms."""
 

@@ -20,7 +20,7 @@ from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.run import load_run
 from siming_tasks.runs.score import evaluate_records
 from siming_tasks.runs.scores import score_predictions, validation
-from tests.data.conftest import video_row, write_video
+from tests.data.conftest import unstate, video_row, write_video
 from tests.runs.test_read import complete_run, lines, logged
 
 QUICK = Options(resamples=200)
@@ -224,6 +224,7 @@ def demanding(folder: Path) -> Path:
     steps[0]["evidence"] = {"channel": "audio", "min_fps": 0.5}
     steps[1]["evidence"] = {"channel": "visual", "min_fps": 4}
     (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric))
+    unstate(folder)
     return folder
 
 

@@ -1,0 +1,275 @@
+"""Media and labels are what the digest says, in every command and before a model is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.cli.main import main
+from siming_tasks.data import check_dataset, open_dataset, restate, verify_media, withhold
+from siming_tasks.data.digest import content_digest
+from siming_tasks.errors import DataError
+from siming_tasks.files import sha256_file, sha256_json
+from siming_tasks.media import content
+from siming_tasks.media.content import digest_of, known_digest
+from siming_tasks.rubrics import load_rubric
+from tests.data.conftest import RUBRIC, write_video
+
+Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+
+
+def swap(root: Path) -> None:
+    """Exchange two videos by renaming; sizes, dates and inodes move with them."""
+    one, two, spare = root / "media/v001.mp4", root / "media/v002.mp4", root / "media/spare"
+    one.rename(spare)
+    two.rename(one)
+    spare.rename(two)
+
+
+def relabel(root: Path) -> None:
+    """Correct one label by hand."""
+    text = (root / "videos.jsonl").read_text()
+    changed = text.replace('"consensus": 2', '"consensus": 0', 1)
+    assert changed != text
+    (root / "videos.jsonl").write_text(changed)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that are read whole, in order."""
+    seen: list[str] = []
+
+    def counted(path: Path) -> str:
+        seen.append(path.name)
+        return sha256_file(path)
+
+    monkeypatch.setattr(content, "sha256_file", counted)
+    return seen
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a new process knows: nothing but the cache."""
+    monkeypatch.setattr(content, "_read_here", {})
+
+
+def test_swapped_videos_are_refused_although_they_were_verified(folder: Path, tmp_path: Path) -> None:
+    dataset = open_dataset(folder)
+    first, second = sha256_file(folder / "media/v001.mp4"), sha256_file(folder / "media/v002.mp4")
+    verify_media(dataset, tmp_path / "cache")
+    swap(folder)
+    with pytest.raises(DataError) as caught:
+        verify_media(open_dataset(folder), tmp_path / "cache")
+    assert [problem.code for problem in caught.value.problems] == ["media-digest", "media-digest"]
+    assert str(caught.value).splitlines()[0] == (
+        "dataset.yaml: media_sha256: media/v001.mp4 is not the file that the digest was taken of "
+        f"(stated {first[:12]}, found {second[:12]}). Something was changed after the build: fetch or build it again "
+        f"or, if the change is meant, `siming check {folder} --restate`."
+    )
+    with pytest.raises(DataError, match=r"media/v001\.mp4 is not the file"):
+        dataset.media_digest(dataset.videos[0])  # the key of the frame store, whoever asks
+
+
+def test_a_file_is_read_once_by_all_processes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: list[str]
+) -> None:
+    dataset = open_dataset(folder)
+    for _ in range(2):
+        verify_media(dataset, tmp_path)
+        assert dataset.media_digest(dataset.videos[0], tmp_path) == sha256_file(folder / "media/v001.mp4")
+        forget(monkeypatch)
+    assert sorted(reads) == ["v001.mp4", "v002.mp4", "v003.mp4"]
+
+
+@pytest.mark.parametrize("how", ["same size and date", "copy with dates", "appended"])
+def test_a_file_that_was_written_to_is_read_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    dataset, path = open_dataset(folder), folder / "media/v002.mp4"
+    verify_media(dataset, tmp_path)
+    before = path.stat()
+    data = bytearray(path.read_bytes())
+    time.sleep(0.02)  # longer than the clock of any file system ticks
+    if how == "appended":
+        data += b"x"
+        path.write_bytes(data)
+    else:
+        data[len(data) // 2] ^= 1
+        target = path if how == "same size and date" else tmp_path / "other"
+        target.write_bytes(data)
+        os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+        if target != path:
+            path.unlink()
+            shutil.copy2(target, path)
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"media/v002\.mp4 is not the file"):
+            verify_media(dataset, tmp_path)
+        forget(monkeypatch)
+
+
+def test_a_cache_that_cannot_be_written_or_holds_nonsense(folder: Path, tmp_path: Path, reads: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    dataset = open_dataset(folder)
+    verify_media(dataset, tmp_path / "file")
+    assert len(reads) == 3
+    path = folder / "media/v001.mp4"
+    for note in (tmp_path / "c").glob("*/*"):
+        note.write_text("nonsense")
+    content._read_here.clear()
+    verify_media(dataset, tmp_path / "c")
+    for note in (tmp_path / "c" / content.VERIFIED).iterdir():
+        note.write_text("nonsense")
+    content._read_here.clear()
+    assert known_digest(path, tmp_path / "c") is None
+    assert digest_of(path, tmp_path / "c") == sha256_file(path)
+
+
+def test_processes_that_start_together_read_once(folder: Path, tmp_path: Path) -> None:
+    """As the ranks of one run do: the first reads, slowly, the others wait and find what it wrote."""
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "from siming_tasks.data import open_dataset, verify_media\n"
+        "from siming_tasks.media import content\n"
+        "real = content.sha256_file\n"
+        "def slow(path): time.sleep(0.3); print(path.name); return real(path)\n"
+        "content.sha256_file = slow\n"
+        "verify_media(open_dataset(sys.argv[1]), Path(sys.argv[2]))\n"
+    )
+    command = [sys.executable, "-c", script, str(folder), str(tmp_path / "cache")]
+    ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [name for rank in ranks for name in rank.communicate(timeout=120)[0].split()]
+    assert [rank.returncode for rank in ranks] == [0, 0, 0]
+    assert sorted(said) == ["v001.mp4", "v002.mp4", "v003.mp4"]
+
+
+def test_a_folder_that_states_nothing_is_not_read_but_its_frames_have_the_true_name(
+    folder: Path, tmp_path: Path, reads: list[str]
+) -> None:
+    """Two files with equal ends and sizes have one fingerprint, and must not have one place for frames."""
+    info = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({"name": info["name"]}))
+    dataset = open_dataset(folder)
+    verify_media(dataset, tmp_path)
+    assert reads == []
+    assert dataset.media_digest(dataset.videos[0], tmp_path) == sha256_file(folder / "media/v001.mp4")
+
+
+def test_a_stated_digest_that_cannot_be_recomputed_is_not_believed(folder: Path) -> None:
+    info = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, "media_sha256": {}}))
+    before = open_dataset(folder).digest
+    relabel(folder)
+    assert open_dataset(folder).digest not in (before, info["digest"])
+
+
+def test_scoring_without_videos_verifies_labels_and_rubric(folder: Path) -> None:
+    shutil.rmtree(folder / "media")
+    assert open_dataset(folder, media=False).digest
+    relabel(folder)
+    with pytest.raises(DataError, match="is not that of this rubric, these labels"):
+        open_dataset(folder, media=False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["prepare --dry-run", "plan", "withhold OUT --key KEY", "check"],
+    ids=lambda text: text.split()[0],
+)
+def test_commands_that_show_videos_refuse_swapped_ones(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    swap(folder)
+    words = [str(tmp_path / word) if word.isupper() else word for word in command.split()]
+    where = [words[0], "--data", str(folder)] if words[0] in ("prepare", "plan") else [words[0], str(folder)]
+    assert main([*where, *words[1:]]) != 0
+    said = "".join(capsys.readouterr())
+    assert "media/v001.mp4 is not the file that the digest was taken of" in said and "--restate" in said
+    assert not (tmp_path / "OUT").exists() and not (tmp_path / "KEY").exists()
+
+
+def test_a_hub_snapshot_is_read_through_its_links(folder: Path, tmp_path: Path, reads: list[str]) -> None:
+    store = tmp_path / "datasets--org--exams"
+    snapshot = store / "snapshots" / ("0" * 40)
+    shutil.copytree(folder, snapshot)
+    (store / "blobs").mkdir()
+    for video in sorted((snapshot / "media").iterdir()):
+        video.rename(store / "blobs" / video.name)
+        os.symlink(f"../../../blobs/{video.name}", video)
+    verify_media(open_dataset(snapshot), tmp_path / "cache")
+    assert len(reads) == 3
+    write_video(store / "blobs/v001.mp4", seed=50)
+    with pytest.raises(DataError, match=r"media/v001\.mp4 is not the file"):
+        verify_media(open_dataset(snapshot), tmp_path / "cache")
+    write_video(store / "blobs/v001.mp4", seed=0)
+    with pytest.raises(DataError, match="a copy fetched from a hub is not changed here"):
+        restate(snapshot)
+
+
+def test_a_change_that_is_meant_is_stated_anew(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = open_dataset(folder).digest
+    relabel(folder)
+    swap(folder)
+    assert main(["check", str(folder), "--quick"]) == 1
+    assert main(["check", str(folder), "--restate"]) == 0
+    said = capsys.readouterr()
+    new = open_dataset(folder).digest
+    assert f"digest {old[:12]} is now {new[:12]}. Raise `version`" in said.err
+    rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    assert new == content_digest(load_rubric(folder / "rubric.yaml"), rows, media) != old
+    verify_media(open_dataset(folder), tmp_path / "cache")
+    assert old not in (folder / "README.md").read_text() and new in (folder / "README.md").read_text()
+    shown = {item["name"]: item for item in json.loads((folder / "croissant.json").read_text())["distribution"]}
+    assert {sha256_file(folder / "dataset.yaml"), media["media/v001.mp4"]} <= {
+        item.get("sha256") for item in shown.values()
+    }
+    assert check_dataset(folder).errors == ()
+    assert restate(folder) == (new, new)
+
+
+def test_nothing_else_is_stated_away(folder: Path, edit: Edit) -> None:
+    edit(lambda rows: rows[0]["steps"][0]["score"].update(consensus=99))
+    before = (folder / "dataset.yaml").read_text()
+    with pytest.raises(DataError, match="99 is off the step's scale"):
+        restate(folder)
+    assert (folder / "dataset.yaml").read_text() == before
+
+
+def test_a_public_folder_cannot_be_given_other_spans(folder: Path, tmp_path: Path) -> None:
+    public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
+    verify_media(open_dataset(public), tmp_path / "cache")
+    (public / "videos.jsonl").write_text((public / "videos.jsonl").read_text().replace('"end": 0.4', '"end": 0.3'))
+    with pytest.raises(DataError, match="is not that of this rubric"):
+        open_dataset(public)
+
+
+def test_the_digest_of_a_rubric_outlives_new_fields(folder: Path) -> None:
+    """What the digest is taken of, written out: a field added later must be left out of it where it is not used.
+
+    Otherwise every folder built before would be refused. (pydantic's ``exclude_if`` on the new field does that.)
+    """
+    steps = {
+        "errors": [], "requires": [], "establishes": [], "scope": "local",
+        "evidence": {"channel": "visual", "min_fps": 0.5},
+        "critical": False, "facts": [], "name_zh": None, "note": None,
+    }  # fmt: skip
+    skills = [
+        {**skill, "name_zh": None, "steps": [{**step, **steps} for step in skill["steps"]]}
+        for skill in RUBRIC["skills"]
+    ]
+    rubric = {**RUBRIC, "skills": skills, "title": None, "status": None, "sources": {}}
+    rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    assert sha256_json({"rubric": rubric, "videos": rows, "media": media}) == open_dataset(folder).digest
