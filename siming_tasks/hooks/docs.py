@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from siming_tasks.data import Dataset
+from siming_tasks.errors import DataError
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.settings import Setting
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
 
-__all__ = ["OF_SETTING", "where"]
+__all__ = ["OF_SETTING", "refuse_empty", "where"]
+
+
+def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
+    """Nothing, if every setting has something to ask: lmms-eval ends without results where a task has no documents.
+
+    Raises:
+        DataError: names the tasks, why there is nothing, and the way out.
+    """
+    empty = [setting for setting in settings if not expected_requests(setting, dataset.videos)]
+    if not empty:
+        return
+    names = " and ".join(setting.task_name for setting in empty)
+    if any(setting.scope == "full" for setting in empty):
+        why, fix = "no step of any video is applicable", "Correct `applicable` in videos.jsonl."
+    else:
+        why = "no applicable step has a span (`start` and `end`)"
+        fix = "Add spans, or run the other tasks alone (--tasks siming_full)."
+    raise DataError(f"{dataset.root}: nothing to ask in {names}: {why}. {fix}")
 
 
 def _docs(setting: Setting) -> Callable[[Any], Any]:
@@ -25,6 +45,7 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
         import datasets
 
         dataset = SESSION.current()
+        refuse_empty([setting], dataset)
         rows = [
             {
                 "id": record_id(setting.name, video_id, step_id),

@@ -11,11 +11,15 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+from collections.abc import Iterable, Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from siming_tasks.errors import SimingError
+from siming_tasks.files import read_yaml
 from siming_tasks.host.saved import check_what_is_saved
+from siming_tasks.settings import SETTINGS, Setting
 
 __all__ = ["manifests", "tasks_path"]
 
@@ -62,11 +66,22 @@ def _extend(manager: Any) -> None:
     def match_tasks(self: Any, task_list: Any) -> Any:
         names = match(self, task_list)
         if any(str(name).startswith("siming") for name in names):
-            _preflight()
+            _preflight(names)
             _check_what_is_saved()
         return names
 
     manager.initialize_tasks, manager.match_tasks, manager._siming_tasks = initialize_tasks, match_tasks, True
+
+
+def _settings(names: Iterable[str]) -> Iterator[Setting]:
+    """The settings that our tasks and groups of these names run, as the group files say."""
+    own = {setting.task_name: setting for setting in SETTINGS.values()}
+    for name in names:
+        group = Path(tasks_path(), f"{name}.yaml")
+        if name in own:
+            yield own[name]
+        elif str(name).startswith("siming") and group.is_file():
+            yield from _settings(read_yaml(group)["task"])
 
 
 def _check_what_is_saved() -> None:
@@ -78,16 +93,20 @@ def _check_what_is_saved() -> None:
         logger.warning("Whether the files of this run are whole is not checked (%s).", error)
 
 
-def _preflight() -> None:
+def _preflight(names: Iterable[str] = ()) -> None:
     """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not a model's start.
+
+    Tasks (of the names of tasks and groups) that would have no document are refused as well: lmms-eval loads the model,
+    ends with an ``IndexError`` and loses what the other tasks found.
 
     The command line is the only caller of ``match_tasks``. An ordinary exception there is printed with a traceback and
     the run *exits 0*; ``SystemExit`` gives the one message and exit code 1 that a script can see.
     """
+    from siming_tasks.hooks.docs import refuse_empty
     from siming_tasks.hooks.session import SESSION
 
     try:
         SESSION.begin()
-        SESSION.current()
+        refuse_empty(dict.fromkeys(_settings(names)), SESSION.current())
     except SimingError as error:
         raise SystemExit(f"siming-tasks: {error}") from None

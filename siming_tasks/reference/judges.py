@@ -62,11 +62,9 @@ def _points(kind: str, dataset: Dataset) -> Points:
     if kind == "all_failed":
         return lambda _, step: 0.0
     rater = CONSENSUS if kind == "oracle" else kind
-    if rater not in dataset.raters:
+    if rater not in dataset.raters or (rater == CONSENSUS and dataset.withheld):
         if kind in KINDS:
-            raise DataError(
-                f"kind={kind} needs the labels of {rater!r}; {dataset.name} has {', '.join(dataset.raters)}."
-            )
+            raise _unlabelled(kind, rater, dataset)
         raise OptionsError(f"kind={kind!r} is not one of {', '.join(KINDS)}, nor a rater of {dataset.name}.")
 
     def of_rater(video: Video, step: RubricStep) -> float:
@@ -78,8 +76,15 @@ def _points(kind: str, dataset: Dataset) -> Points:
     return of_rater
 
 
+def _unlabelled(kind: str, rater: str, dataset: Dataset) -> DataError:
+    gave = [*dataset.physicians, *([] if dataset.withheld else [CONSENSUS])]
+    return DataError(f"kind={kind} needs the labels of {rater!r}; {dataset.name} has {', '.join(gave) or 'none'}.")
+
+
 def _step_prior(dataset: Dataset) -> Judge:
     """The blind row of :func:`siming_tasks.metrics.video.baselines.step_prior`, on the points that a reply may give."""
+    if dataset.withheld:
+        raise _unlabelled("step_prior", CONSENSUS, dataset)
     given: dict[Answer, dict[tuple[str, str], float]] = {}
     for answer in ANSWERS:
         panel = step_prior(labels_of(dataset, benchmark_setting("full", answer).name))

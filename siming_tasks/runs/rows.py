@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -247,12 +247,16 @@ def _plain(value: Any, asked: Sequence[RubricStep], setting: Setting) -> Parsed 
         if setting.answer == "error":
             found = _VERDICTS.get(one) if isinstance(one, str) else None
         else:
-            whole = isinstance(one, int | float) and not isinstance(one, bool) and one in range(int(step.max_score) + 1)
-            found = float(one) if whole else None  # type: ignore[arg-type]
+            found = float(one) if _on_scale(one, step.max_score) else None
         if found is None:
             return None
         answers[step.id] = found
     return Parsed("ok", answers)
+
+
+def _on_scale(value: Any, most: float) -> TypeGuard[float]:
+    """Whether a value is whole points from 0 to ``most``: what a reply may say."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value in range(int(most) + 1)
 
 
 def _hashable(value: Any) -> bool:
@@ -280,8 +284,7 @@ def _fault(record: Mapping[str, Any], source: _Line, scale: Mapping[str, float])
         return "`answers` is not an object"
     points = SETTINGS[source.setting].answer == "score"
     for name, value in record["answers"].items():
-        top = (scale[name] if points else 1.0) if name in scale else -1.0
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= top:
+        if name not in scale or not _on_scale(value, scale[name] if points else 1.0):
             return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
     for name, reason in (source.missing or {}).items():
         if name not in scale or reason not in MISSING:

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.data import restate
 from siming_tasks.host import entry as plugin
+
+CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
 
 
 @pytest.fixture
@@ -25,10 +28,10 @@ def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def preflight(monkeypatch: pytest.MonkeyPatch, data: object) -> str:
+def preflight(monkeypatch: pytest.MonkeyPatch, data: object, *names: str) -> str:
     monkeypatch.setenv("SIMING_DATA", str(data))
     with pytest.raises(SystemExit) as caught:
-        plugin._preflight()
+        plugin._preflight(names)
     return str(caught.value)
 
 
@@ -65,6 +68,87 @@ def test_wrong_rows(monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, wo
     message = preflight(monkeypatch, copy)
     for word in words:
         assert word in message
+
+
+def swap(root: Path) -> None:
+    one, two = sorted((root / "media").glob("*.mp4"))[:2]
+    one.rename(root / "spare")
+    two.rename(one)
+    (root / "spare").rename(two)
+
+
+def no_spans(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        for step in row["steps"]:
+            step.update(start=None, end=None)
+
+
+def not_applicable(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        row["steps"] = [{"step_id": step["step_id"], "applicable": False} for step in row["steps"]]
+
+
+def test_videos_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path, tmp_path: Path) -> None:
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    swap(copy)
+    message = preflight(monkeypatch, copy)
+    for name in ("media/sim001.mp4", "media/sim002.mp4"):
+        assert f"{name} is not the file that the digest was taken of (stated " in message
+    assert f"siming check {copy} --restate" in message
+
+
+def test_labels_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    edit(copy, lambda rows: rows[0]["steps"][0]["score"].update(consensus=0))
+    assert "the digest is not that of this rubric, these labels and these media" in preflight(monkeypatch, copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "tasks", "words"),
+    [
+        (
+            no_spans,
+            ["siming"],
+            ("siming_clip_score and siming_clip_error", "no applicable step has a span", "siming_full"),
+        ),
+        (no_spans, ["siming_clip_error", "mme"], ("nothing to ask in siming_clip_error:",)),
+        (
+            not_applicable,
+            ["siming_full"],
+            ("siming_full_score and siming_full_error", "no step of any video is applicable"),
+        ),
+    ],
+)
+def test_tasks_without_documents(
+    monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], words: tuple[str, ...]
+) -> None:
+    edit(copy, change)
+    restate(copy)
+    message = preflight(monkeypatch, copy, *tasks)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    edit(copy, no_spans)
+    restate(copy)
+    monkeypatch.setenv("SIMING_DATA", str(copy))
+    plugin._preflight(["siming_full"])
+
+
+@pytest.mark.host
+def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], copy: Path) -> None:
+    edit(copy, no_spans)
+    restate(copy)
+    model = ("--model", "siming_reference", "--model_args", "media=false")
+    run = host(*model, "--tasks", "siming", data=copy)
+    assert run.code == 1
+    assert run.output.count("siming-tasks: ") == 1 and CLIPS in run.output
+    assert "Traceback" not in run.output
+    run = host(
+        "--model", "siming_reference", "--model_args", "media=false", "--tasks", "siming_full", data=copy, name="2"
+    )
+    assert run.code == 0 and run.task("full_score")["coverage"] == 1.0
 
 
 @pytest.mark.host

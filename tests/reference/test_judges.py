@@ -85,4 +85,14 @@ def test_unknown_judges_and_missing_labels_are_named(dataset) -> None:  # type: 
     )
     with pytest.raises(DataError, match="kind=rater_a needs the labels of 'rater_a'; siming-demo has consensus"):
         judge("rater_a", bare)
+    hidden = replace(
+        dataset,
+        videos=tuple(
+            replace(video, steps=tuple(replace(step, scores={"consensus": None}) for step in video.steps))
+            for video in dataset.videos
+        ),
+    )
+    for kind, rater in (("rater_b", "rater_b"), ("oracle", "consensus"), ("step_prior", "consensus")):
+        with pytest.raises(DataError, match=f"kind={kind} needs the labels of '{rater}'; siming-demo has none"):
+            judge(kind, hidden)
     assert set(KINDS) >= {"oracle", "step_prior", "random"}

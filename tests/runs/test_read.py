@@ -304,6 +304,8 @@ def test_a_failed_request_that_was_shown_nothing_may_be_answered(dataset: Datase
         ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is off the scale or was not asked"),
         ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
         ({"answers": {"cpr_01": True}}, "answer True to 'cpr_01' is off the scale"),
+        ({"answers": {"cpr_01": 1.5}}, "answer 1.5 to 'cpr_01' is off the scale"),
+        ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is off the scale"),
         ({"answers": [1]}, "`answers` is not an object"),
     ],
 )
