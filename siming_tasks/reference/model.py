@@ -12,6 +12,7 @@ from accelerate import Accelerator
 from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
+from siming_tasks.errors import SimingError
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.parsing import format_answers
 from siming_tasks.reference.judges import Judge, judge
@@ -34,6 +35,10 @@ class SimingReference(lmms):  # type: ignore[misc]
     def __init__(self, kind: str = "oracle", seed: int = 0, media: bool = True, **_: Any) -> None:
         super().__init__()
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
+        try:
+            judge(self.kind, SESSION.current(), self.seed)
+        except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
+            raise SystemExit(f"siming-tasks: {error}") from None
         self.accelerator = Accelerator()
         self.device = self.accelerator.device
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from siming_tasks import hooks
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, withhold
 from siming_tasks.settings import SETTINGS
 from tests.hooks.conftest import Doc, aggregated, docs, reply
 
@@ -50,6 +52,17 @@ def test_documents_of_two_data_sets_get_their_own_labels(run: Dataset, other_dem
     judge, requests = model("oracle", [*mine, *theirs], media=False)
     assert judge.generate_until(requests) == [reply(mine[0]), reply(theirs[0])]
     assert reply(mine[0]) != reply(theirs[0])
+
+
+@pytest.mark.parametrize("kind", ["oracle", "rater_b", "step_prior"])
+def test_a_judge_that_needs_labels_is_refused_before_anything_is_asked(
+    run: Dataset, begin: Callable[..., None], tmp_path: Path, kind: str
+) -> None:
+    withhold(run.root, tmp_path / "public", tmp_path / "key.json")
+    begin(tmp_path / "public")
+    said = rf"^siming-tasks: kind={kind} needs the labels of '\w+'; siming-demo has none\.$"
+    with pytest.raises(SystemExit, match=said):
+        model(kind, [])
 
 
 def test_random_replies_depend_on_the_seed_only(run: Dataset) -> None:
