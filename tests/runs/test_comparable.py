@@ -1,0 +1,61 @@
+"""What makes two runs comparable, and how much is looked at to know it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siming_tasks.metrics import Panel
+from siming_tasks.runs.comparable import Entrant, comparable
+
+
+class Looked:
+    """A condition that counts how often it is held against another."""
+
+    times = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        Looked.times += 1
+        return isinstance(other, Looked) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def entrant(name: str, prompts: list[object]) -> Entrant:
+    """A run of as many videos as there are prompts; all else is the same or not stated."""
+    ids = [f"v{number}" for number in range(len(prompts))]
+    points = np.ones((len(ids), 1))
+    panel = Panel(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
+    conditions = {f"full_score/{i}": (None, p, "frames", 8, None, None) for i, p in zip(ids, prompts, strict=True)}
+    return Entrant(name, panel, conditions, {})
+
+
+def test_the_first_difference_is_named_and_all_are_counted():
+    runs = entrant("a", ["x", "x", "x", "y"]), entrant("b", ["x", None, "y", "z"])
+    assert comparable(*runs) == [
+        "Runs 'a' and 'b' differ in prompt: x against y (full_score/v2; 2 of 4 requests). "
+        "Compare runs with the same prompt, or allow the difference (prompt)."
+    ]
+    assert comparable(*runs, allow=["prompt"]) == []
+
+
+def test_a_difference_everywhere():
+    (reason,) = comparable(entrant("a", ["x"] * 3), entrant("b", ["y"] * 3))
+    assert "x against y (full_score/v0; every request)" in reason
+
+
+@pytest.mark.parametrize("videos", [10, 100, 1000])
+def test_conditions_are_held_against_each_other_by_kind(videos):
+    """However many requests there are: shared conditions are compared once."""
+    asked = Looked("x")
+    runs = [entrant(name, [asked] * videos) for name in "ab"]
+    Looked.times = 0
+    assert comparable(*runs) == []
+    assert Looked.times <= 2
