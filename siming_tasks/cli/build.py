@@ -39,6 +39,7 @@ def add(commands: Any) -> None:
 
 def _build(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import BuildOptions, build_dataset
+    from siming_tasks.errors import DataError
 
     options = BuildOptions(
         name=arguments.name,
@@ -50,19 +51,23 @@ def _build(arguments: argparse.Namespace) -> int:
         keep_ids=arguments.keep_ids,
         synthetic=arguments.synthetic,
     )
-    built = build_dataset(
-        arguments.out,
-        rubric=arguments.rubric,
-        labels=arguments.labels,
-        videos=arguments.videos,
-        spans=arguments.spans,
-        adjudicated=arguments.adjudicated,
-        mapping=arguments.columns,
-        encoding=arguments.encoding,
-        options=options,
-        jobs=arguments.jobs,
-        progress=True,
-    )
+    try:
+        built = build_dataset(
+            arguments.out,
+            rubric=arguments.rubric,
+            labels=arguments.labels,
+            videos=arguments.videos,
+            spans=arguments.spans,
+            adjudicated=arguments.adjudicated,
+            mapping=arguments.columns,
+            encoding=arguments.encoding,
+            options=options,
+            jobs=arguments.jobs,
+            progress=True,
+        )
+    except DataError as error:
+        show(problem for problem in error.problems if problem.severity == "warning")
+        raise
     show(built.warnings)
     dataset = built.dataset
     steps = sum(len(video.applicable) for video in dataset.videos)

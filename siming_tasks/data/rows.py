@@ -9,7 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 from siming_tasks.errors import Problem
 from siming_tasks.schema import StepLabel, Video
 
-__all__ = ["DatasetInfo", "StepRow", "VideoRow", "problems_of"]
+__all__ = ["MAX_VIDEO_ID", "VIDEO_ID", "DatasetInfo", "StepRow", "VideoRow", "problems_of"]
+
+VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+MAX_VIDEO_ID = 128
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -44,7 +47,7 @@ class VideoRow(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    video_id: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$", max_length=128)
+    video_id: str = Field(pattern=VIDEO_ID, max_length=MAX_VIDEO_ID)
     media: str = Field(min_length=1, max_length=1024)
     duration: Number = Field(gt=0, le=86_400)
     site: str | None = None

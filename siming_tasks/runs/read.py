@@ -28,9 +28,6 @@ MAX_ERRORS = 1_000
 
 FAILED = "request_failed"
 
-_LINES = 10**12
-"""More than a file has lines."""
-
 _UNTOLD = (None, "unknown")
 _KEPT = ("status", "missing", "prompt", "dataset", "media")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
@@ -60,25 +57,23 @@ class _Join:
     """
 
     found: dict[str, Record] = field(default_factory=dict)
-    files: list[Path] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)  # file and line in one number: there may be a million
+    places: dict[str, tuple[Path, int]] = field(default_factory=dict)
 
     def add(self, record: Record, path: Path, line: int) -> list[Problem]:
         """Whether a record of that id is kept is in :attr:`found` afterwards."""
         name = record["id"]
         first = self.found.setdefault(name, record)
         if first is record:
-            self.places[name] = self._place(path, line)
+            self.places[name] = (path, line)
             return []
-        index, number = divmod(self.places[name], _LINES)
-        file = self.files[index]
+        file, number = self.places[name]
         same_file = file == path
         if not same_file:
             if _answer(first) == _answer(record):
                 return []
             if FAILED in (first["status"], record["status"]):
                 if first["status"] == FAILED:  # asked again, and perhaps answered this time
-                    self.found[name], self.places[name] = record, self._place(path, line)
+                    self.found[name], self.places[name] = record, (path, line)
                 if other := _asked_otherwise(first, record):
                     what = f"{name} was asked with another {other} in {file}:{number}, where one of the two failed."
                     fix = "Ask failed requests again under the options of their run."
@@ -88,11 +83,6 @@ class _Join:
         what = f"{name} stands in {file}:{number} already{other}."
         fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
         return [Problem("prediction-twice", what, fix, str(path), line)]
-
-    def _place(self, path: Path, line: int) -> int:
-        if not self.files or self.files[-1] != path:
-            self.files.append(path)
-        return (len(self.files) - 1) * _LINES + line
 
 
 Seen = Callable[[Record, Mapping[str, Any]], object]

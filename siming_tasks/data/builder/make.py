@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import logging
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +18,10 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.data.builder.beside import beside, write_names, write_undecided
 from siming_tasks.data.builder.consensus import Decision
-from siming_tasks.data.builder.labels import VIDEO_FIELDS, LabelRow
-from siming_tasks.data.builder.plan import BuildOptions, BuildPlan, Inputs, make_plan
+from siming_tasks.data.builder.inputs import Inputs
+from siming_tasks.data.builder.labels import LabelRow
+from siming_tasks.data.builder.mapping import VIDEO_FIELDS
+from siming_tasks.data.builder.plan import BuildOptions, BuildPlan, make_plan
 from siming_tasks.data.builder.sources import span_problems
 from siming_tasks.data.builder.transcode import transcode
 from siming_tasks.data.check.labels import label_problems
@@ -80,7 +84,7 @@ def build_dataset(
         >>> [video.video_id for video in built.dataset.videos], built.names_file.name
         (['v001'], 'out.names.csv')
     """
-    out = Path(out)
+    out = Path(out) if Path(out).name not in ("", "..") else Path(os.path.abspath(out))
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name)
     inputs = Inputs(
@@ -92,11 +96,13 @@ def build_dataset(
         mapping=Path(mapping) if mapping else None,
         encoding=encoding,
     )
-    plan, problems = make_plan(inputs, options)
-    _refuse(out, plan, problems)
-    with _alone(out):
-        if not _already(out, plan.key()):
-            problems += _build(out, plan, jobs, progress)
+    with _writable(out):
+        _started(out)
+        plan, problems = make_plan(inputs, options)
+        _refuse(out, plan, problems)
+        with _alone(out):
+            if not _already(out, plan.key()):
+                problems += _build(out, plan, jobs, progress)
     dataset = open_dataset(out)
     return Built(dataset, beside(out, "names"), (*problems, *label_problems(dataset)))
 
@@ -109,7 +115,36 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
         fix = "Fill in its last column and give it as --adjudicated, or choose a rule with --consensus."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
-        raise DataError.of(errors, shown=20)
+        warnings = [problem for problem in problems if problem.severity == "warning"]
+        raise DataError(str(DataError.of(errors, shown=20)), [*errors, *warnings])
+
+
+@contextmanager
+def _writable(out: Path) -> Iterator[None]:
+    """What the system says about ``out`` and the files beside it, in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            fix = "Free some space and run the same command again; finished videos are kept."
+            raise DataError(f"{out}: the disk is full. {fix}") from None
+        place = f" ({error.filename})" if error.filename else ""
+        fix = "Name a folder in a place where you may write."
+        raise DataError(f"{out}: cannot be written: {error.strerror or error}{place}. {fix}") from None
+
+
+def _started(out: Path) -> None:
+    """Make sure that something can be written beside ``out``, before hours of work.
+
+    Raises:
+        OSError: it cannot.
+        DataError: ``out`` is the root of the file system.
+    """
+    if not out.name:
+        raise DataError(f"{out}: exists and was not built from these inputs. Name another folder.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=out.parent):
+        out.with_name(f".{out.name}.part").is_dir()  # says when the name is too long
 
 
 def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:

@@ -1,34 +1,79 @@
-"""The mapping file of a score sheet: how a hospital's own words are ours."""
+"""The mapping file of a score sheet: how a hospital's own words are ours, and which of its entries met nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
+from siming_tasks.data.builder.cells import folded, plain
 from siming_tasks.data.rows import problems_of
-from siming_tasks.errors import DataError
+from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import read_yaml
+from siming_tasks.schema import CONSENSUS
 
-__all__ = ["SheetMapping", "read_mapping"]
+__all__ = ["OURS", "VIDEO_FIELDS", "SheetMapping", "Words", "read_mapping"]
+
+VIDEO_FIELDS = ("site", "student", "split")
+"""Optional columns that say something about the whole video."""
+OURS = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS, "rater", "points", CONSENSUS)
+"""The columns of a sheet; ``points`` may also be called ``score``."""
+
+_Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 class SheetMapping(BaseModel):
-    """The mapping file: how a sheet's own words are ours. Every key is optional.
+    """The mapping file: how a sheet's own words are ours. Every key is optional, every entry must meet something.
 
     Attributes:
         columns: our column name to the sheet's (``video_id: 录像编号``).
-        raters: the sheet's rater (a cell in the wide form, a column in the long form) to the name in the dataset.
-        steps: wide form: the sheet's column to the step's id.
+        raters: the sheet's rater (a cell, a column's heading or a worksheet's title) to the name in the dataset.
+        steps: the sheet's heading (wide form) or cell (long form) to the step's id.
         not_applicable: cells that mean N/A.
+        ignore: headings and worksheets that are left out on purpose.
+        rate: frames per second of time codes ``hh:mm:ss:ff`` (``25``, ``30000/1001``).
     """
 
     model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
-    columns: dict[str, str] = Field(default_factory=dict)
-    raters: dict[str, str] = Field(default_factory=dict)
-    steps: dict[str, str] = Field(default_factory=dict)
+    columns: dict[_Name, _Name] = Field(default_factory=dict)
+    raters: dict[_Name, _Name] = Field(default_factory=dict)
+    steps: dict[_Name, _Name] = Field(default_factory=dict)
     not_applicable: tuple[str, ...] = ()
+    ignore: tuple[_Name, ...] = ()
+    rate: str | None = None
+
+    @field_validator("columns", "raters", "steps")
+    @classmethod
+    def _as_cells_are(cls, table: dict[str, str]) -> dict[str, str]:
+        """Folded like the cells that they are compared with."""
+        plainly: dict[str, str] = {}
+        for name, meaning in table.items():
+            if str(plain(name)) in plainly:
+                raise ValueError(f"{name!r} stands here twice (full-width and other letters are the same)")
+            plainly[str(plain(name))] = str(plain(meaning))
+        return plainly
+
+    @field_validator("columns")
+    @classmethod
+    def _ours(cls, table: dict[str, str]) -> dict[str, str]:
+        for name in table:
+            if name not in OURS:
+                raise ValueError(f"{name!r} is none of our columns ({', '.join(OURS)}); write `ours: the sheet's`")
+        return table
+
+    @field_validator("rate")
+    @classmethod
+    def _a_rate(cls, text: str | None) -> str | None:
+        try:
+            if text is None or 1 <= Fraction(text) <= 1000:
+                return text
+        except (ValueError, ZeroDivisionError):
+            pass
+        raise ValueError("not a rate in frames per second, such as 25 or 30000/1001")
 
 
 def read_mapping(path: Path) -> SheetMapping:
@@ -41,3 +86,63 @@ def read_mapping(path: Path) -> SheetMapping:
         return SheetMapping.model_validate(read_yaml(path) or {})
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None
+
+
+class Words:
+    """A mapping at work: looks words up, exactly first and then folded, and remembers which entries met something."""
+
+    def __init__(self, mapping: SheetMapping, file: str | None = None) -> None:
+        self.mapping = mapping
+        self.rate = Fraction(mapping.rate) if mapping.rate else None
+        self._file = file
+        self._met: set[tuple[str, str]] = set()
+
+    def meaning(self, section: str, word: str) -> str | None:
+        """What a word of the sheet means by ``raters`` or ``steps``."""
+        table: Mapping[str, str] = getattr(self.mapping, section)
+        name = _alike(word, table)
+        if name is None:
+            return None
+        self._met.add((section, name))
+        return table[name]
+
+    def means(self, word: str) -> bool:
+        """Whether ``raters`` or ``steps`` say what a word is."""
+        return any(_alike(word, table) for table in (self.mapping.raters, self.mapping.steps))
+
+    def column(self, heading: str) -> list[str]:
+        """Our names for a heading, by ``columns``."""
+        table = self.mapping.columns
+        ours = [name for name, theirs in table.items() if _alike(heading, [theirs])]
+        self._met.update(("columns", name) for name in ours)
+        return ours
+
+    def ignored(self, word: str) -> bool:
+        """Whether a heading or worksheet is left out on purpose."""
+        name = _alike(word, [str(plain(name)) for name in self.mapping.ignore])
+        if name is not None:
+            self._met.add(("ignore", name))
+        return name is not None
+
+    def unmatched(self, sheets: Iterable[Any]) -> list[Problem]:
+        """A finding for every entry that met nothing in these files."""
+        where = " or ".join(str(sheet) for sheet in sheets)
+        entries = [("columns", name, f"columns: {{{name}: {word}}}") for name, word in self.mapping.columns.items()]
+        for section in ("raters", "steps"):
+            table: Mapping[str, str] = getattr(self.mapping, section)
+            entries += [(section, name, f"{section}: {{{name}: {word}}}") for name, word in table.items()]
+        entries += [("ignore", str(plain(name)), f"ignore: [{name}]") for name in self.mapping.ignore]
+        fix = "Write the word as it stands in the sheet, or delete the entry."
+        return [
+            Problem("mapping-unmatched", f"`{shown}` meets nothing in {where}.", fix, self._file)
+            for section, name, shown in entries
+            if (section, name) not in self._met
+        ]
+
+
+def _alike(word: str, names: Iterable[str]) -> str | None:
+    names, exact = list(names), str(plain(word))
+    if exact in names:
+        return exact
+    found = [name for name in names if folded(name) == folded(word)]
+    return found[0] if len(found) == 1 else None

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from siming_tasks.data.builder.consensus import Decision, decide
-from siming_tasks.data.builder.labels import LabelRow, read_labels
-from siming_tasks.data.builder.mapping import read_mapping
+from siming_tasks.data.builder.inputs import Inputs, read_inputs
+from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.data.builder.sources import VideoFile, find_sources, new_ids, span_problems
 from siming_tasks.data.builder.transcode import stamp
+from siming_tasks.data.rows import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.errors import Problem
 from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import Rubric, load_rubric
-from siming_tasks.schema import CONSENSUS
 
-__all__ = ["BuildOptions", "BuildPlan", "Inputs", "make_plan"]
+__all__ = ["BuildOptions", "BuildPlan", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,6 @@ class BuildOptions:
     keep_audio: bool = False
     keep_ids: bool = False
     synthetic: bool = False
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The files that a dataset is built of (see :func:`siming_tasks.data.builder.make.build_dataset`)."""
-
-    rubric: Path
-    labels: Path
-    videos: Path
-    spans: Path | None = None
-    adjudicated: Path | None = None
-    mapping: Path | None = None
-    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,39 +85,19 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         RubricError: the rubric is wrong.
     """
     rubric = load_rubric(inputs.rubric)
-    rows, problems = _read(inputs, rubric)
-    sources, found = find_sources(inputs.videos, rows)
+    rows, videos, problems = read_inputs(inputs, rubric)
+    sources, found = find_sources(videos, rows)
     decision = decide(rows, options.consensus)
     problems += found
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     problems += _about_videos(rows)
     problems += decision.problems
+    if options.keep_ids:
+        problems += _kept(rows)
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
     plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, options)
     return plan, problems
-
-
-def _read(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], list[Problem]]:
-    """The label rows, with the spans and the adjudicated points of further sheets filled in."""
-    words = read_mapping(inputs.mapping) if inputs.mapping else None
-    rows, problems = read_labels(inputs.labels, rubric, words, inputs.encoding)
-    known = {(row.video, row.step_id): row for row in rows}
-    for sheet in (inputs.spans, inputs.adjudicated):
-        if sheet is None:
-            continue
-        more, found = read_labels(sheet, rubric, words, inputs.encoding)
-        problems += [problem for problem in found if problem.code != "columns-ignored"]
-        for row in more:
-            at = (row.video, row.step_id)
-            if at not in known:
-                what, fix = "the score sheet has no such row.", "Correct the id or add the points."
-                problems.append(row.problem("row-unlabelled", what, fix, severity="warning"))
-            elif sheet == inputs.spans:
-                known[at] = replace(known[at], start=row.start, end=row.end)
-            elif CONSENSUS in row.scores:
-                known[at] = replace(known[at], scores={**known[at].scores, CONSENSUS: row.scores[CONSENSUS]})
-    return list(known.values()), problems
 
 
 def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:
@@ -141,3 +109,12 @@ def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:
             if known != value:
                 what = f"{name} is {value!r} here and {known!r} on line {line}."
                 yield row.problem("video-differs", what, "Write the same in all rows of a video.", name)
+
+
+def _kept(rows: Sequence[LabelRow]) -> Iterator[Problem]:
+    """Names that cannot be ids: an id is part of paths and of prediction files."""
+    for row in {row.video: row for row in reversed(rows)}.values():
+        if not re.fullmatch(VIDEO_ID, row.video) or len(row.video) > MAX_VIDEO_ID:
+            what = f"video {row.video!r} cannot be kept as an id: letters A-z, digits, `.`, `_` and `-` only."
+            fix = "Rename it in the sheet and on disk, or leave out --keep-ids."
+            yield Problem("id-not-kept", what, fix, row.file, row.lines[0], "video_id")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.data.builder.labels import LabelRow
-from siming_tasks.errors import DataError, MediaError, Problem
+from siming_tasks.data.builder.videos import VideoFiles
+from siming_tasks.errors import MediaError, Problem
 from siming_tasks.media.container import open_video
 
 __all__ = ["VideoFile", "find_sources", "new_ids", "span_problems"]
-
-SUFFIXES = frozenset((".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".mts", ".ts"))
 
 SLACK = 0.5
 """Seconds by which a span may pass the end of its video and is cut back; score sheets are kept in whole seconds."""
@@ -27,41 +26,31 @@ class VideoFile:
     duration: float | None
 
 
-def find_sources(folder: Path, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
-    """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem).
-
-    Raises:
-        DataError: the folder is missing or holds no video.
-    """
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    if not files:
-        raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
-    index: dict[str, list[Path]] = {}
-    for path in files:
-        for name in {path.relative_to(folder).as_posix(), path.name, path.stem}:
-            index.setdefault(name, []).append(path)
+def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
+    """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
     sources: dict[str, VideoFile] = {}
     problems: list[Problem] = []
     first: dict[str, LabelRow] = {}
     for row in rows:
         first.setdefault(row.video, row)
     for row in first.values():
-        found = index.get(row.video, [])
+        found = videos.find(row.video)
         if len(found) == 1:
             problems += _probed(row, found[0], sources)
         elif found:
-            what = f"video {row.video!r} could be {' or '.join(str(path.relative_to(folder)) for path in found[:3])}."
-            problems.append(_about(row, "video-ambiguous", what, "Write the file name with its folder and suffix."))
+            shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in found[:3])
+            fix = "Write the file name with its folder and suffix."
+            problems.append(_about(row, "video-ambiguous", f"video {row.video!r} could be {shown}.", fix))
         else:
-            what = f"video {row.video!r}: no such file in {folder}."
+            what = f"video {row.video!r}: no such file in {videos.folder}."
+            if near := videos.similar(row.video):
+                what += f" Similar: {', '.join(map(repr, near))}."
             fix = "Write the file's name (with or without suffix), or put the file there."
             problems.append(_about(row, "video-missing", what, fix))
     used = {source.path for source in sources.values()}
-    if spare := [path for path in files if path not in used]:
+    if spare := [path for path in videos.files if path not in used]:
         what = f"{len(spare)} video files have no row in the sheet ({spare[0].name}, ...) and are left out."
-        problems.append(Problem("video-unlabelled", what, "Add their rows.", str(folder), severity="warning"))
+        problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems
 
 

@@ -1,68 +1,73 @@
-"""Sheets as people save them: CSV in any common encoding, XLSX, JSON Lines; every cell as plain text or number."""
+"""A sheet's heading and the rows below it, wherever the heading stands and whether it has one line or two."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
+import itertools
 import os
-import unicodedata
-import zipfile
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.data.builder.cells import folded, number, plain, text_of, trimmed
+from siming_tasks.data.builder.grids import MAX_SHEET, Grid, Line, csv_grids, xlsx_grids
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import open_regular, read_bytes
-from siming_tasks.plaintext import cell_text
+from siming_tasks.files import open_regular
 
-__all__ = ["MAX_SHEET", "Sheet", "SheetRow", "plain", "read_table"]
+__all__ = ["Column", "Sheet", "SheetRow", "read_table"]
 
-MAX_SHEET = 64_000_000
-"""Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
+ABOVE = 20
+"""Lines in which the heading is looked for; a title, a date and a ward may stand above it."""
+_JOINT = " / "
 
-MAX_ROWS, MAX_COLUMNS = 2_000_000, 2_000
-"""Largest table: 20,000 videos of 33 steps have 660,000 rows, or some hundred columns."""
 
-_BROKEN = (zipfile.BadZipFile, zlib.error, ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError,
-           TypeError, ValueError)  # fmt: skip
-"""What openpyxl raises over a damaged file (a ``SyntaxError`` is XML's)."""
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, and the two lines of its heading if there are two (``parts``)."""
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+    name: str
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One row: its line (CSV, JSONL) or row number (XLSX), and its cells by column name; empty cells are absent."""
+    """One row: its line (CSV, JSONL) or row number (XLSX), and its cells by column name; empty cells are absent.
+
+    ``merged`` names the cells that repeat what a merged cell says further up or to the left.
+    """
 
     number: int
     cells: dict[str, Any]
+    merged: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The columns in order (empty ones included), the rows, and findings about single lines."""
+    """A worksheet (or file): its title, the columns in order (empty ones included), the rows, findings."""
 
-    columns: tuple[str, ...]
+    title: str | None
+    columns: tuple[Column, ...]
     rows: tuple[SheetRow, ...]
+    file: str
     problems: tuple[Problem, ...]
 
 
-def read_table(path: Path, encoding: str | None = None) -> Sheet:
-    """The rows of a sheet.
+def read_table(
+    path: Path, encoding: str | None = None, marks: Sequence[str] = ("video_id",)
+) -> tuple[tuple[Sheet, ...], list[Problem]]:
+    """The sheets of a file, and findings about the file.
 
     Args:
         path: ``.csv``, ``.tsv``, ``.xlsx`` or ``.jsonl``.
         encoding: of a CSV file; None: by byte-order mark, else UTF-8, else GB 18030 (with a warning).
+        marks: headings by which the heading's line is known; without one, it is the first line.
 
     Raises:
         DataError: the file as a whole cannot be read.
     """
-    reader = {".csv": _csv, ".tsv": _csv, ".txt": _csv, ".xlsx": _xlsx, ".jsonl": _jsonl}.get(path.suffix.lower())
-    if reader is None:
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".txt", ".xlsx", ".jsonl"):
         raise DataError(f"{path}: a sheet is .csv, .tsv, .xlsx or .jsonl. Save it as one of these (.xls as .xlsx).")
     try:
         with open_regular(path) as stream:
@@ -72,111 +77,134 @@ def read_table(path: Path, encoding: str | None = None) -> Sheet:
     if size > MAX_SHEET:
         raise DataError(f"{path}: {size:,} bytes; a label sheet has at most {MAX_SHEET:,}.")
     problems: list[Problem] = []
-    columns: dict[str, None] = {}
-    rows = [row for row in reader(path, encoding, columns, problems) if row.cells]
-    if not rows and not problems:
+    if suffix == ".jsonl":
+        sheets = [_jsonl(path)]
+    else:
+        known = {folded(mark) for mark in marks}
+        xlsx = suffix == ".xlsx"
+        grids = xlsx_grids(path) if xlsx else csv_grids(path, encoding, known, problems)
+        several = sum(bool(grid.lines) for grid in grids) > 1
+        sheets = [_sheet(f"{path} [{grid.title}]" if several else str(path), grid, known) for grid in grids]
+    if not problems and not any(sheet.rows or sheet.problems for sheet in sheets):
         raise DataError(f"{path}: no row below the heading. Is it the right file or sheet?")
-    return Sheet(tuple(columns), tuple(rows), tuple(problems))
+    return tuple(sheets), problems
 
 
-def plain(value: Any) -> Any:
-    """A cell as text or number: full-width forms folded, blanks trimmed; None if nothing is left.
+def _sheet(file: str, grid: Grid, known: set[str]) -> Sheet:
+    problems = list(grid.problems)
+    if not grid.lines:
+        return Sheet(grid.title, (), (), file, tuple(problems))
+    at = next((i for i, line in enumerate(grid.lines[:ABOVE]) if known & set(map(folded, line.cells))), 0)
+    if at:
+        above = (str(cell) for line in grid.lines[:at] for cell in dict.fromkeys(line.cells) if cell is not None)
+        what = f"what stands above the heading is not read: {' '.join(above)[:80]!r}."
+        first = grid.lines[0].number
+        problems.append(Problem("title-left-out", what, "Nothing to do.", file, first, severity="warning"))
+    head, below = _names(grid.lines[at]), grid.lines[at + 1 :]
+    second = _second(head, below, known)
+    columns = _joined(head, second) if second else [_column(name) for name in head]
+    names = [column.name for column in columns if column]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        what, fix = f"column {name!r} appears twice.", "Rename one."
+        problems.append(Problem("column-twice", what, fix, file, grid.lines[at].number))
+    rows = _rows(file, columns, below[1:] if second else below, problems)
+    unique = {column.name: column for column in columns if column}
+    return Sheet(grid.title, tuple(unique.values()), tuple(rows), file, tuple(problems))
 
-    The apostrophe before a formula, which our own tables have (:func:`siming_tasks.plaintext.cell`), is taken off.
-    """
-    if isinstance(value, str):
-        value = cell_text(unicodedata.normalize("NFKC", value).replace("\ufeff", "").strip())
-    return None if value == "" else value
+
+def _names(line: Line) -> list[str | None]:
+    """The headings of a line; a merged one stands in its first column only."""
+    cells = [None if index in line.merged else plain(text_of(cell)) for index, cell in enumerate(line.cells)]
+    return [str(cell) if cell is not None else None for cell in cells]
+
+
+def _second(head: list[str | None], below: Sequence[Line], known: set[str]) -> list[str | None]:
+    """The second line of the heading, if there is one: it has words where the first is empty, and names no video."""
+    if not below:
+        return []
+    second = _names(below[0])
+    pairs = list(itertools.zip_longest(head, second))
+    words = all(name is None or number(name) is None for name in second)
+    fills = any(top is None and name is not None for top, name in pairs)
+    marked = [name for top, name in pairs if top is not None and folded(top) in known]
+    return second if words and fills and marked and not any(marked) else []
+
+
+def _column(name: str | None) -> Column | None:
+    return None if name is None else Column(name, (name,))
+
+
+def _joined(head: Sequence[str | None], second: Sequence[str | None]) -> list[Column | None]:
+    """Headings of two lines: what stands above a group of columns belongs to all of them."""
+    columns: list[Column | None] = []
+    above: str | None = None
+    for top, name in itertools.zip_longest(head, second):
+        if top is not None:
+            above = top
+        if name is None:
+            above = None
+            columns.append(_column(top))
+        else:
+            columns.append(Column(f"{above}{_JOINT}{name}", (above, name)) if above else _column(name))
+    return columns
 
 
 def _rows(
-    path: Path, lines: Iterable[tuple[int, list[Any]]], columns: dict[str, None], problems: list[Problem]
-) -> Iterator[SheetRow]:
-    """Rows below the first line that is not empty, which is the heading; its names are added to ``columns``."""
-    head: list[Any] = []
-    for number, values in lines:
-        if number > MAX_ROWS or len(values) > MAX_COLUMNS:
-            most = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
-            raise DataError(f"{path}:{number}: {most}. Delete what lies beyond the table, or save it as CSV.")
-        cells = [plain(value) for value in values]
-        if not head:
-            head = [None if cell is None else str(cell) for cell in cells]
-            names = [name for name in head if name]
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise DataError(f"{path}:{number}: column {twice[0]!r} appears twice. Rename one.")
-            columns.update(dict.fromkeys(names))
+    file: str, columns: Sequence[Column | None], lines: Sequence[Line], problems: list[Problem]
+) -> list[SheetRow]:
+    rows: list[SheetRow] = []
+    nameless: dict[int, int] = {}
+    for line in lines:
+        if any(cell is not None for cell in line.cells[len(columns) :]):
+            what = f"{len(line.cells)} cells under {len(columns)} headings."
+            fix = "A comma inside a cell needs quotes around the cell; a further column needs a heading."
+            problems.append(Problem("row-too-long", what, fix, file, line.number))
             continue
-        if any(cell is not None for cell in cells[len(head) :]):
-            what = f"{len(cells)} cells under {len(head)} headings."
-            fix = "A comma inside a cell needs quotes around the cell."
-            problems.append(Problem("row-too-long", what, fix, str(path), number))
-            continue
-        yield SheetRow(
-            number, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell is not None}
-        )
+        cells: dict[str, Any] = {}
+        merged: set[str] = set()
+        for index, (column, cell) in enumerate(zip(columns, line.cells, strict=False)):
+            if cell is None:
+                continue
+            if column is None:
+                nameless.setdefault(index, line.number)
+            elif column.name not in cells:
+                cells[column.name] = cell
+                merged |= {column.name} if index in line.merged else set()
+        if cells:
+            rows.append(SheetRow(line.number, cells, frozenset(merged)))
+    for index, first in nameless.items():
+        what = f"column {_letter(index)} has cells but no heading."
+        fix = "Write its heading; below a merged heading, write the rater's (or step's) name in a second line."
+        problems.append(Problem("heading-empty", what, fix, file, first))
+    return rows
 
 
-def _csv(path: Path, encoding: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[SheetRow]:
-    text = _text(path, encoding, problems)
-    if "\0" in text:
-        raise DataError(f"{path}: holds NUL characters; not a text file. Save the sheet as CSV (UTF-8).")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max("\t;,", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        lines = ((reader.line_num, cells) for cells in reader if any(map(str.strip, cells)))
-        yield from _rows(path, lines, columns, problems)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}. Check the quotes of that line.") from None
+def _letter(index: int) -> str:
+    """A, B, ... Z, AA: the spreadsheet's name of a column."""
+    text = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        text = chr(65 + rest) + text
+    return text
 
 
-def _text(path: Path, encoding: str | None, problems: list[Problem]) -> str:
-    data = read_bytes(path, MAX_SHEET)
-    known = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), None)
-    for name in [known] if known else ["utf-8", "gb18030"]:
-        try:
-            text = data.decode(name)
-        except (UnicodeDecodeError, LookupError):
-            continue
-        if name == "gb18030":
-            fix = "Check that names look right, or save it as UTF-8; --encoding names another."
-            what = "not UTF-8; read as GB 18030 (GBK)."
-            problems.append(Problem("encoding-gbk", what, fix, str(path), severity="warning"))
-        return text
-    raise DataError(f"{path}: neither {known or 'UTF-8 nor GB 18030'} text. Save it as UTF-8, or give --encoding.")
-
-
-def _xlsx(path: Path, _: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[SheetRow]:
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
-    data = io.BytesIO(read_bytes(path, MAX_SHEET))  # in memory: openpyxl leaves the file of a broken sheet open
-    try:
-        with zipfile.ZipFile(data) as archive:
-            if sum(item.file_size for item in archive.infolist()) > MAX_SHEET:
-                raise DataError(f"{path}: unpacks to more than {MAX_SHEET:,} bytes; not a label sheet.")
-        book = load_workbook(data, read_only=True, data_only=True)
-    except (*_BROKEN, InvalidFileException) as error:
-        raise DataError(f"{path}: not a readable .xlsx file ({error}). Save it again or as CSV.") from None
-    try:
-        sheet = book.worksheets[0]
-        if len(book.worksheets) > 1:
-            what = f"{len(book.worksheets)} sheets; only the first, {sheet.title!r}, is read."
-            problems.append(Problem("sheets-ignored", what, "Move it to the front.", str(path), severity="warning"))
-        sheet.reset_dimensions()  # what it says of its size would be filled up with empty cells
-        lines = enumerate(map(list, sheet.iter_rows(values_only=True)), 1)
-        yield from _rows(path, lines, columns, problems)
-    except _BROKEN as error:
-        raise DataError(f"{path}: not a readable .xlsx file ({error}). Save it again or as CSV.") from None
-    finally:
-        book.close()
-
-
-def _jsonl(path: Path, _: str | None, columns: dict[str, None], problems: list[Problem]) -> Iterator[SheetRow]:
-    for number, row in read_jsonl(path, str(path)):
+def _jsonl(path: Path) -> Sheet:
+    problems: list[Problem] = []
+    columns: dict[str, Column] = {}
+    rows = []
+    for line, row in read_jsonl(path, str(path)):
         if isinstance(row, Problem):
             problems.append(row)
-        else:
-            cells = {str(plain(name)): plain(value) for name, value in row.items()}
-            columns.update(dict.fromkeys(cells))
-            yield SheetRow(number, {name: value for name, value in cells.items() if value is not None})
+            continue
+        cells: dict[str, Any] = {}
+        for key, value in row.items():
+            name = str(plain(key))
+            if name in cells:
+                what = f"column {name!r} appears twice."
+                problems.append(Problem("column-twice", what, "Rename one.", str(path), line))
+            cells[name] = trimmed(value)
+            columns.setdefault(name, Column(name, (name,)))
+        if cells := {name: value for name, value in cells.items() if value is not None}:
+            rows.append(SheetRow(line, cells))
+    return Sheet(None, tuple(columns.values()), tuple(rows), str(path), tuple(problems))

@@ -1,0 +1,128 @@
+"""All sheets of a build and the videos, read in one go: what is wrong with any of them is said together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from siming_tasks.data.builder.columns import Kind
+from siming_tasks.data.builder.labels import LabelRow, read_sheets
+from siming_tasks.data.builder.mapping import SheetMapping, Words, read_mapping
+from siming_tasks.data.builder.videos import VideoFiles
+from siming_tasks.errors import DataError, Problem
+from siming_tasks.rubrics import Rubric
+from siming_tasks.schema import CONSENSUS
+
+__all__ = ["Inputs", "read_inputs"]
+
+_T = TypeVar("_T")
+Fill = Callable[[LabelRow, LabelRow, list[Problem]], LabelRow]
+"""A score sheet's row and the further sheet's row of the same step: the row with what the latter adds."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that a dataset is built of (see :func:`siming_tasks.data.builder.make.build_dataset`)."""
+
+    rubric: Path
+    labels: Path
+    videos: Path
+    spans: Path | None = None
+    adjudicated: Path | None = None
+    mapping: Path | None = None
+    encoding: str | None = None
+
+
+def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFiles, list[Problem]]:
+    """The label rows, with the spans and the adjudicated points of further sheets filled in, and the video files.
+
+    Raises:
+        DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
+    """
+    problems: list[Problem] = []
+    failed: list[Problem] = []
+
+    def tried(read: Callable[[], _T]) -> _T | None:
+        try:
+            return read()
+        except DataError as error:
+            failed.extend(error.problems or [Problem("unreadable", str(error), "")])
+            return None
+
+    file = inputs.mapping
+    mapping = tried(lambda: read_mapping(file)) if file else SheetMapping()
+    words = Words(mapping or SheetMapping(), str(file) if file else None)
+    videos = tried(lambda: VideoFiles(inputs.videos))
+    spelling = videos.speller() if videos else None
+    labels = tried(lambda: read_sheets(inputs.labels, rubric, words, inputs.encoding, "labels", (), spelling))
+    rows, found = labels or ([], [])
+    problems += found
+    known = {(row.video, row.step_id): row for row in rows}
+    raters = {rater for row in rows for rater in row.scores}
+    further: list[tuple[Kind, Path | None, Fill]] = [
+        ("spans", inputs.spans, _span),
+        ("adjudicated", inputs.adjudicated, _decided),
+    ]
+    for kind, path, fill in further:
+        if path is None:
+            continue
+        more = tried(lambda: read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling))  # noqa: B023
+        if more and labels:
+            problems += more[1] + _filled(known, more[0], videos, fill)
+    if mapping is not None:
+        problems += words.unmatched(filter(None, (inputs.labels, inputs.spans, inputs.adjudicated)))
+    if failed or labels is None or videos is None:
+        raise DataError(
+            str(DataError.of([*failed, *(p for p in problems if p.severity == "error")], shown=20)),
+            [*failed, *problems],
+        )
+    return list(known.values()), videos, problems
+
+
+def _filled(
+    known: dict[tuple[str, str], LabelRow],
+    more: list[LabelRow],
+    videos: VideoFiles | None,
+    fill: Fill,
+) -> list[Problem]:
+    """Fill the rows of a further sheet into the score sheet's; a row that has no partner there is a finding."""
+    problems: list[Problem] = []
+    names = list(dict.fromkeys(video for video, _ in known))
+    same = {name: videos.same(name, names) if videos else name for name in dict.fromkeys(row.video for row in more)}
+    done: dict[tuple[str, str], LabelRow] = {}
+    for row in more:
+        at = (same[row.video] or row.video, row.step_id)
+        if at not in known:
+            lacks = "such row" if any(video == at[0] for video in names) else "such video"
+            fix = "Write the id as it stands there, add its points, or delete this row."
+            problems.append(row.problem("row-unlabelled", f"the score sheet has no {lacks}.", fix))
+        elif (first := done.setdefault(at, row)) is not row:
+            what = f"stands on line {first.lines[0]} already, as {first.video!r}."
+            problems.append(row.problem("label-twice", what, "Keep one row per video and step."))
+        else:
+            known[at] = fill(known[at], row, problems)
+    return problems
+
+
+def _span(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRow:
+    for name in ("start", "end"):
+        one, two = getattr(label, name), getattr(row, name)
+        if None not in (one, two) and one != two:
+            what = f"{name} is {two:g} s here and {one:g} s in the score sheet (line {label.lines[0]})."
+            problems.append(row.problem("span-differs", what, "Keep one of the two.", name))
+    start, end = (getattr(row if getattr(row, name) is not None else label, name) for name in ("start", "end"))
+    return replace(label, start=start, end=end)
+
+
+def _decided(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRow:
+    for rater, points in row.scores.items():
+        if rater in label.scores and label.scores[rater] != points:
+            what = f"{rater} has {points:g} points here and {label.scores[rater]:g} in the score sheet."
+            problems.append(row.problem("two-sources", what, "Correct the score sheet, or this row.", rater))
+    if label.applicable != row.applicable:
+        what = "this row and the score sheet do not agree whether the step applies."
+        problems.append(row.problem("applicable-differs", what, "Write the same in both."))
+    given = {CONSENSUS: row.scores[CONSENSUS]} if CONSENSUS in row.scores else {}
+    return replace(label, scores={**label.scores, **given})
