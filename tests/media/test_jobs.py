@@ -107,6 +107,9 @@ def test_the_command_lists_what_failed(short_demo: Path, tmp_path: Path, capsys:
     broken.write_bytes(content[: len(content) // 2])
     arguments = ["--cache", str(tmp_path / "c"), "--frames", "2", "--clip-frames", "1"]
     assert main(["prepare", "--data", str(data), *arguments]) == 1
+    assert f"{lines[1]['media']} is not the file that the digest" in capsys.readouterr().err
+    (data / "dataset.yaml").write_text("name: by-hand\nsynthetic: true\n")  # a folder that states nothing of its media
+    assert main(["prepare", "--data", str(data), *arguments]) == 1
     captured = capsys.readouterr()
     assert str(broken) in captured.out
     assert "4 videos prepared, 1 problems (above)." in captured.out
