@@ -85,8 +85,10 @@ def write_report(
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
-    found = [run if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
-    sources = unique_names([run for item in found for run in ([item] if isinstance(item, RunSource) else item)])
+    found: list[RunSource] = []
+    for run in runs:
+        found += [run] if isinstance(run, RunSource) else find_runs([str(run)])
+    sources = unique_names(found)
     pairs = read_pairs(dataset)
     with _in_place_of(out) as part, pool(jobs, max(len(sources), len(SETTINGS))) as apply:
         ask = functools.partial(

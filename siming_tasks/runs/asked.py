@@ -14,7 +14,7 @@ from typing import Any
 
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_requests, record_id
+from siming_tasks.settings.requests import expected_ids
 
 __all__ = ["Slice", "asked_ids", "slices_of"]
 
@@ -69,7 +69,7 @@ def asked_ids(
     """
     if partial or any(part.limit is not None and 0 < part.limit < 1 for part in slices):
         return frozenset(have)
-    every = [record_id(setting, video, step) for video, step in expected_requests(SETTINGS[setting], videos)]
+    every = list(expected_ids(SETTINGS[setting], videos))
     if not slices or any(part.whole for part in slices):
         return frozenset(every)
     made: set[str] = set()

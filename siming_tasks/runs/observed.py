@@ -10,7 +10,7 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.media import unobservable_reason
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import asked_steps, expected_requests, record_id
+from siming_tasks.settings.requests import expected_requests, record_id, steps_of
 
 __all__ = ["unobservable"]
 
@@ -48,7 +48,7 @@ def unobservable(
     found: dict[str, frozenset[str]] = {}
     for video_id, step_id in expected_requests(SETTINGS[setting], dataset.videos):
         name = record_id(setting, video_id, step_id)
-        asked = (step_id,) if step_id else asked_steps(SETTINGS[setting], dataset.video(video_id))
+        asked = steps_of(SETTINGS[setting], dataset.video(video_id), step_id)
         found[name] = frozenset(
             step
             for step in asked

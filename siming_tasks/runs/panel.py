@@ -11,7 +11,7 @@ from siming_tasks.metrics import Panel
 from siming_tasks.runs.record import Record, join
 from siming_tasks.schema import CONSENSUS
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import asked_steps, expected_requests, record_id
+from siming_tasks.settings.requests import expected_ids, expected_requests, record_id, steps_of
 
 __all__ = ["labels_of", "panel_of"]
 
@@ -52,7 +52,7 @@ def panel_of(
             continue
         video = dataset.video(video_id)
         left_out = without.get(request, ()) if without else ()
-        for name in (step_id,) if step_id else asked_steps(kind, video):
+        for name in steps_of(kind, video, step_id):
             if name in left_out:
                 continue
             points = video.step(name).scores.get(rater)
@@ -77,5 +77,4 @@ def panel_of(
 
 def labels_of(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Panel:
     """Everything that a complete run of a setting is asked, with a rater's points and nothing answered."""
-    every = (record_id(setting, *request) for request in expected_requests(SETTINGS[setting], dataset.videos))
-    return panel_of((), dataset, setting, rater, asked=frozenset(every))
+    return panel_of((), dataset, setting, rater, asked=frozenset(expected_ids(SETTINGS[setting], dataset.videos)))

@@ -18,7 +18,7 @@ from siming_tasks.files import atomic_write
 from siming_tasks.runs.record import Record, prediction_line
 from siming_tasks.runs.rows import RowReader
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_requests, record_id
+from siming_tasks.settings.requests import expected_ids
 
 __all__ = ["Predictions", "load_predictions", "write_predictions"]
 
@@ -130,7 +130,7 @@ def load_predictions(
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
     records: dict[str, list[Record]] = {}
     for name, setting in SETTINGS.items():
-        ids = (record_id(name, *request) for request in expected_requests(setting, dataset.videos))
+        ids = expected_ids(setting, dataset.videos)
         if mine := [join.found[request] for request in ids if request in join.found]:
             records[name] = mine
     problems += _mixed(records, dataset, str(path), allow)

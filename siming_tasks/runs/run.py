@@ -20,7 +20,7 @@ from siming_tasks.runs.record import Record
 from siming_tasks.runs.score import evaluate_records
 from siming_tasks.schema import CONSENSUS
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_requests, record_id
+from siming_tasks.settings.requests import expected_ids
 
 __all__ = ["Run", "load_run", "read_run"]
 
@@ -149,7 +149,7 @@ def _unanswered(run: Run) -> Iterator[Problem]:
     for name, present in run.records.items():
         have = {record["id"] for record in present}
         asked = run.asked(name)
-        every = (record_id(name, *request) for request in expected_requests(SETTINGS[name], run.dataset.videos))
+        every = expected_ids(SETTINGS[name], run.dataset.videos)
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
             what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."

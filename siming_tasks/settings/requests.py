@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from siming_tasks.schema import Video
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["Span", "asked_steps", "expected_requests", "record_id", "step_spans", "steps_of"]
+__all__ = ["Span", "asked_steps", "expected_ids", "expected_requests", "record_id", "step_spans", "steps_of"]
 
 Span = tuple[float, float] | None
 """When a video shows a step, (start, end) in seconds; None: no part of it is marked."""
@@ -28,6 +28,11 @@ def expected_requests(setting: Setting, videos: Iterable[Video]) -> list[tuple[s
     if setting.scope == "full":
         return [(video.video_id, None) for video in videos if asked_steps(setting, video)]
     return [(video.video_id, step) for video in videos for step in asked_steps(setting, video)]
+
+
+def expected_ids(setting: Setting, videos: Iterable[Video]) -> Iterator[str]:
+    """The ids of :func:`expected_requests`, in their order, one by one: there may be a million."""
+    return (record_id(setting.name, *request) for request in expected_requests(setting, videos))
 
 
 def steps_of(setting: Setting, video: Video, step_id: str | None) -> tuple[str, ...]:
