@@ -23,6 +23,12 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--raters", nargs=2, metavar=("A", "B"), help="these two raters (default: every pair of physicians)"
     )
+    command.add_argument(
+        "--pass-mark", type=float, default=None, metavar="X", help="share of the points that passes (default: 0.8)"
+    )
+    command.add_argument(
+        "--borderline", type=float, metavar="X", help="the global rating that means borderline, for a pass mark"
+    )
     add_options(command, "mapping", "resamples", "seed")
     command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
     command.set_defaults(run=raters)
@@ -31,7 +37,10 @@ def add(commands: Any) -> None:
 def raters(arguments: argparse.Namespace) -> int:
     """Print the inter-rater table of every pair; exit code 1 if the data set cannot have one."""
     from siming_tasks.errors import DataError
+    from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
+    from siming_tasks.present.psychometrics import psychometrics_markdown
     from siming_tasks.present.raters import markdown, pairs_markdown
+    from siming_tasks.runs.psychometrics import psychometrics
     from siming_tasks.runs.raters import rater_tables
 
     options = options_from(arguments)
@@ -39,12 +48,18 @@ def raters(arguments: argparse.Namespace) -> int:
     found = rater_tables(dataset, options, arguments.raters)
     if not found:
         raise DataError(no_ceiling(dataset))
+    pass_mark = PASS_MARK if arguments.pass_mark is None else arguments.pass_mark
+    if not 0 < pass_mark < 1:
+        raise DataError(f"--pass-mark {pass_mark:g}: give the share of points that passes, above 0 and below 1.")
+    deeper = psychometrics(
+        dataset, options, names=arguments.raters, pass_mark=pass_mark, borderline=arguments.borderline
+    )
     if arguments.json:
         parts = found[0].to_json() if len(found) == 1 else {"pairs": [table.to_json() for table in found]}
-        print(json.dumps(origin(dataset) | parts, allow_nan=False))
+        print(json.dumps(origin(dataset) | parts | {"psychometrics": deeper.to_json()}, allow_nan=False))
     else:
         text = markdown(found[0]) if len(found) == 1 else pairs_markdown(found)
-        print(f"## Raters of {title(dataset)}\n\n{text}")
+        print(f"## Raters of {title(dataset)}\n\n{text}\n{psychometrics_markdown(deeper)}")
     return 0
 
 

@@ -23,6 +23,8 @@ class Stream(IntEnum):
     """Which other video's answers a video is given."""
     DIAGNOSES = 7
     """Resamples and random splits of the diagnoses in a report."""
+    STANDARD = 11
+    """Resamples of the examinees behind a cut score."""
 
 
 def stream(seed: int, what: Stream) -> np.random.SeedSequence:

@@ -11,7 +11,7 @@ from siming_tasks.metrics.diagnosis.severity import Limits
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import counted, plain_value, short, signed, table
+from siming_tasks.present.cells import counted, plain_value, pvalue, short, signed, table
 
 __all__ = ["to_markdown"]
 
@@ -33,6 +33,7 @@ def to_markdown(found: Diagnostics, title: str) -> str:
         *_sequence(found),
         *_disputed(found),
         *_exam(found),
+        *_replaced(found),
         *_pairs(found),
         *_choices(found),
     ]
@@ -87,8 +88,11 @@ def _limits(limits: Limits | None) -> Iterable[tuple[str, str]]:
         yield "standard deviation", f"{short(limits.sd, 2)}"
         yield (
             "limits of agreement",
-            f"{signed(limits.lower, 2, interval=False)} to {signed(limits.upper, 2, interval=False)}",
+            f"{signed(limits.lower, 2)} to {signed(limits.upper, 2)}",
         )
+        yield "slope: change of the difference per point", signed(limits.slope, 2)
+        yield "ICC(A,1) of totals", f"{limits.icc}"
+        yield "Lin's concordance of totals", f"{limits.concordance}"
 
 
 def _history(found: Diagnostics) -> list[str]:
@@ -179,6 +183,23 @@ def _exam(found: Diagnostics) -> list[str]:
         _table(["pass mark", "decided alike", "false pass", "false fail"], marks),
         e.caveat,
     ]
+
+
+def _replaced(found: Diagnostics) -> list[str]:
+    r = found.replaced
+    if r is None:
+        return ["## In the place of a physician", "Needs two physicians' labels of the same videos."]
+    rows = [
+        [literal(name), f"{row.judge:.3f}", f"{row.physician:.3f}", pvalue(row.p_value), "yes" if row.holds else "no"]
+        for name, row in r.physicians.items()
+    ]
+    note = (
+        f"At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: "
+        f"the physician is less than {r.margin:g} ahead (one-sided t test over videos, Benjamini-Yekutieli). Win rate "
+        f"{r.win_rate:.2f}; at least 0.5 speaks for the judge. A missing answer counts as worse than any."
+    )
+    head = ["left out", "judge", "physician", "p", "not inferior"]
+    return ["## In the place of a physician", _table(head, rows), note]
 
 
 def _pairs(found: Diagnostics) -> list[str]:

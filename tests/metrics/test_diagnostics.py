@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import linregress
 from sklearn.metrics import cohen_kappa_score, recall_score
 from statsmodels.stats.proportion import proportion_confint
 
@@ -25,6 +26,7 @@ from siming_tasks.metrics.diagnosis.severity import severity
 from siming_tasks.metrics.diagnosis.state import required_state
 from siming_tasks.metrics.diagnosis.steps import step_sheet
 from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.psychometrics.concordance import concordance, icc
 from siming_tasks.metrics.stat import difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.present.diagnosis import to_markdown
 from siming_tasks.rubrics import Rubric, rubric_from
@@ -154,6 +156,22 @@ class TestSeverity:
         assert limits.upper.value == pytest.approx(gap.mean() + 1.959964 * sd, abs=1e-5)
         assert limits.bias.stderr == pytest.approx(sd / np.sqrt(50), rel=0.15)
         assert found.human.bias.value == pytest.approx(-gap.mean())
+
+    def test_agreement_of_totals_is_that_of_the_closed_forms(self, synthetic, rng):
+        """Sums over videos against the two-way table, the definition and least squares."""
+        panel = synthetic(rng, videos=50, steps=6)
+        limits = severity(frame_of(panel), 200, rng).totals
+        one, other = panel.predicted.sum(axis=1), panel.reference.sum(axis=1)
+        assert limits.icc.value == pytest.approx(icc(np.stack([one, other], axis=1)).agreement.value)
+        assert limits.concordance.value == pytest.approx(concordance(one, other).value)
+        assert limits.slope.value == pytest.approx(linregress((one + other) / 2, one - other).slope)
+        for estimate in (limits.icc, limits.concordance, limits.slope):
+            assert estimate.low < estimate.value < estimate.high
+
+    def test_totals_that_do_not_vary_have_no_agreement(self, panel, rng):
+        constant = panel(np.full((9, 2), 2.0), np.full((9, 2), 2.0))
+        limits = severity(frame_of(constant), 50, rng).totals
+        assert limits.icc.undefined and limits.concordance.undefined and limits.slope.undefined
 
     def test_a_shift_that_plcc_cannot_see(self, panel, rng):
         reference = rng.integers(1, 4, (40, 5)).astype(float)

@@ -17,7 +17,7 @@ from siming_tasks.schema import CONSENSUS
 
 __all__ = ["OURS", "VIDEO_FIELDS", "SheetMapping", "Words", "read_mapping"]
 
-VIDEO_FIELDS = ("site", "student", "split")
+VIDEO_FIELDS = ("site", "student", "split", "global_rating")
 """Optional columns that say something about the whole video."""
 OURS = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS, "rater", "points", CONSENSUS)
 """The columns of a sheet; ``points`` may also be called ``score``."""

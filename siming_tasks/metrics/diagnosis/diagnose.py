@@ -11,7 +11,7 @@ import numpy as np
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.diagnosis.choices import Choices, choices
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK, Decisions, exam
 from siming_tasks.metrics.diagnosis.disputed import Disputed, disputed
@@ -23,6 +23,7 @@ from siming_tasks.metrics.diagnosis.state import RequiredState, required_state
 from siming_tasks.metrics.diagnosis.steps import StepSheet, step_sheet
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.psychometrics.noninferior import NonInferiority, non_inferiority
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["Diagnostics", "diagnose", "diagnose_among", "human_numbers"]
@@ -46,6 +47,7 @@ class Diagnostics:
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
         choices: metrics under other label mappings, fills and positive classes.
+        replaced: could the judge stand in for a physician? None without two physicians who scored the same videos.
         pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
             beside the judge are then the first pair.
         options: what they were made with, as far as the caller says so.
@@ -62,6 +64,7 @@ class Diagnostics:
     disputed: Disputed | None
     exam: Decisions | None
     choices: Choices
+    replaced: NonInferiority | None = None
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -147,9 +150,26 @@ def diagnose_among(
     if not found:
         return diagnose(panel, rubric, rng=np.random.default_rng(seed), **options)
     first = next(iter(found.values()))
-    if len(found) == 1:
-        return first
-    return replace(first, pairs={name: human_numbers(pair) for name, pair in found.items()})
+    replaced = _replaced(panel, physicians, options.get("mapping", "absolute"))
+    pairs = {name: human_numbers(pair) for name, pair in found.items()} if len(found) > 1 else {}
+    return replace(first, replaced=replaced, pairs=pairs)
+
+
+def _replaced(panel: Panel, physicians: Mapping[str, FloatArray], mapping: LabelMapping) -> NonInferiority | None:
+    """Labels of judge and physicians at the steps that were asked, put to the test."""
+
+    def labels(points: FloatArray) -> FloatArray:
+        kept = np.where(panel.asked, points, np.nan)
+        if panel.answer == "error":
+            return np.where(np.isnan(kept), np.nan, kept >= panel.max_score - 1e-9)
+        found = ordinal_labels(kept, panel.max_score, mapping)
+        return np.where(found < 0, np.nan, found)
+
+    said = labels(panel.predicted) if panel.answer == "score" else np.where(panel.asked, 1 - panel.predicted, np.nan)
+    try:
+        return non_inferiority(said, {name: labels(points) for name, points in physicians.items()})
+    except DataError:
+        return None  # no two videos that two of them scored
 
 
 def human_numbers(found: Diagnostics) -> dict[str, float | None]:

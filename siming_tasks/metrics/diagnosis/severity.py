@@ -23,12 +23,29 @@ CAVEAT = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Bland-Altman: mean difference of totals in points, standard deviation, and the limits of agreement around it."""
+    """Two totals beside each other, in points.
+
+    Attributes:
+        bias: mean difference (Bland & Altman 1999).
+        sd: standard deviation of the differences.
+        lower: lower limit of agreement.
+        upper: upper limit.
+        slope: change of the difference for each point of the mean of both: below 0 if the first spreads the examinees
+            less than the second.
+        icc: ICC(A,1), absolute agreement of the totals (McGraw & Wong 1996).
+        concordance: Lin's concordance correlation of the totals (1989).
+    """
 
     bias: Estimate
     sd: Estimate
     lower: Estimate
     upper: Estimate
+    slope: Estimate
+    icc: Estimate
+    concordance: Estimate
+
+
+_LIMITS = ("bias", "sd", "lower", "upper", "slope", "icc", "concordance")
 
 
 @dataclass(frozen=True)
@@ -61,20 +78,19 @@ def severity(frame: Frame, resamples: int, rng: np.random.Generator) -> Severity
         "prevalence": ratio(wrong, frame.both),
         "offset": ratio(called.astype(np.float64) - wrong, frame.both),
     }
-    gaps: dict[str, FloatArray] = {}
+    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
     if panel.answer == "score":
         reference, predicted = totals(panel)
-        gaps["totals"] = predicted - reference
+        pairs["totals"] = predicted, reference
         if frame.points:
-            gap = np.where(frame.rated, frame.points[0] - frame.points[1], 0).sum(axis=1)
             complete = (frame.rated == panel.counted).all(axis=1) & panel.counted.any(axis=1)
-            gaps["human"] = np.where(complete, gap, np.nan)
-    for name, gap in gaps.items():
-        stats |= {f"{name}.{key}": stat for key, stat in _limits(gap).items()}
+            one, other = (np.where(frame.rated, points, 0).sum(axis=1) for points in frame.points)
+            pairs["human"] = np.where(complete, one, np.nan), np.where(complete, other, np.nan)
+    for name, (one, other) in pairs.items():
+        stats |= {f"{name}.{key}": stat for key, stat in _limits(one - other).items()}
+        stats |= {f"{name}.{key}": stat for key, stat in _beside(one, other).items()}
     found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
-    limits = {
-        name: Limits(**{key: found[f"{name}.{key}"] for key in ("bias", "sd", "lower", "upper")}) for name in gaps
-    }
+    limits = {name: Limits(**{key: found[f"{name}.{key}"] for key in _LIMITS}) for name in pairs}
     return Severity(
         limits.get("totals"), limits.get("human"), found["called_wrong"], found["prevalence"], found["offset"]
     )
@@ -98,3 +114,42 @@ def _limits(gap: FloatArray) -> dict[str, Stat]:
         return Stat(counts, value, items, "No video has both totals.")
 
     return {"bias": stat(0.0), "sd": stat(None), "lower": stat(-Z), "upper": stat(Z)}
+
+
+def _beside(one: FloatArray, other: FloatArray) -> dict[str, Stat]:
+    """Slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
+    known = ~np.isnan(one) & ~np.isnan(other)
+    middle = np.median(np.concatenate([one[known], other[known]])) if known.any() else 0.0  # keeps the sums small
+    x, y = (np.where(known, side - middle, 0.0) for side in (one, other))
+    counts = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
+
+    def moments(sums: FloatArray) -> tuple[FloatArray, ...]:
+        n, sx, sy, sxx, syy, sxy = sums.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = sxx / n - (sx / n) ** 2, syy / n - (sy / n) ** 2, sxy / n - sx * sy / n**2, (sx - sy) / n
+        noise = 1e-12 * np.maximum(1.0, (sxx + syy) / np.maximum(n, 1))
+        return n, np.where(parts[0] > noise, parts[0], 0), np.where(parts[1] > noise, parts[1], 0), parts[2], parts[3]
+
+    def slope(sums: FloatArray) -> FloatArray:
+        _, vx, vy, cov, _ = moments(sums)
+        return _over((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
+
+    def concordance(sums: FloatArray) -> FloatArray:
+        _, vx, vy, cov, gap = moments(sums)
+        return _over(2 * cov, vx + vy + gap**2)
+
+    def icc(sums: FloatArray) -> FloatArray:
+        n, vx, vy, cov, gap = moments(sums)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rows, rest = (n / (n - 1) * part for part in ((vx + vy) / 2 + cov, (vx + vy) / 2 - cov))
+            columns = n * gap**2 / 2
+            return _over(rows - rest, rows + rest + 2 / n * (columns - rest))
+
+    items = int(known.sum())
+    formulas = {"slope": slope, "icc": icc, "concordance": concordance}
+    return {name: Stat(counts, formula, items, "No video has both totals.") for name, formula in formulas.items()}
+
+
+def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 1e-12)
+    return ratio
