@@ -29,7 +29,6 @@ from siming_tasks.metrics.psychometrics.rasch import Rasch, rasch
 from siming_tasks.metrics.psychometrics.standard import CutScore, borderline_regression, contrasting_groups
 from siming_tasks.options import Options
 from siming_tasks.runs.panel import labels_of
-from siming_tasks.runs.physicians import physician_points
 from siming_tasks.schema import CONSENSUS
 from siming_tasks.settings import benchmark_setting
 
@@ -96,7 +95,7 @@ def psychometrics(
     Args:
         dataset: with the labels of two physicians or more.
         options: the seed.
-        names: only these raters.
+        names: only these raters, the consensus too if it is named (default: every physician).
         pass_mark: share of the points that passes, for the accuracy of decisions.
         borderline: the global rating that means borderline, for borderline regression.
 
@@ -104,17 +103,15 @@ def psychometrics(
         DataError: fewer than two physicians.
     """
     options = options or Options()
-    panel = labels_of(dataset, benchmark_setting("full", "score").name, CONSENSUS).sorted()
-    points = {
-        name: given
-        for name, given in physician_points(dataset, panel).items()
-        if (names is None or name in names) and not np.isnan(given).all()
-    }
+    setting = benchmark_setting("full", "score").name
+    panel = labels_of(dataset, setting, CONSENSUS).sorted()
+    given = {name: labels_of(dataset, setting, name).sorted().reference for name in names or dataset.physicians}
+    points = {name: values for name, values in given.items() if not np.isnan(values).all()}
     if len(points) < 2:
         raise DataError(
             f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(points) or 'none'}."
         )
-    shares = np.stack([given / panel.max_score for given in points.values()], axis=2)
+    shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
     rows, columns = _complete(shares)
     part, worth = shares[rows][:, columns], panel.max_score[columns]
     totals = np.einsum("vsr,s->vr", part, worth) / worth.sum() if len(columns) else np.full((0, len(points)), np.nan)

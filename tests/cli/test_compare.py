@@ -196,7 +196,9 @@ def test_raters(data, capsys):
     code, out, err = run(capsys, "raters", str(data))
     assert (code, err) == (0, "")
     assert out.startswith("## Raters of tiny 1, SYNTHETIC data\n\nrater_b against rater_a, before adjudication.\n")
-    assert out.count("\n| cpr_") == 19
+    agreement, _, deeper = out.partition("\n### Totals\n")
+    assert agreement.count("\n| cpr_") == 19
+    assert "| severity |" in deeper and "not computed" in deeper
     assert "| aed |" in out
     found = json.loads(run(capsys, "raters", "--data", str(data), "--json")[1], parse_constant=pytest.fail)
     assert found["inflation"]["rater_a"]["qwk"]["n_videos"] == VIDEOS
