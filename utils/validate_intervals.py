@@ -23,7 +23,7 @@ from siming_tasks.metrics import Panel
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.compare.significance import pseudo_values, sign_flip
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.resample import bootstrap, interval, jackknife, jackknife_spread, observed
+from siming_tasks.metrics.resample import bootstrap, interval, jackknife_spread, observed
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video.split import shuffle_p
 from siming_tasks.planning.model import Design, draw
@@ -69,9 +69,9 @@ def coverage(n: int, sets: int, resamples: int, rng: np.random.Generator) -> Ite
         hits: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
         for _ in tqdm(range(sets), desc=f"coverage, {name}, {n} videos", leave=False, file=sys.stderr, disable=None):
             data = draw(DESIGN, n, 1, rng, judges=1)
-            compute = tally_of(data.reference[0], data.judged(skill)[0]).compute
-            values, left = observed(compute, n), jackknife(compute, n)
-            drawn = bootstrap(compute, n, resamples=resamples, seed=int(rng.integers(2**31)))
+            tally = tally_of(data.reference[0], data.judged(skill)[0])
+            values, left = observed(tally.compute, n), tally.left_out()
+            drawn = bootstrap(tally.compute, n, resamples=resamples, seed=int(rng.integers(2**31)))
             for metric in METRICS:
                 _, low, high = interval(drawn[metric])
                 _, low_j, high_j, _ = jackknife_spread(np.nan_to_num(values[metric]), left[metric])
@@ -126,7 +126,7 @@ def tests(n: int, sets: int, flips: int, rng: np.random.Generator) -> Iterable[l
             sides = [tally_of(data.reference[0], labels) for labels in judged]
             columns = []
             for side in sides:
-                value, left = observed(side.compute, n), jackknife(side.compute, n)
+                value, left = observed(side.compute, n), side.left_out()
                 values = np.nan_to_num([value[metric] for metric in TESTED])
                 columns.append(pseudo_values(values, np.nan_to_num(np.stack([left[m] for m in TESTED], axis=1))))
             found = sign_flip(columns[0] - columns[1], flips=flips, seed=int(rng.integers(2**31)))

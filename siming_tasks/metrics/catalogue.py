@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from siming_tasks.metrics.agreement import classification, correlation, kappa, reasons
+from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, reasons
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.schema import Answer
 
@@ -49,8 +49,12 @@ class Metric:
         headline: orders the tables of its kind of answer.
         higher_is_better: larger values are better.
 
+        left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
+            totals alone: without it, a comparison of many videos would take the square of their number.
+
     Raises:
-        ValueError: a metric of totals that is not ``corrected``: nothing here knows what a blind judge would get.
+        ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a blind judge would get) or
+            has no ``left_out``.
     """
 
     key: str
@@ -67,10 +71,13 @@ class Metric:
     lifted: bool = True
     headline: bool = False
     higher_is_better: bool = True
+    left_out: Callable[[correlation.Paired], FloatArray] | None = None
 
     def __post_init__(self) -> None:
         if self.family == "totals" and not self.corrected:
             raise ValueError(f"{self.key}: a metric of totals must be 0 in expectation for a judge that knows nothing")
+        if (self.family == "totals") != (self.left_out is not None):
+            raise ValueError(f"{self.key}: give `left_out` for a metric of totals, and for no other")
 
     @property
     def compared(self) -> bool:
@@ -98,8 +105,10 @@ def _answered(counts: FloatArray) -> FloatArray:
 _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
-    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, reasons.one_total),
-    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, reasons.one_total),
+    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, reasons.one_total,
+           left_out=left_out.pearson_left_out),
+    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, reasons.one_total,
+           left_out=left_out.spearman_left_out),
     Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk, reasons.one_label, headline=True),
     Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, reasons.single_class, headline=True),
     Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,

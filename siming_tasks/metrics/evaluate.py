@@ -12,7 +12,7 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import jackknife, jackknife_spread, sample, spreads
+from siming_tasks.metrics.resample import jackknife_spread, sample, spreads
 from siming_tasks.metrics.summary import summarise
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import LEVEL
@@ -117,10 +117,11 @@ def estimates(
     values, drawn = sample(compute, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
     spread = spreads(drawn)
     if n > 1 and method == "jackknife":
-        for (key, name), left_out in jackknife(compute, n).items():
-            rests_on = tallies[key].contributing(name)
-            if len(rests_on) > 1:
-                spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])
+        for key, tally in tallies.items():
+            for name, left_out in tally.left_out().items():
+                rests_on = tally.contributing(name)
+                if len(rests_on) > 1:
+                    spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])
     return {
         key: {name: summarise(tally, name, values[key, name], spread.get((key, name))) for name in tally.metrics}
         for key, tally in tallies.items()

@@ -15,7 +15,7 @@ import numpy as np
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["Compute", "Spread", "bootstrap", "interval", "jackknife", "jackknife_spread", "observed", "sample",
+__all__ = ["Compute", "Spread", "bootstrap", "interval", "jackknife_spread", "observed", "sample",
            "spreads", "weight_chunks"]  # fmt: skip
 
 K = TypeVar("K", bound=Hashable)
@@ -67,20 +67,6 @@ def sample(
     """:func:`observed` values and :func:`bootstrap` replicates; no replicates for a single video or resample."""
     spread = bootstrap(compute, n_videos, resamples=resamples, seed=seed) if n_videos > 1 and resamples > 1 else {}
     return observed(compute, n_videos), spread
-
-
-def jackknife(compute: Compute[K], n_videos: int) -> dict[K, FloatArray]:
-    """Values of every metric with each video left out in turn, ``float64[V]`` each, NaN undefined."""
-    rows = max(_ROWS, _CELLS // max(1, n_videos))
-
-    def chunks() -> Iterator[FloatArray]:
-        for start in range(0, n_videos, rows):
-            size = min(rows, n_videos - start)
-            weights = np.ones((size, n_videos))
-            weights[np.arange(size), start + np.arange(size)] = 0
-            yield weights
-
-    return _collect(compute, chunks())
 
 
 def spreads(replicates: Mapping[K, FloatArray], level: float = LEVEL) -> dict[K, Spread]:

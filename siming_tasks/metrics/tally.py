@@ -90,6 +90,20 @@ class Tally:
             values[name] = row.function(sums[row.family])
         return values
 
+    def left_out(self) -> dict[str, FloatArray]:
+        """The metrics with each video left out in turn (the jackknife), ``float64[V]`` each; NaN where undefined."""
+        every = np.ones((1, len(self.asked)))
+        values: dict[str, FloatArray] = {}
+        for name in self.metrics:
+            row = CATALOGUE[name]
+            if row.left_out is None:
+                counts = self.counts(row.family)
+                values[name] = row.function(counts.sum(axis=0) - counts)
+            else:
+                values[name] = np.repeat(row.function(self.totals, every), len(self.asked))
+                values[name][self.totals.keep] = row.left_out(self.totals)
+        return values
+
     def contributing(self, metric: str) -> NDArray[np.intp]:
         """Positions of the videos that the metric rests on."""
         family = CATALOGUE[metric].family

@@ -87,6 +87,12 @@ class TestRows:
         with pytest.raises(ValueError, match="must be 0 in expectation"):
             replace(CATALOGUE["plcc"], key="x", corrected=False)
 
+    def test_a_metric_of_totals_without_its_leave_one_out_form_is_refused(self):
+        with pytest.raises(ValueError, match="x: give `left_out` for a metric of totals, and for no other"):
+            replace(CATALOGUE["plcc"], key="x", left_out=None)
+        with pytest.raises(ValueError, match="and for no other"):
+            replace(CATALOGUE["qwk"], key="x", left_out=CATALOGUE["plcc"].left_out)
+
     def test_task_files_name_them_as_the_catalogue_does(self):
         """What tasks of one answer share: a line for the metric, one for its standard error where runs are compared."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from sklearn import metrics as sk
 
 from siming_tasks.metrics import evaluate, ordinal_labels, resample
 from siming_tasks.metrics.agreement import classification, correlation, kappa
+from siming_tasks.metrics.agreement.left_out import pearson_left_out, spearman_left_out
 from siming_tasks.metrics.compare.twoway import two_way
+from siming_tasks.metrics.tally import Tally
 
 TOL = 1e-12
 
@@ -108,6 +111,65 @@ def test_copies_of_a_step_do_not_shrink_the_interval(panel):
     one = evaluate(panel(reference, predicted), resamples=500).metrics["qwk"]
     ten = evaluate(panel(np.tile(reference, 10), np.tile(predicted, 10)), resamples=500).metrics["qwk"]
     assert (ten.low, ten.high) == pytest.approx((one.low, one.high))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 40])
+@pytest.mark.parametrize("ties", [2, 3, 9, 1000])
+def test_correlations_without_each_video_are_those_of_the_others(n, ties):
+    """Against SciPy on what is left, with ties in one side, in both, and none."""
+    rng = np.random.default_rng([n, ties])
+    for _ in range(20):
+        x = rng.integers(0, ties, n).astype(float)
+        y = np.round(0.3 * x + rng.integers(0, int(rng.choice([2, ties])), n), 9)
+        pairs = correlation.Paired(x, y)
+        for got, reference in ((pearson_left_out, stats.pearsonr), (spearman_left_out, stats.spearmanr)):
+            values = got(pairs)
+            assert values.shape == (n,)
+            for i in range(n):
+                a, b = np.delete(x, i), np.delete(y, i)
+                if len(set(a)) < 2 or len(set(b)) < 2:
+                    assert np.isnan(values[i])
+                else:
+                    assert values[i] == pytest.approx(reference(a, b)[0], abs=TOL)
+
+
+def test_one_video_far_from_all_others_is_left_out_without_loss():
+    """Taking its share from the sums of all would leave the others with a few digits."""
+    x, y = np.random.default_rng(2).normal(size=(2, 30)) * 1e-6
+    x[11], y[11] = 1e4, -1e4
+    got = pearson_left_out(correlation.Paired(x, y))[11]
+    assert got == pytest.approx(stats.pearsonr(np.delete(x, 11), np.delete(y, 11))[0], abs=TOL)
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_a_tally_without_each_video_is_the_tally_of_the_others(synthetic, answer):
+    """Every metric, also where videos miss so many answers that they have no total, and where nothing is asked."""
+    panel = synthetic(np.random.default_rng(11), videos=17, steps=6, answer=answer, missing=0.2)
+    panel = replace(panel, asked=panel.asked & (np.arange(17) != 4)[:, None])
+    got = Tally.of(panel).left_out()
+    assert np.isnan(Tally.of(panel).totals.x).any() or len(Tally.of(panel).totals) < 17
+    for i in range(17):
+        rest = Tally.of(panel.videos(np.arange(17) != i))
+        values = rest.compute(np.ones((1, 16)))
+        assert got.keys() == values.keys()
+        for name, value in values.items():
+            np.testing.assert_allclose(got[name][i], value[0], rtol=0, atol=TOL, err_msg=name)
+
+
+def test_leaving_out_each_of_many_videos_takes_no_square_of_time_or_memory(synthetic):
+    """100,000 videos: the weights of a loop over them would have 80 GB, and half a day."""
+    panel = synthetic(np.random.default_rng(12), videos=100_000, steps=3)
+    tracemalloc.start()
+    try:
+        got = Tally.of(panel).left_out()
+        assert tracemalloc.get_traced_memory()[1] < 300e6
+    finally:
+        tracemalloc.stop()
+    totals = Tally.of(panel).totals
+    for i in (0, 54_321):
+        rest = np.delete(totals.x, i), np.delete(totals.y, i)
+        assert got["srcc"][i] == pytest.approx(stats.spearmanr(*rest)[0], abs=TOL)
+        assert got["plcc"][i] == pytest.approx(stats.pearsonr(*rest)[0], abs=TOL)
 
 
 def test_jackknife_is_leave_one_out(synthetic):

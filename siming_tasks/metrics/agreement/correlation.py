@@ -7,7 +7,7 @@ import numpy as np
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
-__all__ = ["Paired", "pearson", "spearman", "totals"]
+__all__ = ["Paired", "correlation", "from_moments", "moments", "pearson", "spearman", "totals"]
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
@@ -61,10 +61,7 @@ def pearson(pairs: Paired, weights: FloatArray) -> FloatArray:
     """
     if not len(pairs):
         return np.full(len(weights), np.nan)
-    # Deviations from the median keep whole points whole (sums stay exact) and are at most one sd from the mean.
-    x, y = (values - np.sort(values)[len(values) // 2] for values in (pairs.x, pairs.y))
-    moments = pairs.weights(weights) @ np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-    return _from_moments(*moments.T)
+    return from_moments(*(pairs.weights(weights) @ moments(pairs)).T)
 
 
 def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
@@ -86,7 +83,7 @@ def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
     n = taken.sum(axis=0)
     ranks_x, ranks_y = _centred_ranks(pairs.x, taken, n), _centred_ranks(pairs.y, taken, n)
     xx, yy, xy = (_dot(taken, a, b) for a, b in ((ranks_x, ranks_x), (ranks_y, ranks_y), (ranks_x, ranks_y)))
-    return _correlation(xy, xx, yy, xx > 0, yy > 0)
+    return correlation(xy, xx, yy, xx > 0, yy > 0)
 
 
 def _centred_ranks(values: FloatArray, taken: FloatArray, n: FloatArray) -> FloatArray:
@@ -108,16 +105,25 @@ def _dot(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
     return total
 
 
-def _from_moments(
+def moments(pairs: Paired) -> FloatArray:
+    """What each video adds to the sums that a Pearson correlation is made of, ``float64[n, 6]``."""
+    # Deviations from the median keep whole points whole (sums stay exact) and are at most one sd from the mean.
+    x, y = (values - np.sort(values)[len(values) // 2 :][:1] for values in (pairs.x, pairs.y))
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+
+def from_moments(
     n: FloatArray, x: FloatArray, y: FloatArray, xx: FloatArray, yy: FloatArray, xy: FloatArray
 ) -> FloatArray:
+    """Pearson correlation from the sums of :func:`moments`; NaN where a side is constant but for rounding."""
     var_x, var_y = n * xx - x * x, n * yy - y * y
-    return _correlation(n * xy - x * y, var_x, var_y, var_x > _CONSTANT * n * xx, var_y > _CONSTANT * n * yy)
+    return correlation(n * xy - x * y, var_x, var_y, var_x > _CONSTANT * n * xx, var_y > _CONSTANT * n * yy)
 
 
-def _correlation(
+def correlation(
     cov: FloatArray, var_x: FloatArray, var_y: FloatArray, varies_x: BoolArray, varies_y: BoolArray
 ) -> FloatArray:
+    """``cov / sqrt(var_x var_y)`` in [-1, 1]; NaN where one of the two does not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
         value = cov / (np.sqrt(var_x) * np.sqrt(var_y))
     return np.where(varies_x & varies_y, np.clip(value, -1, 1), np.nan)

@@ -18,7 +18,7 @@ from siming_tasks.metrics.compare.significance import detectable, holm, max_t, p
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.panel import FloatArray, IntArray
-from siming_tasks.metrics.resample import bootstrap, interval, jackknife, observed, spreads
+from siming_tasks.metrics.resample import bootstrap, interval, observed, spreads
 from siming_tasks.metrics.summary import summarise
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import LEVEL
@@ -144,7 +144,8 @@ def compare(
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         return {(name, metric): v for name, tally in tallies.items() for metric, v in tally.compute(weights).items()}
 
-    values, left_out = observed(compute, n), jackknife(compute, n)
+    values = observed(compute, n)
+    left_out = {(name, metric): v for name, tally in tallies.items() for metric, v in tally.left_out().items()}
     replicates = bootstrap(compute, n, resamples=resamples, seed=seed)
     spread = spreads(replicates)
     estimates = {
