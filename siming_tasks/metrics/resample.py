@@ -46,7 +46,9 @@ def weight_chunks(
     rows = max(_ROWS, cells // max(1, n_videos))
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
-        cell = rng.integers(n_videos, size=(size, n_videos)) * size + np.arange(size)[:, None]
+        cell = rng.integers(n_videos, size=(size, n_videos))
+        cell *= size  # in place: fetching fresh memory for each chunk takes longer than the sums
+        cell += np.arange(size)[:, None]
         counts = np.bincount(cell.ravel(), minlength=size * n_videos).reshape(n_videos, size)
         yield counts.astype(np.float64).T  # one row for each resample, laid out by video: see correlation.spearman
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
-__all__ = ["Paired", "correlation", "from_moments", "moments", "pearson", "spearman", "totals"]
+__all__ = ["Cells", "Paired", "correlation", "from_moments", "moments", "pearson", "spearman", "totals"]
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
@@ -34,6 +38,43 @@ def totals(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, F
     return np.where(usable, reference.round(9), np.nan), np.where(usable, prorated.round(9), np.nan)
 
 
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Which of n videos share both totals: C distinct pairs, ascending by x, then y.
+
+    Attributes:
+        order: the videos, sorted in this way, ``intp[n]``.
+        first: where each pair begins among them, ``intp[C]``.
+        x: number of the distinct x of each pair, from 0 in ascending order, ``intp[C]``.
+        y: the same of y.
+        first_x: where each distinct x begins among the pairs.
+        by_y: the pairs sorted by y, ``intp[C]``.
+        first_y: where each distinct y begins among those.
+    """
+
+    order: NDArray[np.intp]
+    first: NDArray[np.intp]
+    x: NDArray[np.intp]
+    y: NDArray[np.intp]
+    first_x: NDArray[np.intp]
+    by_y: NDArray[np.intp]
+    first_y: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, x: FloatArray, y: FloatArray) -> Cells:
+        """Sort and number the pairs of ``float64[n]`` totals."""
+        order = np.lexsort((y, x))
+        new_x = np.diff(x[order], prepend=np.nan) != 0
+        first = np.flatnonzero(new_x | (np.diff(y[order], prepend=np.nan) != 0))
+        new_x = new_x[first]
+        y = y[order][first]
+        by_y = np.argsort(y, kind="stable")
+        new_y = np.diff(y[by_y], prepend=np.nan) != 0
+        number = np.empty_like(by_y)
+        number[by_y] = np.cumsum(new_y) - 1
+        return cls(order, first, np.cumsum(new_x) - 1, number, np.flatnonzero(new_x), by_y, np.flatnonzero(new_y))
+
+
 class Paired:
     """Totals arranged once for many weightings; ``keep`` are the positions of the videos that have both totals."""
 
@@ -43,6 +84,11 @@ class Paired:
 
     def __len__(self) -> int:
         return len(self.keep)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The distinct pairs of totals."""
+        return Cells.of(self.x, self.y)
 
     def weights(self, weights: FloatArray) -> FloatArray:
         """The columns of the kept videos, ``float64[B, n]``."""
@@ -67,8 +113,8 @@ def pearson(pairs: Paired, weights: FloatArray) -> FloatArray:
 def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
     """Spearman correlation (average ranks) of every row of ``weights``, exactly as if the rows were written out.
 
-    The totals are sorted once; a resample's midranks follow from cumulative weights: a group of m equal values after c
-    smaller ones has rank c + (m + 1) / 2.
+    The totals are sorted once and videos with the same two totals taken together; a resample's midranks follow from
+    cumulative weights: a group of m equal values after c smaller ones has rank c + (m + 1) / 2.
 
     Args:
         pairs: n totals.
@@ -79,25 +125,31 @@ def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
     """
     if not len(pairs) or np.ptp(pairs.x) == 0 or np.ptp(pairs.y) == 0:
         return np.full(len(weights), np.nan)
-    taken = np.ascontiguousarray(pairs.weights(weights).T)  # [n, B]: sorting and grouping then move whole rows
-    n = taken.sum(axis=0)
-    ranks_x, ranks_y = _centred_ranks(pairs.x, taken, n), _centred_ranks(pairs.y, taken, n)
-    xx, yy, xy = (_dot(taken, a, b) for a, b in ((ranks_x, ranks_x), (ranks_y, ranks_y), (ranks_x, ranks_y)))
+    cells = pairs.cells
+    # Whole rows of [n, B] are moved and added, so that what follows works on as many rows as there are distinct totals.
+    taken = _sums(np.take(weights.T, pairs.keep[cells.order], axis=0), cells.first)
+    n_x, n_y = _sums(taken, cells.first_x), _sums(np.take(taken, cells.by_y, axis=0), cells.first_y)
+    ranks_x, ranks_y = _centred_ranks(n_x), _centred_ranks(n_y)
+    xy = _dot(taken, np.take(ranks_x, cells.x, axis=0), np.take(ranks_y, cells.y, axis=0))
+    xx, yy = _dot(n_x, ranks_x, ranks_x), _dot(n_y, ranks_y, ranks_y)
     return correlation(xy, xx, yy, xx > 0, yy > 0)
 
 
-def _centred_ranks(values: FloatArray, taken: FloatArray, n: FloatArray) -> FloatArray:
-    """Midrank of every value in every resample, minus the mean rank (n + 1) / 2: ``float64[n, B]``."""
-    order = np.argsort(values, kind="stable")
-    last = np.flatnonzero(np.r_[np.diff(values[order]) > 0, True])
-    group = np.empty(len(values), dtype=np.intp)
-    group[order] = np.repeat(np.arange(len(last)), np.diff(np.r_[-1, last]))
-    ends = np.cumsum(taken[order], axis=0)[last]  # resampled videos up to and including each group of equal values
-    ranks = ends - n
-    ranks[1:] += ends[:-1]
-    ranks /= 2
-    centred: FloatArray = ranks[group]
-    return centred
+def _sums(rows: FloatArray, first: NDArray[np.intp]) -> FloatArray:
+    """Sums of the runs of rows that begin at ``first``."""
+    if len(first) == len(rows):
+        return rows
+    sums: FloatArray = np.add.reduceat(rows, first, axis=0)
+    return sums
+
+
+def _centred_ranks(taken: FloatArray) -> FloatArray:
+    """Midrank of each distinct value minus the mean rank (n + 1) / 2; both ``float64[K, B]``, in ascending order."""
+    ranks = np.cumsum(taken, axis=0)
+    middle = ranks[-1] / 2
+    ranks -= taken / 2
+    ranks -= middle
+    return ranks
 
 
 def _dot(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
