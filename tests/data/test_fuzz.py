@@ -77,6 +77,51 @@ def test_lenient_lines_are_json(root: Path, value: dict[str, Any]) -> None:
     assert row == expected or large
 
 
+TOKENS = st.sampled_from(
+    ["18446744073709551615", "18446744073709551616", "-9223372036854775809", "99999999999999999999", "-0", "1e18"]
+    + ["123456789012345678901", "1e999", "-1e-999", "NaN", "-Infinity", "01", "1.", "0.30000000000000004", "tru"]
+    + ['"a:b"', '"\\u003a"', '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"\x1f"', '"\x7f"', '"é"', "null"]
+)
+KEYS = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"a:"', '":"', '""'])
+TEXTS = st.recursive(
+    TOKENS,
+    lambda inner: st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+    | st.lists(st.tuples(KEYS, st.sampled_from([":", " : "]), inner), max_size=3).map(
+        lambda items: f"{{{','.join(map(''.join, items))}}}"
+    ),
+    max_leaves=6,
+)
+
+
+@settings(FEW, max_examples=400)
+@given(TEXTS, st.sampled_from(["", " ", "\x00", "}", "\r"]))
+def test_strict_lines_are_read_as_the_strict_reader_reads_them(root: Path, value: str, end: str) -> None:
+    """Repeated keys, whole numbers beyond 64 bits, colons in texts: the fast reader must leave these alone."""
+    text = f'{{"x":{value}}}{end}'
+    path = root.parent / "strict.jsonl"
+    path.write_text(text + "\n", encoding="utf-8", newline="")
+    ((_, row),) = read_jsonl(path)
+    try:
+        expected: Any = parse_object(text)
+    except ValueError as error:
+        expected = str(error)
+    if isinstance(row, Problem):
+        assert row.what == f"not a JSON object: {expected}."
+    else:
+        assert repr(row) == repr(expected)  # also -0.0 and the kind of every number
+
+
+@pytest.mark.parametrize("depth", [400, 990, 1010, 1030, 5000])
+def test_deep_lines_are_refused_where_they_could_not_be_written(tmp_path: Path, depth: int) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_text('{"a":' * depth + "1" + "}" * depth + "\n")
+    ((_, row),) = read_jsonl(path)
+    if isinstance(row, Problem):
+        assert "nested too deeply" in row.what
+    else:
+        assert json.loads(json.dumps(row)) == row
+
+
 def numbers(value: Any) -> list[float]:
     """Every number in a JSON value."""
     if isinstance(value, dict | list):
