@@ -8,15 +8,15 @@ asked. lmms-eval takes the requests of a task in the order of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_ids
+from siming_tasks.settings.requests import Requests, expected_ids, record_id
 
-__all__ = ["Slice", "asked_ids", "slices_of"]
+__all__ = ["EveryRequest", "Slice", "asked_ids", "slices_of"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,36 @@ class Slice:
     def whole(self) -> bool:
         """Whether that is all of the task."""
         return not self.offset and self.limit is None
+
+
+class EveryRequest(Set[str]):
+    """The ids of all requests of a setting, without a list of them: there may be a million."""
+
+    def __init__(self, setting: str, videos: Sequence[Video]) -> None:
+        self._setting, self._videos = SETTINGS[setting], videos
+        self._requests = Requests(self._setting, videos)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[str]) -> frozenset[str]:  # type: ignore[override]
+        """What unions and differences are."""
+        return frozenset(it)
+
+    def __contains__(self, request: object) -> bool:
+        _, _, rest = str(request).partition("/")
+        video_id, _, step_id = rest.partition("/")
+        clip = self._setting.scope == "clip"
+        if bool(step_id) != clip or record_id(self._setting.name, video_id, step_id) != request:
+            return False
+        try:
+            return self._requests.number(video_id, step_id or None) >= 0
+        except KeyError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return expected_ids(self._setting, self._videos)
+
+    def __len__(self) -> int:
+        return self._requests.count
 
 
 def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Slice, ...]]:
@@ -48,18 +78,19 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Slice, ..
 
 def asked_ids(
     setting: str,
-    videos: Iterable[Video],
+    videos: Sequence[Video],
     have: Collection[str],
     *,
     slices: Collection[Slice] = (),
     partial: bool = False,
-) -> frozenset[str]:
+) -> Set[str]:
     """Ids of the requests that count as asked.
 
     Args:
         setting: name of the setting.
         videos: of the data set.
-        have: ids of the requests that have a record; they were asked whatever else is known.
+        have: ids of the requests that have a record; they were asked whatever else is known (and without ``slices`` and
+            ``partial`` nothing depends on them).
         slices: what the run says of itself; none: it was not limited.
         partial: count only ``have``, for a run that was limited and does not say so.
 
@@ -69,9 +100,9 @@ def asked_ids(
     """
     if partial or any(part.limit is not None and 0 < part.limit < 1 for part in slices):
         return frozenset(have)
-    every = list(expected_ids(SETTINGS[setting], videos))
     if not slices or any(part.whole for part in slices):
-        return frozenset(every)
+        return EveryRequest(setting, videos)
+    every = list(expected_ids(SETTINGS[setting], videos))
     made: set[str] = set()
     for part in slices:
         made.update(every[part.offset : None if part.limit is None else part.offset + int(part.limit)])

@@ -8,10 +8,11 @@ import numpy as np
 
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Panel
-from siming_tasks.runs.record import Record, join
-from siming_tasks.schema import CONSENSUS
-from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_ids, expected_requests, record_id, steps_of
+from siming_tasks.runs.asked import EveryRequest
+from siming_tasks.runs.record import Record, joined
+from siming_tasks.schema import CONSENSUS, Video
+from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.requests import asked_steps, record_id
 
 __all__ = ["labels_of", "panel_of"]
 
@@ -44,20 +45,13 @@ def panel_of(
     column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
     shape = (len(row), len(column))
     reference, predicted, seen = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    mine, _ = join(record for record in records if record["setting"] == setting)
+    mine, _ = joined(records, setting)
     wanted = {record["id"] for record in mine} if asked is None else asked
-    for video_id, step_id in expected_requests(kind, dataset.videos):
-        request = record_id(setting, video_id, step_id)
-        if request not in wanted:
-            continue
-        video = dataset.video(video_id)
-        left_out = without.get(request, ()) if without else ()
-        for name in steps_of(kind, video, step_id):
-            if name in left_out:
-                continue
+    for index, video in enumerate(dataset.videos):
+        for name in _asked(kind, video, wanted, without):
             points = video.step(name).scores.get(rater)
-            seen[row[video_id], column[name]] = True
-            reference[row[video_id], column[name]] = np.nan if points is None else points
+            seen[index, column[name]] = True
+            reference[index, column[name]] = np.nan if points is None else points
     for record in mine:
         for name, value in record["answers"].items():
             predicted[row[record["video_id"]], column[name]] = value
@@ -75,6 +69,18 @@ def panel_of(
     )
 
 
+def _asked(
+    setting: Setting, video: Video, wanted: Collection[str], without: Mapping[str, Collection[str]] | None
+) -> Iterable[str]:
+    """The steps of a video that the wanted requests ask about and that are not left out."""
+    names = asked_steps(setting, video)
+    if isinstance(wanted, EveryRequest) and not without:
+        return names
+    ids = {name: record_id(setting.name, video.video_id, name if setting.scope == "clip" else None) for name in names}
+    left_out = without or {}
+    return [name for name, request in ids.items() if request in wanted and name not in left_out.get(request, ())]
+
+
 def labels_of(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Panel:
     """Everything that a complete run of a setting is asked, with a rater's points and nothing answered."""
-    return panel_of((), dataset, setting, rater, asked=frozenset(expected_ids(SETTINGS[setting], dataset.videos)))
+    return panel_of((), dataset, setting, rater, asked=EveryRequest(setting, dataset.videos))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -15,10 +14,12 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
-from siming_tasks.runs.record import Record, prediction_line
+from siming_tasks.runs.kept import KeptRecord
+from siming_tasks.runs.record import Distinct, Record, prediction_line
 from siming_tasks.runs.rows import RowReader
+from siming_tasks.runs.uncollected import uncollected
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_ids
+from siming_tasks.settings.requests import Requests
 
 __all__ = ["Predictions", "load_predictions", "write_predictions"]
 
@@ -45,46 +46,68 @@ class Predictions:
         files: the files read.
     """
 
-    records: Mapping[str, list[Record]]
+    records: Mapping[str, Sequence[Record]]
     problems: tuple[Problem, ...]
     files: tuple[Path, ...]
 
 
 @dataclass
 class _Join:
-    """Records by id with the place each came from; a second, different record of one id is a conflict.
+    """Records by the number of their request, with the place each came from; a second, different one is a conflict.
 
     A request that failed (no model answered) has no answer that another part of the run could contradict; but who is
     asked again is asked the same, with the same prompt, data and media.
     """
 
-    found: dict[str, Record] = field(default_factory=dict)
-    places: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    dataset: Dataset
+    found: dict[str, list[KeptRecord | None]] = field(default_factory=dict)
+    _requests: dict[str, Requests] = field(default_factory=dict)
+    _lines: dict[str, array[int]] = field(default_factory=dict)
+    _files: dict[str, array[int]] = field(default_factory=dict)
+    _paths: list[Path] = field(default_factory=list)
 
-    def add(self, record: Record, path: Path, line: int) -> list[Problem]:
-        """Whether a record of that id is kept is in :attr:`found` afterwards."""
-        name = record["id"]
-        first = self.found.setdefault(name, record)
-        if first is record:
-            self.places[name] = (path, line)
+    def add(self, record: KeptRecord, path: Path, line: int) -> list[Problem]:
+        """Whether that record is kept, :meth:`keeps` tells afterwards."""
+        if not self._paths or self._paths[-1] != path:
+            self._paths.append(path)
+        name = record.setting
+        if name not in self.found:
+            requests = self._requests[name] = Requests(SETTINGS[name], self.dataset.videos)
+            self.found[name] = [None] * requests.count
+            self._lines[name], self._files[name] = (array("q", bytes(8 * requests.count)) for _ in range(2))
+        number = self._requests[name].number(record.video_id, record.step_id)
+        first = self.found[name][number]
+        if first is None:
+            self._put(name, number, record, line)
             return []
-        file, number = self.places[name]
+        file, known = self._paths[self._files[name][number]], self._lines[name][number]
         same_file = file == path
         if not same_file:
             if _answer(first) == _answer(record):
                 return []
             if FAILED in (first["status"], record["status"]):
                 if first["status"] == FAILED:  # asked again, and perhaps answered this time
-                    self.found[name], self.places[name] = record, (path, line)
+                    self._put(name, number, record, line)
                 if other := _asked_otherwise(first, record):
-                    what = f"{name} was asked with another {other} in {file}:{number}, where one of the two failed."
+                    what = (
+                        f"{record['id']} was asked with another {other} in {file}:{known}, where one of the two failed."
+                    )
                     fix = "Ask failed requests again under the options of their run."
                     return [Problem("asked-otherwise", what, fix, str(path), line)]
                 return []
         other = "" if same_file else ", with another answer"
-        what = f"{name} stands in {file}:{number} already{other}."
+        what = f"{record['id']} stands in {file}:{known} already{other}."
         fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
         return [Problem("prediction-twice", what, fix, str(path), line)]
+
+    def _put(self, name: str, number: int, record: KeptRecord, line: int) -> None:
+        self.found[name][number] = record
+        self._lines[name][number], self._files[name][number] = line, len(self._paths) - 1
+
+    def keeps(self, record: KeptRecord) -> bool:
+        """Whether a record that was added stands for its request."""
+        number = self._requests[record.setting].number(record.video_id, record.step_id)
+        return self.found[record.setting][number] is record
 
 
 Seen = Callable[[Record, Mapping[str, Any]], object]
@@ -108,8 +131,8 @@ def load_predictions(
     """
     files, problems = _files(Path(path))
     reader = RowReader(dataset, problems)
-    join = _Join()
-    with _uncollected():
+    join = _Join(dataset)
+    with uncollected():
         for file in files:
             errors = 0
             for line, row in _lines(file):
@@ -118,7 +141,7 @@ def load_predictions(
                     problems.append(row)
                 elif record := reader.read(row, file, line):
                     problems += join.add(record, file, line)
-                    if seen and join.found[record["id"]] is record:
+                    if seen and join.keeps(record):
                         seen(record, row)
                 errors += sum(problem.severity == "error" for problem in problems[known:])
                 if errors >= MAX_ERRORS:
@@ -128,25 +151,13 @@ def load_predictions(
     if not join.found and not problems:
         fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
-    records: dict[str, list[Record]] = {}
-    for name, setting in SETTINGS.items():
-        ids = expected_ids(setting, dataset.videos)
-        if mine := [join.found[request] for request in ids if request in join.found]:
-            records[name] = mine
+    records: dict[str, Sequence[Record]] = {
+        name: Distinct(name, (record for record in join.found.pop(name) if record is not None))
+        for name in SETTINGS
+        if name in join.found
+    }
     problems += _mixed(records, dataset, str(path), allow)
     return Predictions(records, tuple(problems), tuple(files))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for circles of garbage: among millions of small objects that stay it takes a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def write_predictions(records: Iterable[Mapping[str, Any]], path: Path) -> Path:
@@ -199,11 +210,11 @@ def _asked_otherwise(first: Record, second: Record) -> str | None:
 
 
 def _mixed(
-    records: Mapping[str, list[Record]], dataset: Dataset, file: str, allow: Collection[str]
+    records: Mapping[str, Sequence[Record]], dataset: Dataset, file: str, allow: Collection[str]
 ) -> Iterator[Problem]:
     """Records that were not made on these data, or not under one and the same condition."""
-    every = [record for present in records.values() for record in present]
-    if other := {record.get("dataset") for record in every} - {dataset.digest, None}:
+    made = {record["dataset"] for present in records.values() for record in present}
+    if other := made - {dataset.digest, None}:
         names = ", ".join(name[:12] for name in sorted(map(str, other)))
         what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
         fix = "Give the data set that it was made on, or, if only labels changed, allow the difference (dataset)."

@@ -7,14 +7,14 @@ media. It holds no label, so the same records can be scored against any rater, m
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.parsing import Parsed
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import record_id
 
-__all__ = ["Record", "join", "prediction_line", "record_of"]
+__all__ = ["Distinct", "Record", "join", "joined", "prediction_line", "record_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +68,21 @@ def prediction_line(record: Record) -> dict[str, Any]:
     if setting.scope == "clip":
         return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"])}
     return {**line, setting.field: values}
+
+
+class Distinct(list[Record]):
+    """Records of one setting of which no two are of the same request, as :func:`join` would leave them."""
+
+    def __init__(self, setting: str, records: Iterable[Record]) -> None:
+        super().__init__(records)
+        self.setting = setting
+
+
+def joined(records: Iterable[Record], setting: str) -> tuple[Sequence[Record], list[str]]:
+    """:func:`join` of the records of one setting, which is their own answer where they are known to be distinct."""
+    if isinstance(records, Distinct) and records.setting == setting:
+        return records, []
+    return join(record for record in records if record["setting"] == setting)
 
 
 def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -17,40 +17,19 @@ from siming_tasks.errors import Problem
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
 from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
+from siming_tasks.runs.kept import KeptRecord, Reading, Shelf
 from siming_tasks.runs.record import record_of
+from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.requests import asked_steps, record_id
 
-__all__ = ["KeptRecord", "RowReader"]
+__all__ = ["RowReader"]
 
 Record = dict[str, Any]
 
 MOST_NAMED = 40
 """Unknown steps of one line that are named one by one."""
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
-
-
-class KeptRecord(Mapping[str, Any]):
-    """A record as it is kept by the million: read-only, a fifth of a dictionary's size."""
-
-    __slots__ = ("_values",)
-    FIELDS = ("id", "setting", "video_id", "step_id", "status", "answers", "missing", "prompt", "dataset", "media")
-    _PLACE: ClassVar[dict[str, int]] = {name: index for index, name in enumerate(FIELDS)}
-
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        self._values = tuple(map(record.get, self.FIELDS))
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[self._PLACE[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.FIELDS)
-
-    def __len__(self) -> int:
-        return len(self.FIELDS)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KeptRecord, (dict(self),)
 
 
 Short = Annotated[str, Field(max_length=200)]
@@ -102,6 +81,10 @@ class _Line(BaseModel):
         return record_id(self.setting, self.video_id, self.step_id if clip else None)
 
 
+_Steps = Mapping[str, RubricStep]
+_Bare = tuple[str, str, Any, type]
+
+
 @dataclass
 class RowReader:
     """Reads lines against one dataset.
@@ -113,11 +96,29 @@ class RowReader:
 
     dataset: Dataset
     problems: list[Problem] = field(default_factory=list)
-    _steps: dict[tuple[str, str], tuple[RubricStep, ...]] = field(default_factory=dict, init=False)
-    _alike: dict[Any, Any] = field(default_factory=dict, init=False)
+    _steps: dict[tuple[str, str], _Steps] = field(default_factory=dict, init=False)
+    _alike: dict[tuple[str, ...], _Steps] = field(default_factory=dict, init=False)
+    _known: dict[_Bare, Reading] = field(default_factory=dict, init=False)
+    _shelf: Shelf = field(default_factory=Shelf, init=False)
 
     def read(self, row: dict[str, Any], file: Path, line: int) -> KeptRecord | None:
-        """The record of a line; None, and a problem in most cases, if there is none."""
+        """The record of a line; None, and a problem in most cases, if there is none.
+
+        A clip's line that says of a step what an earlier line said of the same step of another video is read as that
+        one was: there may be a million lines, and a few hundred different ones.
+        """
+        if (bare := _bare(row)) is None:
+            return self._read(row, file, line)
+        video = self.dataset.by_id.get(row["video_id"])
+        if video and bare in self._known and bare[1] in self._asked_of(SETTINGS[bare[0]], video):
+            return KeptRecord(bare[0], video.video_id, bare[1], self._known[bare])
+        known = len(self.problems)
+        record = self._read(row, file, line)
+        if record is not None and len(self.problems) == known:
+            self._known[bare] = record.reading
+        return record
+
+    def _read(self, row: dict[str, Any], file: Path, line: int) -> KeptRecord | None:
         record = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
         place = _Place(self.problems, str(file), line)
         if record is None and "setting" not in row:
@@ -134,24 +135,19 @@ class RowReader:
         if asked is None:
             return None
         found = self._prediction(row, source, asked, place) if record is None else _record(record, source, asked, place)
-        return None if found is None else KeptRecord(self._shared(found))
-
-    def _shared(self, record: Record) -> Record:
-        """The record with the parts that many have alike held once."""
-        for name in ("setting", "video_id", "step_id", "status", "prompt", "dataset"):
-            record[name] = self._alike.setdefault(record.get(name), record.get(name))
-        for name in ("answers", "missing", "media"):
-            if len(record[name]) < 2:
-                key = (name, *record[name].items()) if all(map(_hashable, record[name].values())) else None
-                record[name] = self._alike.setdefault(key, record[name]) if key else record[name]
-        return record
+        if found is None:
+            return None
+        clip = SETTINGS[source.setting].scope == "clip"
+        video_id = self.dataset.video(source.video_id).video_id
+        return self._shelf.keep(found, video_id, asked[0].id if clip else None)
 
     def _asked(self, source: _Line, place: _Place) -> tuple[RubricStep, ...] | None:
         """The steps that the line's request asks about; None, and a problem, if there is no such request."""
         if source.setting in SETTINGS and source.video_id in self.dataset.by_id:
-            asked = self._asked_of(SETTINGS[source.setting], source.video_id)
+            steps = self._asked_of(SETTINGS[source.setting], self.dataset.video(source.video_id))
+            asked = tuple(steps.values())
             if SETTINGS[source.setting].scope == "clip":
-                asked = tuple(step for step in asked if step.id == source.step_id)
+                asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
             if asked:
                 return asked
         if source.setting not in SETTINGS:
@@ -167,13 +163,13 @@ class RowReader:
             place.warning("step-unknown", what, "Correct the id.", "step_id")
         return None
 
-    def _asked_of(self, setting: Setting, video_id: str) -> tuple[RubricStep, ...]:
-        """All steps of a video that the requests of a setting are about."""
-        key = setting.scope, video_id
+    def _asked_of(self, setting: Setting, video: Video) -> _Steps:
+        """All steps of a video that the requests of a setting are about, by id."""
+        key = setting.scope, video.video_id
         if key not in self._steps:
-            names = asked_steps(setting, self.dataset.video(video_id))
-            steps = self._alike.get(names) or tuple(self.dataset.rubric.by_id[name] for name in names)
-            self._steps[key] = self._alike[names] = steps
+            names = asked_steps(setting, video)
+            steps = self._alike.setdefault(names, {name: self.dataset.rubric.by_id[name] for name in names})
+            self._steps[key] = steps
         return self._steps[key]
 
     def _prediction(
@@ -259,8 +255,14 @@ def _on_scale(value: Any, most: float) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value in range(int(most) + 1)
 
 
-def _hashable(value: Any) -> bool:
-    return isinstance(value, str | int | float | None)
+def _bare(row: Mapping[str, Any]) -> _Bare | None:
+    """What a prediction line of a clip says that has nothing but its answer; None for any other line."""
+    setting, step_id, video_id = row.get("setting"), row.get("step_id"), row.get("video_id")
+    if len(row) != 4 or not (isinstance(setting, str) and isinstance(step_id, str) and isinstance(video_id, str)):
+        return None
+    kind = SETTINGS.get(setting)
+    value = row.get(kind.field) if kind and kind.scope == "clip" else None
+    return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
 
 
 def _is_record(value: Any) -> bool:

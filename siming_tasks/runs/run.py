@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -62,10 +62,10 @@ class Run:
         """The settings that it has records of, in their usual order."""
         return tuple(name for name in SETTINGS if self.records.get(name))
 
-    def asked(self, setting: str) -> frozenset[str]:
+    def asked(self, setting: str) -> Set[str]:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
-        have = {record["id"] for record in self.records.get(setting, ())}
         slices = self.source.slices.get(setting, ())
+        have = {record["id"] for record in self.records.get(setting, ())} if slices or self.partial else ()
         return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
 
     def panel(
@@ -147,8 +147,10 @@ def read_run(
 def _unanswered(run: Run) -> Iterator[Problem]:
     """One warning per setting that has some records and lacks others."""
     for name, present in run.records.items():
-        have = {record["id"] for record in present}
         asked = run.asked(name)
+        if len(present) == len(asked):  # every record is of another request, and all of these count as asked
+            continue
+        have = {record["id"] for record in present}
         every = expected_ids(SETTINGS[name], run.dataset.videos)
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")

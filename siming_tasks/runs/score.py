@@ -11,11 +11,11 @@ from siming_tasks.metrics import Evaluation, Panel, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import STATUSES
 from siming_tasks.runs.panel import panel_of
-from siming_tasks.runs.record import Record, join
+from siming_tasks.runs.record import Record, joined
 from siming_tasks.runs.threads import one_thread
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
-from siming_tasks.settings.requests import expected_requests
+from siming_tasks.settings.requests import Requests
 
 __all__ = ["evaluate_panel", "evaluate_records"]
 
@@ -32,7 +32,7 @@ def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
     media = [record.get("media") or {} for record in records]
     numbers = {key: sorted({item[key] for item in media if item.get(key) is not None}) for key in ("n_frames", "fps")}
     return {
-        "modes": dict(Counter(str(item.get("mode", "unknown")) for item in media)),
+        "modes": dict(sorted(Counter(str(item.get("mode", "unknown")) for item in media).items())),
         **{key: {"min": values[0], "max": values[-1]} for key, values in numbers.items() if values},
     }
 
@@ -60,11 +60,11 @@ def evaluate_records(
         without: as there.
         evaluation: the metrics of these very records and options, if they were computed already.
     """
-    mine, conflicts = join(record for record in records if record["setting"] == setting)
+    mine, conflicts = joined(records, setting)
     if evaluation is None:
         panel = panel_of(mine, dataset, setting, options.rater, asked=asked, without=without)
         evaluation = evaluate_panel(panel, options)
-    expected = expected_requests(SETTINGS[setting], dataset.videos)
+    expected = Requests(SETTINGS[setting], dataset.videos).count
     statuses = Counter(record["status"] for record in mine)
     numbers = evaluation.to_json()
     missing = Counter(reason for record in mine for reason in record["missing"].values())
@@ -74,7 +74,7 @@ def evaluate_records(
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": {"version": PROMPT_VERSION, "template": template_hash(SETTINGS[setting])},
-        "requests": {"answered": len(mine), "expected": len(expected), "conflicts": conflicts},
+        "requests": {"answered": len(mine), "expected": expected, "conflicts": conflicts},
         "statuses": {status: statuses.get(status, 0) for status in STATUSES},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(mine),

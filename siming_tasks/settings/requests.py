@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 from siming_tasks.schema import Video
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["Span", "asked_steps", "expected_ids", "expected_requests", "record_id", "step_spans", "steps_of"]
+__all__ = [
+    "Requests",
+    "Span",
+    "asked_steps",
+    "expected_ids",
+    "expected_requests",
+    "record_id",
+    "step_spans",
+    "steps_of",
+]
 
 Span = tuple[float, float] | None
 """When a video shows a step, (start, end) in seconds; None: no part of it is marked."""
@@ -33,6 +42,30 @@ def expected_requests(setting: Setting, videos: Iterable[Video]) -> list[tuple[s
 def expected_ids(setting: Setting, videos: Iterable[Video]) -> Iterator[str]:
     """The ids of :func:`expected_requests`, in their order, one by one: there may be a million."""
     return (record_id(setting.name, *request) for request in expected_requests(setting, videos))
+
+
+class Requests:
+    """The requests of a setting by their number from 0 in the order of :func:`expected_requests`; no list of them.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, setting: Setting, videos: Iterable[Video]) -> None:
+        self.count = 0
+        self._first: dict[str, int] = {}
+        self._steps: dict[str, dict[str, int]] = {}
+        alike: dict[tuple[str, ...], dict[str, int]] = {}
+        for video in videos:
+            if names := asked_steps(setting, video):
+                self._first[video.video_id] = self.count
+                if setting.scope == "clip":
+                    self._steps[video.video_id] = alike.setdefault(names, {name: k for k, name in enumerate(names)})
+                self.count += len(names) if setting.scope == "clip" else 1
+
+    def number(self, video_id: str, step_id: str | None) -> int:
+        """The number of the request about a video or, for clips, one step of it; KeyError if it is none."""
+        return self._first[video_id] + (self._steps[video_id][step_id] if step_id else 0)
 
 
 def steps_of(setting: Setting, video: Video, step_id: str | None) -> tuple[str, ...]:

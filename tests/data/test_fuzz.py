@@ -85,9 +85,11 @@ TOKENS = st.sampled_from(
 KEYS = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"a:"', '":"', '""'])
 TEXTS = st.recursive(
     TOKENS,
-    lambda inner: st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
-    | st.lists(st.tuples(KEYS, st.sampled_from([":", " : "]), inner), max_size=3).map(
-        lambda items: f"{{{','.join(map(''.join, items))}}}"
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+        | st.lists(st.tuples(KEYS, st.sampled_from([":", " : "]), inner), max_size=3).map(
+            lambda items: f"{{{','.join(map(''.join, items))}}}"
+        )
     ),
     max_leaves=6,
 )

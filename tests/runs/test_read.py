@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,38 @@ def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
     lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
     with pytest.raises(DataError, match=r"no such file or folder|no \*\.jsonl file|no line holds"):
         read_run(tmp_path / name, dataset)
+
+
+def test_a_bare_line_is_read_as_an_earlier_one_of_the_same_step(dataset: Dataset, tmp_path: Path) -> None:
+    """What the first line of a kind is refused or warned for, the second is too; 1, 1.0 and true are not the same."""
+    video, other = (video.video_id for video in dataset.videos[:2])
+    step = asked_steps(SETTINGS["clip_score"], dataset.videos[0])[0]
+    assert step in asked_steps(SETTINGS["clip_score"], dataset.videos[1])
+    for value, answers in ((1, {step: 1.0}), (1.0, {step: 1.0}), (True, {}), (99, {}), ("1", {step: 1.0})):
+        rows = [{"setting": "clip_score", "video_id": name, "step_id": step, "score": value} for name in (video, other)]
+        found = load_predictions(lines(tmp_path / "p.jsonl", [*rows[:1], *rows[:1], *rows[1:]]), dataset)
+        alone = load_predictions(lines(tmp_path / "p.jsonl", rows[1:]), dataset)
+        first, second = found.records["clip_score"]
+        assert (first["video_id"], second["video_id"]) == (video, other)
+        assert dict(second) == dict(alone.records["clip_score"][0])
+        told = [problem.code for problem in alone.problems]
+        assert [problem.code for problem in found.problems if problem.line == 3] == told
+        assert [problem.code for problem in found.problems if problem.line == 1] == told
+        assert "prediction-twice" in [problem.code for problem in found.problems if problem.line == 2]
+        if value != "1":
+            assert first["answers"] == second["answers"] == answers
+    rows = [{"setting": "clip_score", "video_id": video, "step_id": step, "score": value} for value in (1, True)]
+    rows[1]["video_id"] = other
+    one, odd = load_predictions(lines(tmp_path / "p.jsonl", rows), dataset).records["clip_score"]
+    assert one["answers"] == {step: 1.0} and odd["answers"] == {}
+
+
+def test_a_kept_record_travels_between_processes(dataset: Dataset, tmp_path: Path) -> None:
+    path = write_predictions(complete_run(dataset), tmp_path / "p.jsonl")
+    records = load_predictions(path, dataset).records
+    again = pickle.loads(pickle.dumps(records))
+    assert {name: [dict(record) for record in present] for name, present in again.items()} == {
+        name: [dict(record) for record in present] for name, present in records.items()
+    }
+    with pytest.raises(KeyError):
+        records["clip_score"][0]["reading"]

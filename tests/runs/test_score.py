@@ -18,7 +18,7 @@ from siming_tasks.runs.record import join, prediction_line, record_of
 from siming_tasks.runs.score import evaluate_records
 from siming_tasks.schema import StepLabel, Video
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import asked_steps, expected_requests
+from siming_tasks.settings.requests import asked_steps, expected_ids, expected_requests
 
 RUBRIC = rubric_from(
     {
@@ -122,6 +122,18 @@ def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> Non
     whole = panel_of(records, DATASET, "clip_error", asked=asked_ids("clip_error", DATASET.videos, ()))
     assert whole.asked.sum() == 4 and np.isfinite(whole.predicted).sum() == 1
     assert whole.predicted[1, 0] == 1.0
+
+
+@pytest.mark.parametrize("setting", list(SETTINGS))
+def test_every_request_is_a_set_without_its_list(setting: str) -> None:
+    ids = list(expected_ids(SETTINGS[setting], DATASET.videos))
+    every = asked_ids(setting, DATASET.videos, ())
+    assert list(every) == ids and len(every) == len(ids) and every == frozenset(ids)
+    assert all(request in every for request in ids)
+    foreign = [f"{setting}/v9", f"{setting}/v1/nope", f"{setting}/v1/y_01", f"other/{ids[0].partition('/')[2]}", ""]
+    foreign += [ids[0] + "/x_01", f"{setting}/v1/", setting] + ([f"{setting}/v1"] if "clip" in setting else [])
+    assert not any(request in every for request in foreign)
+    assert every | {"more"} == frozenset([*ids, "more"])
 
 
 def test_a_request_answered_twice() -> None:
