@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from siming_tasks.errors import RubricError
+from siming_tasks.files import sha256_json
 from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
 
 SMALL: dict[str, Any] = {
@@ -113,6 +114,78 @@ def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
     assert message in str(caught.value)
     assert str(caught.value).startswith("mine.yaml: ")
     assert caught.value.problems[0].code == "rubric-invalid"
+
+
+@pytest.mark.parametrize(
+    ("changes", "grain"),
+    [
+        ({}, 1),
+        ({"max_score": 2.5}, 0.5),
+        ({"errors": [{"id": "s_02.late", "observable": "late", "deduct": 0.5}]}, 0.5),
+        ({"requires": [{"id": "s_01", "effect": "cap", "cap": 1.5}]}, 0.5),
+        ({"grain": 0.5}, 0.5),
+        ({"grain": 1}, 1),
+        *(
+            ({"criteria": {"full": "All.", "partial": text, "fail": "None."}}, grain)
+            for text, grain in (
+                ("Late: -0.5 each.", 0.5),
+                ("Late (\u22120.5).", 0.5),
+                ("1.5 points if late.", 0.5),
+                ("costs half a point", 0.5),
+                ("每处扣0.5分", 0.5),
+                ("扣半分", 0.5),
+                ("One missing (-1), two -2 each.", 1),
+                ("Depth 4.5 cm; 0.5 s pause; every 2.5 minutes.", 1),
+                ("Compressions at 2-2.5 (per second).", 1),
+                ("No half points.", 1),
+            )
+        ),
+        ({"grain": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
+    ],
+)
+def test_the_grain_is_stated_or_seen(changes: dict[str, Any], grain: float) -> None:
+    first, second = rubric_from(broken(**changes)).steps
+    assert (first.grain, second.grain) == (1, grain)
+    assert [second.on_scale(points) for points in (0, 0.25, 0.5, 1, 1.5, 2, -0.5, 3, float("nan"))] == [
+        *(True, False, grain == 0.5, True, grain == 0.5, True, False, False, False)
+    ]
+
+
+def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
+    assert [step.grain for step in rubric_from({**broken(grain=1), "grain": 0.5}).steps] == [0.5, 1]
+    with pytest.raises(
+        RubricError, match=r"steps\.1: grain is 1, but max_score is 2\.5; state `grain: 0\.5` for this step"
+    ):
+        rubric_from({**broken(max_score=2.5), "grain": 1})
+
+
+def test_unused_fields_leave_the_digest_as_it_was() -> None:
+    """Stated digests are taken of the rubric's dump; this one is of the release before these fields."""
+    dump = default_rubric().model_dump(mode="json")
+    assert sha256_json(dump) == "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"
+    assert not {"grain", "setting"} & (dump.keys() | dump["skills"][0]["steps"][0].keys())
+    assert sha256_json(rubric_from(broken(max_score=2.5)).model_dump(mode="json")).startswith("b9c7b1c921d980b5")
+    used = rubric_from({**broken(), "grain": 0.5, "setting": "on a pad"})
+    dump = used.model_dump(mode="json")
+    assert (dump["grain"], dump["setting"], dump["skills"][0]["steps"][1]["grain"]) == (0.5, "on a pad", 0.5)
+    assert rubric_from(dump) == used
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"grain": 0.25}, "0.25 is no grain; 1 (whole points) and 0.5 (half points) are"),
+        ({"grain": True}, "`yes` (or true, false, on, off) is not a number"),
+        ({"grain": 1, "max_score": 2.5}, "grain is 1, but max_score is 2.5; state `grain: 0.5` for this step"),
+        ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
+        ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
+        ({"max_score": True}, "skills.0.steps.1.max_score: `yes` (or true, false, on, off) is not a number"),
+    ],
+)
+def test_points_are_whole_or_half(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        rubric_from(broken(**changes))
+    assert said in str(caught.value)
 
 
 def test_all_faults_are_listed_at_once() -> None:

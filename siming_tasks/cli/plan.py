@@ -115,7 +115,9 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
         asked = [(videos[video], steps_of(setting, videos[video], step))
                  for video, step in expected_requests(setting, videos.values())]  # fmt: skip
         different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
-        texts = (build_prompt(setting, [rubric.by_id[step] for step in steps], spans) for steps, spans in different)
+        texts = (
+            build_prompt(setting, [rubric.by_id[step] for step in steps], spans, rubric) for steps, spans in different
+        )
         longest[name] = max((len(text.encode()) for text in texts), default=0)
     return longest
 

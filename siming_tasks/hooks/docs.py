@@ -76,7 +76,7 @@ def _metadata(setting: Setting) -> dict[str, Any]:
         "version": PROMPT_VERSION,
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
-        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting)}",
+        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric)}",
         "siming_options": json.dumps(SESSION.policy.facts()),
     }
 

@@ -65,7 +65,7 @@ class Opened:
         spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
         key = (setting, names, spans)
         if key not in self._prompts:
-            text = build_prompt(setting, steps, spans)
+            text = build_prompt(setting, steps, spans, self.dataset.rubric)
             self._prompts[key] = (text, sha256_json(text)[:12])
         return self._prompts[key]
 

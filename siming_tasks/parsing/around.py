@@ -67,7 +67,7 @@ SHORT_LABEL = re.compile(
 
 NAMED_TOP = re.compile(
     r"(?:\bout of|/|\bmax(?:imum)?\b(?: is| of)?:?|满分|\b0 ?(?:-|–|to)|\b1 ?(?:-|–|to)|至|到)"
-    r" ?(?P<top>[0-9]{1,4})(?![0-9.]| ?%)"
+    r" ?(?P<top>[0-9]{1,4}(?:\.5)?)(?![0-9.]| ?%)"
 )
 """A maximum in the words around a bracket: if it is no asked step's, the bracket is a draft."""
 

@@ -199,7 +199,7 @@ class Collector:
         if isinstance(value, Scalar):
             if self.answer == "error":
                 return verdict(value.text, place.polarity, nouns=family.nouns)
-            reading = points(value.text, step.max_score)
+            reading = points(value.text, step.max_score, step.grain)
             foreign = isinstance(reading, float) and place.top not in (None, step.max_score)
             return "off_scale" if foreign else reading
         if value.closed and len(value.entries) == 1 and value.entries[0][0] is None:

@@ -19,7 +19,7 @@ _LATIN = re.compile(r"[a-z]+(?:'t)?|#")
 _DIGIT = re.compile(r"[0-9]")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _TOP = re.compile(
-    r"(?:out[\s_]of|/|max(?:imum)?|满分)[\s_:：]*(?P<of>[0-9]{1,4})(?![0-9])|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4})(?![0-9])"
+    r"(?:out[\s_]of|/|max(?:imum)?|满分)[\s_:：]*(?P<of>[0-9]{1,4}(?:\.5)?)(?![0-9])|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4}(?:\.5)?)(?![0-9])"
 )
 _BY_NAME = {family.name: family for family in FAMILIES}
 _FIRST = FAMILIES[:7]

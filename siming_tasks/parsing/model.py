@@ -26,7 +26,7 @@ ok               every asked step is answered
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
-off_scale        a score below 0, above the step's maximum, not a whole point, or out of another maximum
+off_scale        a score below 0, above the step's maximum, no multiple of its grain, or out of another maximum
 refused          no answer, and the words of a refusal
 bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
 wrong_keys       JSON that does not name all asked steps, or gives them null

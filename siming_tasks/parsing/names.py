@@ -19,6 +19,13 @@ _ANSWER = frozenset({"score", "points", "verdict"})
 _MAXIMUM = frozenset({"maximum", "max", "满分", "of"})
 _POINTS = frozenset({"point", "points", "pts", "分"})
 
+_HALF = "½"
+_WITH_HALF = re.compile(
+    r"(max(?:imum)?\W{0,3}|满分\W{0,2}|\bof )?([0-9]{1,4})[.,]5(?![0-9])(?=\s*(points?\b|pts\b|分)?)"
+)
+_ALLOWED = ("half", "points", "allowed")
+"""How a prompt ends the heading of a step with half points; models copy it."""
+
 _Words = tuple[str, ...]
 _Steps = frozenset[int]
 
@@ -30,7 +37,13 @@ def words(text: str) -> _Words:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
-    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(plain(text)))
+    text = _WITH_HALF.sub(_half, plain(text))
+    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(text))
+
+
+def _half(found: re.Match[str]) -> str:
+    """``maximum 2.5`` and ``2.5 points`` with the half as a word of its own; other decimals stay two numbers."""
+    return f"{found[1] or ''}{found[2]} {_HALF} " if found[1] or found[3] else found[0]
 
 
 @dataclass(frozen=True)
@@ -155,6 +168,8 @@ class StepNames:
                 at = end
             elif (found := _maximum(said, at)) is not None:
                 parts.maximum, at = found
+            elif said[at : at + 3] == _ALLOWED:
+                at += 3
             elif said[at].isdigit():
                 parts.numbers += (said[at],)
                 at += 1
@@ -199,8 +214,11 @@ def _maximum(said: _Words, at: int) -> tuple[float, int] | None:
         at += 1
     if not said[at : at + 1] or not said[at].isdigit():
         return None
-    end = at + 2 if said[at + 1 : at + 2] and said[at + 1] in _POINTS else at + 1
-    return (float(said[at][:9]), end) if at > start or end > at + 1 else None
+    number, end = float(said[at][:9]), at + 1
+    if said[end : end + 1] == (_HALF,):
+        number, end = number + 0.5, end + 1
+    pointed = said[end : end + 1] != () and said[end] in _POINTS
+    return (number, end + pointed) if at > start or pointed else None
 
 
 def number_in(name: str) -> str | None:

@@ -152,7 +152,7 @@ def _bare(texts: Sequence[str], step: RubricStep, answer: Answer) -> Reading | N
     """The whole text is a number; or it begins with a verdict and goes on with the reason for it."""
     text = "\n".join(texts)
     if answer == "score":
-        return points(text, step.max_score) if len(texts) == 1 and len(text) <= 60 else None
+        return points(text, step.max_score, step.grain) if len(texts) == 1 and len(text) <= 60 else None
     if not texts or not isinstance(_verdict(texts[0]), float):
         return None
     others = {_verdict(line) for line in texts} - {"unreadable", "absent"}

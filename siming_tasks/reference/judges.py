@@ -86,10 +86,12 @@ def _step_prior(dataset: Dataset) -> Judge:
     if dataset.withheld:
         raise _unlabelled("step_prior", CONSENSUS, dataset)
     given: dict[Answer, dict[tuple[str, str], float]] = {}
+    grains = np.array([step.grain for step in dataset.rubric.steps])
     for answer in ANSWERS:
         panel = step_prior(labels_of(dataset, benchmark_setting("full", answer).name))
-        cells = product(panel.video_ids, panel.step_ids)
-        given[answer] = dict(zip(cells, np.floor(panel.predicted + 0.5).ravel().tolist(), strict=True))
+        cells, grain = product(panel.video_ids, panel.step_ids), grains if answer == "score" else 1.0
+        nearest = np.floor(panel.predicted / grain + 0.5) * grain
+        given[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
         known = {step.id: given[answer][video.video_id, step.id] for step in steps}
@@ -102,5 +104,5 @@ def _step_prior(dataset: Dataset) -> Judge:
 
 def _draw(seed: int, video: Video, step: RubricStep, answer: Answer) -> float:
     entropy = int(sha256_json([seed, video.video_id, step.id, answer])[:16], 16)
-    top = int(step.max_score) if answer == "score" else 1
-    return float(np.random.default_rng(entropy).integers(0, top + 1))
+    top, grain = (step.max_score, step.grain) if answer == "score" else (1.0, 1.0)
+    return float(np.random.default_rng(entropy).integers(0, int(top / grain) + 1) * grain)

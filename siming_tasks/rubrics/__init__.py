@@ -1,9 +1,10 @@
 """Rubrics: what a trainee must do at each step, what each error costs, and what a step needs from earlier ones."""
 
-from siming_tasks.rubrics.load import default_rubric, load_rubric, rubric_from
+from siming_tasks.rubrics.load import DEFAULT_ID, default_rubric, load_rubric, rubric_from
 from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
 
 __all__ = [
+    "DEFAULT_ID",
     "Criteria",
     "Evidence",
     "Requirement",

@@ -13,7 +13,10 @@ from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml
 from siming_tasks.rubrics.model import Rubric
 
-__all__ = ["default_rubric", "load_rubric", "rubric_from"]
+__all__ = ["DEFAULT_ID", "default_rubric", "load_rubric", "rubric_from"]
+
+DEFAULT_ID = "siming-default"
+"""``rubric_id`` of the embedded rubric."""
 
 
 def rubric_from(data: Any, source: str = "rubric") -> Rubric:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from siming_tasks.rubrics.grain import Grain, Points, fits, visible_grain
+
 __all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError"]
 
 Id = Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=64)
@@ -15,7 +17,14 @@ Text = Field(min_length=1, max_length=2000)
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ignored_types=(cached_property,), serialize_by_alias=True, validate_by_alias=True
+    )
+
+
+def _optional(**more: Any) -> Any:
+    """A field that is left out of a rubric's digest where it is not used: rubrics without it keep theirs."""
+    return Field(default=None, exclude_if=lambda value: value is None, **more)
 
 
 class Criteria(_Model):
@@ -31,7 +40,7 @@ class StepError(_Model):
 
     id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=96)
     observable: str = Text
-    deduct: float = Field(gt=0)
+    deduct: Points = Field(gt=0)
 
     @property
     def name(self) -> str:
@@ -47,7 +56,7 @@ class Requirement(_Model):
 
     id: str = Id
     effect: Literal["void", "cap", "context"] = "context"
-    cap: float | None = Field(default=None, ge=0)
+    cap: Points | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _cap_with_effect(self) -> Requirement:
@@ -69,7 +78,8 @@ class RubricStep(_Model):
     id: str = Id
     name: str = Text
     requirement: str = Text
-    max_score: float = Field(gt=0, le=1000)
+    max_score: Points = Field(gt=0, le=1000)
+    stated_grain: Grain | None = _optional(alias="grain")
     criteria: Criteria
     errors: tuple[StepError, ...] = ()
     requires: tuple[Requirement, ...] = ()
@@ -88,6 +98,30 @@ class RubricStep(_Model):
                 raise ValueError(f"error {error.id!r} deducts {error.deduct:g} of {self.max_score:g} points")
         return self
 
+    @model_validator(mode="after")
+    def _whole_if_stated(self) -> RubricStep:
+        for name, value in self._points():
+            if not fits(value, self.grain):
+                raise ValueError(f"grain is {self.grain:g}, but {name} is {value:g}; state `grain: 0.5` for this step")
+        return self
+
+    def _points(self) -> list[tuple[str, float]]:
+        """Everything that the step says in points."""
+        found = [("max_score", self.max_score)]
+        found += [(f"the deduction of {error.id!r}", error.deduct) for error in self.errors]
+        return found + [("a cap", each.cap) for each in self.requires if each.cap is not None]
+
+    @cached_property
+    def grain(self) -> float:
+        """1.0 (whole points) or 0.5 (half points): stated for the step or the rubric, else what the step shows."""
+        if self.stated_grain is not None:
+            return self.stated_grain
+        return visible_grain((value for _, value in self._points()), self.criteria.model_dump().values())
+
+    def on_scale(self, points: float) -> bool:
+        """Whether these are points that the step can be given: from 0 to its maximum, on its grain."""
+        return 0 <= points <= self.max_score and fits(points, self.grain)
+
     def error(self, name: str) -> StepError:
         """The error of that name or id; KeyError if the step has none."""
         for error in self.errors:
@@ -105,16 +139,38 @@ class Skill(_Model):
     name_zh: str | None = None
 
 
+def _with_grain(skill: Any, grain: Any) -> Any:
+    if not isinstance(skill, dict) or not isinstance(skill.get("steps"), list | tuple):
+        return skill
+    steps = [{"grain": grain, **step} if isinstance(step, dict) else step for step in skill["steps"]]
+    return {**skill, "steps": steps}
+
+
 class Rubric(_Model):
-    """A checked score sheet: unique ids, scales, requirements that name *earlier* steps only (hence acyclic)."""
+    """A checked score sheet: unique ids, scales, requirements that name *earlier* steps only (hence acyclic).
+
+    ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam; ``grain`` is that of every step
+    that states none.
+    """
 
     schema_version: Literal[1]
     rubric_id: str = Id
     version: str = Text
     skills: tuple[Skill, ...] = Field(min_length=1)
     title: str | None = None
+    setting: str | None = _optional(min_length=1, max_length=300)
+    grain: Grain | None = _optional()
     status: str | None = None
     sources: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _grain_of_all(cls, data: Any) -> Any:
+        """The rubric's grain holds for every step that states none."""
+        grain = data.get("grain") if isinstance(data, dict) else None
+        if grain is None or not isinstance(data.get("skills"), list | tuple):
+            return data
+        return {**data, "skills": [_with_grain(skill, grain) for skill in data["skills"]]}
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:

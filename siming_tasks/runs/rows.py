@@ -233,7 +233,7 @@ _VERDICTS = {"correct": 0.0, "incorrect": 1.0}
 
 
 def _plain(value: Any, asked: Sequence[RubricStep], setting: Setting) -> Parsed | None:
-    """A parsed field that gives every asked step whole points on its scale, or one of the two words; else None."""
+    """A parsed field that gives every asked step points on its scale, or one of the two words; else None."""
     given = {asked[0].id: value} if setting.scope == "clip" else value
     if not isinstance(given, dict) or len(given) != len(asked):
         return None
@@ -243,16 +243,20 @@ def _plain(value: Any, asked: Sequence[RubricStep], setting: Setting) -> Parsed 
         if setting.answer == "error":
             found = _VERDICTS.get(one) if isinstance(one, str) else None
         else:
-            found = float(one) if _on_scale(one, step.max_score) else None
+            found = float(one) if _on_scale(one, step) else None
         if found is None:
             return None
         answers[step.id] = found
     return Parsed("ok", answers)
 
 
-def _on_scale(value: Any, most: float) -> TypeGuard[float]:
-    """Whether a value is whole points from 0 to ``most``: what a reply may say."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value in range(int(most) + 1)
+def _on_scale(value: Any, step: RubricStep) -> TypeGuard[float]:
+    """Whether a value is points on the step's scale and grain: what a reply may say."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and step.on_scale(value)
+
+
+def _is_verdict(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
 
 
 def _bare(row: Mapping[str, Any]) -> _Bare | None:
@@ -271,13 +275,13 @@ def _is_record(value: Any) -> bool:
 
 def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place) -> Record | None:
     """A record as the suite wrote it, after making sure that nobody edited it into nonsense."""
-    if fault := _fault(record, source, {step.id: step.max_score for step in asked}):
+    if fault := _fault(record, source, {step.id: step for step in asked}):
         place.error("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
         return None
     return {**record, "missing": source.missing or {}, "media": source.media or {}}
 
 
-def _fault(record: Mapping[str, Any], source: _Line, scale: Mapping[str, float]) -> str | None:
+def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:
     if record["id"] != source.request:
         return f"id {str(record['id'])[:64]!r} is not {source.request!r}"
     if not isinstance(record["status"], str) or record["status"] not in STATUSES:
@@ -286,9 +290,9 @@ def _fault(record: Mapping[str, Any], source: _Line, scale: Mapping[str, float])
         return "`answers` is not an object"
     points = SETTINGS[source.setting].answer == "score"
     for name, value in record["answers"].items():
-        if name not in scale or not _on_scale(value, scale[name] if points else 1.0):
+        if name not in steps or not (_on_scale(value, steps[name]) if points else _is_verdict(value)):
             return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
     for name, reason in (source.missing or {}).items():
-        if name not in scale or reason not in MISSING:
+        if name not in steps or reason not in MISSING:
             return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
     return None

@@ -73,7 +73,7 @@ def evaluate_records(
         "synthetic": dataset.synthetic,
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "prompt": {"version": PROMPT_VERSION, "template": template_hash(SETTINGS[setting])},
+        "prompt": {"version": PROMPT_VERSION, "template": template_hash(SETTINGS[setting], dataset.rubric)},
         "requests": {"answered": len(mine), "expected": expected, "conflicts": conflicts},
         "statuses": {status: statuses.get(status, 0) for status in STATUSES},
         "missing": dict(sorted(missing.items())),

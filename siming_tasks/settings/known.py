@@ -8,14 +8,14 @@ from siming_tasks.settings.setting import Setting
 __all__ = ["BENCHMARK", "SETTINGS", "benchmark_setting"]
 
 _FULL = (
-    "You are a physician examiner of emergency skills. The video shows one complete examination, in which a "
-    "trainee performs the procedure below on a manikin. Judge the trainee by the rubric, step by step. What was "
+    "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
+    "trainee performs the procedure below{where}. Judge the trainee by the rubric, step by step. What was "
     "done or left out earlier can decide whether a later step is correct."
 )
 _TIMED = _FULL + " For each step the rubric says when the video shows it."
 _CLIP = (
-    "You are a physician examiner of emergency skills. The video clip is cut from an examination, in which a "
-    "trainee performs a procedure on a manikin. It shows the one step below. Judge the trainee by the rubric."
+    "You are a physician examiner{of}. The video clip is cut from an examination{called}, in which a "
+    "trainee performs a procedure{where}. It shows the one step below. Judge the trainee by the rubric."
 )
 
 _SCORE_ALL = (
@@ -25,6 +25,12 @@ _SCORE_ALL = (
 _SCORES = (
     'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
     "{n} step ids in square brackets to your points, as an integer."
+)
+_ALL_IN_HALVES = (
+    "Task: score every step of the rubric. For each step give a number of points from 0 (failed) to the maximum of "
+    "that step (fully correct): whole points, or half points where the step allows them.",
+    'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
+    "{n} step ids in square brackets to your points, as a number.",
 )
 _JUDGE_ALL = (
     "Task: detect the errors. For each step of the rubric decide whether the trainee performed it fully correctly "
@@ -45,6 +51,7 @@ _ALL = (
         role=_FULL,
         task=_SCORE_ALL,
         reply=_SCORES,
+        halves=_ALL_IN_HALVES,
         group="siming_full",
     ),
     Setting(
@@ -72,6 +79,12 @@ _ALL = (
         reply=(
             'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, '
             "as an integer from 0 to {max_score:g}."
+        ),
+        halves=(
+            "Task: score this step. Give a number of points from 0 (failed) to the maximum of the step (fully "
+            "correct), in whole or half points.",
+            'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, '
+            "as a number from 0 to {max_score:g}.",
         ),
         group="siming_clip",
     ),
@@ -101,6 +114,7 @@ _ALL = (
         role=_TIMED,
         task=_SCORE_ALL,
         reply=_SCORES,
+        halves=_ALL_IN_HALVES,
         group="siming_timed",
         benchmark=False,
         step_times=True,

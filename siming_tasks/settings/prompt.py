@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from siming_tasks.files import sha256_json
-from siming_tasks.rubrics import RubricStep
+from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.rubrics.grain import WHOLE
+from siming_tasks.settings.exam import exam_of
 from siming_tasks.settings.known import BENCHMARK, SETTINGS
 from siming_tasks.settings.requests import Span
 from siming_tasks.settings.setting import Setting
@@ -20,6 +22,7 @@ PROMPT_VERSION = "2-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
 _NAME = "[{id}] {name} (maximum {max_score:g} {points})"
+_NAME_IN_HALVES = "[{id}] {name} (maximum {max_score:g} {points}, half points allowed)"
 _CRITERIA = """\
 Requirement: {requirement}
 Full points: {full}
@@ -33,7 +36,8 @@ _CAPTION = "Frame at {time:.1f} s:"
 
 def _step_text(step: RubricStep, time: str | None) -> str:
     values = {**step.criteria.model_dump(), **step.model_dump(include={"id", "name", "max_score", "requirement"})}
-    name = _NAME.format(points="point" if step.max_score == 1 else "points", **values)
+    template = _NAME if step.grain == WHOLE else _NAME_IN_HALVES
+    name = template.format(points="point" if step.max_score == 1 else "points", **values)
     return "\n".join(filter(None, (name, time, _CRITERIA.format(**values))))
 
 
@@ -41,7 +45,12 @@ def _time_text(span: Span) -> str:
     return _SHOWN.format(start=span[0], end=span[1]) if span else _NOT_SHOWN
 
 
-def build_prompt(setting: Setting, steps: Sequence[RubricStep], spans: Sequence[Span] | None = None) -> str:
+def build_prompt(
+    setting: Setting,
+    steps: Sequence[RubricStep],
+    spans: Sequence[Span] | None = None,
+    rubric: Rubric | None = None,
+) -> str:
     """The text that follows the media.
 
     Args:
@@ -49,6 +58,7 @@ def build_prompt(setting: Setting, steps: Sequence[RubricStep], spans: Sequence[
         steps: the steps asked about, in rubric order; exactly one for a clip.
         spans: when the video shows each of them, (start, end) in seconds or None; for a setting with step times, and
             for no other.
+        rubric: where the steps come from, for what it says of the exam; None: the embedded one.
 
     Raises:
         ValueError: no step, several for a clip, or spans that do not fit the setting or the steps.
@@ -59,9 +69,14 @@ def build_prompt(setting: Setting, steps: Sequence[RubricStep], spans: Sequence[
         given = "none" if spans is None else len(spans)
         raise ValueError(f"{setting.name} needs {len(steps) if setting.step_times else 'no'} spans, {given} given")
     times = [None] * len(steps) if spans is None else [_time_text(span) for span in spans]
-    rubric = "\n\n".join(_step_text(step, time) for step, time in zip(steps, times, strict=True))
-    reply = setting.reply.format(n=len(steps), max_score=steps[0].max_score)
-    return f"{setting.role}\n\nRubric:\n\n{rubric}\n\n{setting.task}\n\n{reply}"
+    sheet = "\n\n".join(_step_text(step, time) for step, time in zip(steps, times, strict=True))
+    task, reply = setting.asks(halves=_in_halves(steps))
+    reply = reply.format(n=len(steps), max_score=steps[0].max_score)
+    return f"{exam_of(rubric).told(setting.role)}\n\nRubric:\n\n{sheet}\n\n{task}\n\n{reply}"
+
+
+def _in_halves(steps: Sequence[RubricStep]) -> bool:
+    return any(step.grain != WHOLE for step in steps)
 
 
 def frame_caption(time: float) -> str:
@@ -74,23 +89,27 @@ def frames_note(times: Sequence[float]) -> str:
     return _FRAMES.format(n=len(times), times=", ".join(f"{time:.1f}" for time in times))
 
 
-def template_hash(setting: Setting | None = None) -> str:
+def template_hash(setting: Setting | None = None, rubric: Rubric | None = None) -> str:
     """What results state as the prompt's template; a test pins it to the version.
 
     The benchmark's settings are versioned together and share one hash, which is also that of None; every other setting
-    has its own, so that adding one changes no hash that is there.
+    has its own, so that adding one changes no hash that is there. A rubric with half points, or with words of its own
+    about the exam, is asked about in other words and has another hash.
     """
     if setting is None or setting.benchmark:
-        return _hash([SETTINGS[name] for name in BENCHMARK])
-    return own_hash(setting)
+        return _hash([SETTINGS[name] for name in BENCHMARK], rubric)
+    return own_hash(setting, rubric)
 
 
-def own_hash(setting: Setting) -> str:
+def own_hash(setting: Setting, rubric: Rubric | None = None) -> str:
     """Twelve hex digits over every word of one setting's prompt that is the same for all documents."""
-    return _hash([setting])
+    return _hash([setting], rubric)
 
 
-def _hash(settings: Sequence[Setting]) -> str:
-    parts = {setting.name: [setting.role, setting.task, setting.reply] for setting in settings}
+def _hash(settings: Sequence[Setting], rubric: Rubric | None) -> str:
+    exam = exam_of(rubric)
+    halves = rubric is not None and _in_halves(rubric.steps)
+    parts = {setting.name: [exam.told(setting.role), setting.task, setting.reply] for setting in settings}
     times = [[_SHOWN, _NOT_SHOWN]] if any(setting.step_times for setting in settings) else []
-    return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times])[:12]
+    more = [[_NAME_IN_HALVES, {setting.name: setting.asks(halves) for setting in settings}]] if halves else []
+    return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times, *more])[:12]

@@ -19,10 +19,12 @@ class Setting:
         question: what is shown and asked, in a sentence.
         scope: one request shows the whole video (``full``) or one step's seconds (``clip``).
         answer: the model gives points (``score``) or a verdict (``error``).
-        role: how the prompt begins: who the model is and what it sees.
+        role: how the prompt begins: who the model is and what it sees; ``{of}``, ``{called}`` and ``{where}`` are the
+            exam's (:class:`siming_tasks.settings.exam.Exam`).
         task: what the prompt asks for.
         reply: the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first.
         group: the group of lmms-eval tasks that it belongs to.
+        halves: ``task`` and ``reply`` where a step that is asked about has half points; None: the same.
         benchmark: one of the paper's four; the others are controls, which no table mixes with them.
         step_times: the prompt says of every step when the video shows it.
     """
@@ -38,6 +40,11 @@ class Setting:
     group: str
     benchmark: bool = True
     step_times: bool = False
+    halves: tuple[str, str] | None = None
+
+    def asks(self, halves: bool) -> tuple[str, str]:
+        """``task`` and ``reply``, for whole points only or for half points as well."""
+        return self.halves if halves and self.halves else (self.task, self.reply)
 
     @property
     def field(self) -> str:

@@ -24,6 +24,7 @@ RUBRIC: dict[str, Any] = {
     "schema_version": 1,
     "rubric_id": "tiny",
     "version": "1",
+    "title": "Tiny exam",
     "skills": [
         {
             "id": skill,

@@ -269,7 +269,7 @@ def test_the_digest_of_a_rubric_outlives_new_fields(folder: Path) -> None:
         {**skill, "name_zh": None, "steps": [{**step, **steps} for step in skill["steps"]]}
         for skill in RUBRIC["skills"]
     ]
-    rubric = {**RUBRIC, "skills": skills, "title": None, "status": None, "sources": {}}
+    rubric = {**RUBRIC, "skills": skills, "status": None, "sources": {}}
     rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
     assert sha256_json({"rubric": rubric, "videos": rows, "media": media}) == open_dataset(folder).digest

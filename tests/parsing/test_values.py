@@ -157,7 +157,7 @@ def test_the_word_error_is_no_verdict_where_it_may_report_a_failure() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("2.5", 2.5), ("0.5", 0.5), ("2.6", "off_scale"), ("2/2.5", 2.0)])
 def test_parts_of_a_point_need_a_maximum_that_has_them(text: str, expected: float | str) -> None:
-    assert points(text, 2.5) == expected
+    assert points(text, 2.5, 0.5) == expected
 
 
 def test_no_negative_zero() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from difflib import ndiff
@@ -10,7 +11,7 @@ from importlib import resources
 import pytest
 import yaml
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.rubrics import Rubric, default_rubric, rubric_from
 from siming_tasks.settings import BENCHMARK, SETTINGS
 from siming_tasks.settings.prompt import (
     PROMPT_VERSION,
@@ -38,6 +39,94 @@ def test_templates_are_pinned_to_the_task_version() -> None:
     folder = resources.files("siming_tasks.yaml_tasks")
     for group in {setting.group for setting in SETTINGS.values()}:
         assert yaml.safe_load((folder / f"{group}.yaml").read_text())["metadata"]["version"] == PROMPT_VERSION
+
+
+@pytest.mark.parametrize(
+    ("name", "landed"),
+    [
+        ("full_score", "7dc7f9ab0d4d96c9"),
+        ("full_error", "cb2077db360711a2"),
+        ("clip_score", "d5c3f0032cb398dd"),
+        ("clip_error", "1275be67026b82f2"),
+        ("full_timed_score", "0056d227b1a823da"),
+        ("full_timed_error", "bd86f7255d24f53c"),
+    ],
+)
+def test_the_whole_text_is_pinned_to_the_task_version(name: str, landed: str) -> None:
+    """Every prompt of the embedded rubric, byte by byte: SHA-256 of what version 2-A asked from its first day."""
+    setting = SETTINGS[name]
+    asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
+    spans = [(float(at), at + 0.5) for at in range(33)] if setting.step_times else None
+    texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
+    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == landed
+    assert template_hash(setting, default_rubric()) == template_hash(setting)
+
+
+def other_rubric(changes: dict[str, object]) -> Rubric:
+    """The embedded rubric under another id, with changes at its top."""
+    kept = {**default_rubric().model_dump(mode="json"), "rubric_id": "other"}
+    return rubric_from({name: value for name, value in {**kept, **changes}.items() if value is not None})
+
+
+LANDED = (
+    "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "full", "clip"),
+    [
+        ({"title": None}, f"{LANDED} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
+        ({"title": " "}, f"{LANDED} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
+        (
+            {"title": "Suture of\n a wound", "setting": "on a  suture pad"},
+            'You are a physician examiner. The video shows one complete examination ("Suture of a wound"), in which a '
+            "trainee performs the procedure below on a suture pad. Judge the trainee by the rubric, step by step.",
+            'is cut from an examination ("Suture of a wound"), in which a trainee performs a procedure on a suture pad.'
+            " It shows the one step below.",
+        ),
+        (
+            {"title": "Knots {of} 100 %"},
+            'You are a physician examiner. The video shows one complete examination ("Knots {of} 100 %"), in which a '
+            "trainee performs the procedure below. Judge",
+            'an examination ("Knots {of} 100 %"), in which a trainee performs a procedure. It shows',
+        ),
+        (
+            {"title": None, "setting": "at the bedside"},
+            "You are a physician examiner. The video shows one complete examination, in which a trainee performs the "
+            "procedure below at the bedside. Judge",
+            "from an examination, in which a trainee performs a procedure at the bedside. It shows",
+        ),
+    ],
+)
+def test_the_role_is_told_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
+    rubric = other_rubric(changes)
+    for name, setting in SETTINGS.items():
+        full_video = setting.scope == "full"
+        steps = rubric.steps if full_video else rubric.steps[:1]
+        spans = [None] * len(steps) if setting.step_times else None
+        prompt = build_prompt(setting, steps, spans, rubric)
+        assert full in prompt if full_video else clip in prompt, name
+        assert (template_hash(setting, rubric) == template_hash(setting)) == (LANDED in full)
+        assert ("emergency" in prompt.split("Rubric:")[0]) == (LANDED in full)
+
+
+def test_the_embedded_rubrics_title_is_no_exams_title() -> None:
+    """Folders built with the embedded rubric hold a copy of it, which states no setting."""
+    told = build_prompt(SETTINGS["full_score"], STEPS, rubric=default_rubric())
+    assert told.startswith(LANDED) and (default_rubric().title or "") not in told
+    moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
+    assert "below in a simulated ward." in build_prompt(SETTINGS["full_score"], STEPS, rubric=moved)
+
+
+def test_half_points_have_a_template_of_their_own() -> None:
+    halves = other_rubric({"title": None, "grain": 0.5})
+    for setting in SETTINGS.values():
+        assert template_hash(setting, halves) != template_hash(setting)
+    score, error = (build_prompt(SETTINGS[f"full_{kind}"], halves.steps, rubric=halves) for kind in ("score", "error"))
+    assert score.count("half points allowed)") == error.count("half points allowed)") == 33
+    assert "integer" not in score and "as a number." in score
+    assert error.split("\n\nTask: ")[1] == build_prompt(SETTINGS["full_error"], STEPS).split("\n\nTask: ")[1]
 
 
 def test_results_state_one_template_for_the_benchmark_and_one_for_each_control() -> None:

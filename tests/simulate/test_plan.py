@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.rubrics import default_rubric, rubric_from
 from siming_tasks.simulate import judge, simulate_labels
 from siming_tasks.simulate.plan import CONFLICTS, ENTAILS, completed, draw_plan
 
@@ -114,3 +114,21 @@ def test_the_consensus_is_the_truth():
 def ordinal(points):
     lost = MAXIMA - points
     return np.where(points <= 0, 0, np.where(lost == 0, 3, np.where(lost <= 1, 2, 1))).ravel()
+
+
+def test_points_of_a_rubric_in_half_points_are_on_its_grain() -> None:
+    """The embedded rubric with every second deduction half a point smaller."""
+    data = RUBRIC.model_dump(mode="json")
+    errors = [error for skill in data["skills"] for step in skill["steps"] for error in step["errors"]]
+    for error in errors[::2]:
+        error["deduct"] -= 0.5
+    rubric = rubric_from(data)
+    assert {step.grain for step in rubric.steps} == {0.5, 1}
+    given = [
+        (rubric.by_id[name], points)
+        for exam in simulate_labels(30, 3, rubric)
+        for name, label in exam.scores.items()
+        for points in label.values()
+    ]
+    assert all(step.on_scale(points) for step, points in given)
+    assert any(points % 1 for _, points in given)

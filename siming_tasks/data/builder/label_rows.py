@@ -12,6 +12,7 @@ from siming_tasks.data.builder.mapping import VIDEO_FIELDS, Words
 from siming_tasks.data.builder.tables import Sheet, SheetRow
 from siming_tasks.errors import Problem
 from siming_tasks.rubrics import Rubric
+from siming_tasks.rubrics.grain import HALF, HALVES, fits, named
 from siming_tasks.schema import CONSENSUS
 
 __all__ = ["LabelRow", "Reader"]
@@ -195,6 +196,10 @@ class Reader:
                 what = f"{value:g} is off the step's scale 0-{rule.max_score:g}."
                 fix = "Correct the points, or max_score in the rubric."
                 self.problems.append(label.problem("score-off-scale", what, fix, rater))
+            elif rule is not None and not fits(value, rule.grain):
+                what = f"{value:g} points, but this step has {named(rule.grain)} points only."
+                fix = f"Correct them. {HALVES}" if fits(value, HALF) else "Correct them."
+                self.problems.append(label.problem("score-off-grain", what, fix, rater))
             else:
                 scores[rater] = value
         applicable = self._applicable(row, label)

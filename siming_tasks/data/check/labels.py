@@ -12,6 +12,7 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.rows import StepRow, VideoRow
 from siming_tasks.errors import Problem
+from siming_tasks.rubrics.grain import HALVES, fits
 from siming_tasks.schema import CONSENSUS, StepLabel, Video
 
 __all__ = ["label_problems"]
@@ -114,20 +115,27 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
     if not dataset.withheld and len([rater for rater in dataset.raters if rater != CONSENSUS]) < 2:
         what = "fewer than two raters; agreement between people, the ceiling for a model, cannot be computed."
         yield _warn(dataset, None, "raters-few", what, "Add a second rater's points.", "score")
-    odd, broken = [], []
+    odd: list[str] = []
+    broken: list[str] = []
+    off: defaultdict[str, list[str]] = defaultdict(list)
     for video, step in steps:
         points = [value for rater, value in step.scores.items() if rater != CONSENSUS and value is not None]
         reference = step.consensus
         if reference is not None and points and not min(points) <= reference <= max(points):
             odd.append(f"{video.video_id}/{step.step_id}")
-        if reference is not None and reference != int(reference):
-            broken.append(f"{video.video_id}/{step.step_id}")
+        for rater, value in step.scores.items():
+            if value is not None and not fits(value, dataset.rubric.by_id[step.step_id].grain):
+                (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
         yield _warn(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
     if broken:
-        what = f"the consensus is not a whole number for {_shown(broken, 3)}; models answer in whole points."
-        yield _warn(dataset, None, "consensus-fraction", what, "Adjudicate instead of taking means.", CONSENSUS)
+        what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
+        fix = f"Adjudicate instead of taking means. {HALVES}"
+        yield _warn(dataset, None, "consensus-fraction", f"{what}models cannot answer it.", fix, CONSENSUS)
+    for rater, places in off.items():
+        what = f"{len(places)} of {rater}'s points are between those that the rubric has ({_shown(places, 3)})."
+        yield Problem("score-off-grain", what, f"Correct them. {HALVES}", _FILE, None, rater)
     full = [
         step.consensus == dataset.rubric.by_id[step.step_id].max_score for _, step in steps if _known(step.consensus)
     ]

@@ -16,6 +16,8 @@ from siming_tasks.data.check.media import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.errors import Problem
+from siming_tasks.rubrics import DEFAULT_ID
+from siming_tasks.settings.exam import EMERGENCY, exam_of
 
 __all__ = ["NOT_CHECKED", "CheckReport", "check_dataset"]
 
@@ -180,6 +182,10 @@ def _about(dataset: Dataset) -> Iterator[Problem]:
     if not dataset.meta.get("license"):
         fix = "Write `license:`; without one nobody may use the data."
         yield Problem("license-absent", "gives no license.", fix, "dataset.yaml", None, "license", "warning")
+    if dataset.rubric.rubric_id != DEFAULT_ID and exam_of(dataset.rubric) is EMERGENCY:
+        what = "says neither what the exam is nor where: models are told of emergency skills on a manikin."
+        fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
+        yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
     if not (dataset.root / "README.md").is_file():
         fix = "`siming build` writes one."
         yield Problem("card-absent", "there is no dataset card.", fix, "README.md", severity="warning")

@@ -6,7 +6,7 @@ import numpy as np
 
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.report.pages.site import number, points
+from siming_tasks.report.pages.site import points
 from siming_tasks.report.study.study import Study
 
 __all__ = ["Answers"]
@@ -55,5 +55,4 @@ class Answers:
 
 
 def _gap(value: float) -> str:
-    digits = 0 if float(value).is_integer() else 1
-    return f" <i>{'+' if value > 0 else ''}{number(value, digits)}</i>"
+    return f" <i>{'+' if value > 0 else ''}{points(value)}</i>"

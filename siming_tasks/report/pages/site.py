@@ -42,7 +42,9 @@ def percent(value: float | None) -> str:
 
 def points(value: float | None) -> str:
     """Points without needless decimals; an en dash for None."""
-    return "–" if value is None or value != value else number(value, 0 if float(value).is_integer() else 1)
+    if value is None or value != value:
+        return "–"
+    return number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
 
 
 def count(value: int) -> str:

@@ -1,0 +1,76 @@
+"""The grain of a step: whether its points are whole, or whole and half.
+
+A rubric may state it (``grain: 0.5`` for the rubric, for a step). Where it does not, half points are taken from what
+can be seen of them: a maximum, a deduction or a cap with a half in it, or criteria that speak of them ("-0.5 each").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+__all__ = ["HALF", "HALVES", "WHOLE", "Grain", "Points", "fits", "named", "visible_grain"]
+
+WHOLE, HALF = 1.0, 0.5
+HALVES = "If half points are meant, write `grain: 0.5` in the rubric (for all steps, or for this one)."
+"""What to say where a half point meets whole ones."""
+
+_HALVES = re.compile(
+    r"(?<![0-9.,])[0-9]{0,3}[.,]50?\s*-?\s*(?:(?:points?|pts?|marks?)\b|分)"  # 0.5 points, 1.5分
+    r"|(?<![0-9.])[-\u2212\u2013][0-9]{0,2}[.,]50?(?=\s*(?:each\b|[)）,;]))"  # (-0.5), -0.5 each
+    r"|\bhalf an? (?:point|mark)\b|半分",
+    re.IGNORECASE,
+)
+
+
+def fits(points: float, grain: float) -> bool:
+    """Whether points are a multiple of the grain.
+
+    Example:
+        >>> fits(1.5, HALF), fits(1.5, WHOLE), fits(1.25, HALF), fits(float("nan"), HALF)
+        (True, False, False, False)
+    """
+    return float(points / grain).is_integer()
+
+
+def named(grain: float) -> str:
+    """``whole``, or ``whole and half``."""
+    return "whole" if grain == WHOLE else "whole and half"
+
+
+def visible_grain(numbers: Iterable[float], texts: Iterable[str]) -> float:
+    """The grain that a step shows by its points and its criteria.
+
+    Example:
+        >>> visible_grain([2, 1], ["(-1)"]), visible_grain([2.5], []), visible_grain([2], ["Late: -0.5 each."])
+        (1.0, 0.5, 0.5)
+    """
+    halves = not all(fits(number, WHOLE) for number in numbers) or any(map(_HALVES.search, texts))
+    return HALF if halves else WHOLE
+
+
+def _not_yes_or_no(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"`{'yes' if value else 'no'}` (or true, false, on, off) is not a number")
+    return value
+
+
+def _in_halves(value: float) -> float:
+    if not fits(value, HALF):
+        raise ValueError(f"{value:g} is neither whole nor half points; write the scale in larger points")
+    return value
+
+
+def _a_grain(value: float) -> float:
+    if value not in (WHOLE, HALF):
+        raise ValueError(f"{value:g} is no grain; 1 (whole points) and 0.5 (half points) are")
+    return value
+
+
+Points = Annotated[float, BeforeValidator(_not_yes_or_no), AfterValidator(_in_halves)]
+"""A number of points, whole or half."""
+Grain = Annotated[float, BeforeValidator(_not_yes_or_no), AfterValidator(_a_grain)]
+"""1 (whole points) or 0.5 (half points)."""
