@@ -153,24 +153,34 @@ def read_yaml(path: Path) -> Any:
 
 
 @contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it fails."""
+def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
+    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it fails.
+
+    ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o644)
+        if not private:  # mkstemp makes its file 0600
+            temporary.chmod(0o644)
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def atomic_write(target: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open ``target`` for writing so that readers see the old file or the whole new one, never a part."""
-    with atomic_path(target) as temporary, temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream:
+def atomic_write(target: Path, mode: str = "w", *, private: bool = False) -> Iterator[IO[Any]]:
+    """Open ``target`` for writing so that readers see the old file or the whole new one, never a part.
+
+    ``private``: as :func:`atomic_path` has it.
+    """
+    with (
+        atomic_path(target, private=private) as temporary,
+        temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream,
+    ):
         yield stream
 
 

@@ -32,6 +32,7 @@ def add(commands: Any) -> None:
     build.add_argument("--language", action="append", default=[], metavar="CODE", help="e.g. zh; may be repeated")
     build.add_argument("--keep-audio", action="store_true", help="keep the sound (voices identify people)")
     build.add_argument("--keep-ids", action="store_true", help="keep the sheet's video names as ids")
+    build.add_argument("--keep-rater-names", action="store_true", help="keep the sheet's names of raters")
     build.add_argument("--synthetic", action="store_true", help="the videos or labels are simulated")
     build.add_argument("--jobs", action=Checked, kind=Whole(), default=2, help="videos worked on at once (default 2)")
     build.set_defaults(run=_build)
@@ -49,6 +50,7 @@ def _build(arguments: argparse.Namespace) -> int:
         consensus=arguments.consensus,
         keep_audio=arguments.keep_audio,
         keep_ids=arguments.keep_ids,
+        keep_rater_names=arguments.keep_rater_names,
         synthetic=arguments.synthetic,
     )
     try:

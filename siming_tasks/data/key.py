@@ -47,9 +47,8 @@ def write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
             video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
         },
     }
-    with atomic_write(path) as stream:
+    with atomic_write(path, private=True) as stream:
         json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
-    path.chmod(0o600)
 
 
 def read_key(path: Path, dataset: Dataset) -> dict[str, dict[str, Points]]:

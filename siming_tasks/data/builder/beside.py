@@ -22,18 +22,24 @@ def beside(out: Path, kind: str) -> Path:
 
 
 def write_names(path: Path, plan: BuildPlan) -> None:
-    """Original names to ids. Private: it lies outside the folder, readable by its owner only."""
-    with atomic_write(path) as stream:
+    """The sheet's names of videos, students and raters, and what they are called in the dataset.
+
+    Private: it lies outside the folder, readable by its owner only.
+    """
+    with atomic_write(path, private=True) as stream:
         writer = csv.writer(stream)
         writer.writerow(["kind", "id", "name", "file"])
         rows = [["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items()]
         rows += [["student", number, name, ""] for name, number in plan.students.items()]
+        rows += [["rater", letter, name, ""] for name, letter in plan.raters.items() if letter != name]
         writer.writerows([cell(value) for value in row] for row in rows)
-    path.chmod(0o600)
 
 
 def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
-    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in."""
+    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in.
+
+    Private like the table of names: it has the sheet's own names of videos and raters.
+    """
     raters = sorted({rater for row in rows for rater in row.scores})
     table = [["line", "video_id", "step_id", *raters, "consensus"]]
     for row in rows:
@@ -44,7 +50,7 @@ def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
     for number in itertools.count(1):
         path = beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
         if not path.exists():
-            with atomic_write(path, "wb") as stream:
+            with atomic_write(path, "wb", private=True) as stream:
                 stream.write(text.getvalue().encode("utf-8-sig"))  # the mark makes Excel read it as UTF-8
             return path
         if path.read_bytes() == text.getvalue().encode("utf-8-sig"):

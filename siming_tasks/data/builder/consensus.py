@@ -10,7 +10,7 @@ from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.errors import Problem
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["Decision", "decide"]
+__all__ = ["Decision", "decide", "origin_named"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,14 @@ class Decision:
     origins: Mapping[str, int]
     problems: tuple[Problem, ...]
     open: tuple[LabelRow, ...]
+
+
+_OF = "points of {}"
+
+
+def origin_named(how: str, names: Mapping[str, str]) -> str:
+    """How a consensus came about, with a rater's name in the dataset instead of the sheet's."""
+    return next((_OF.format(name) for rater, name in names.items() if how == _OF.format(rater)), how)
 
 
 def decide(rows: Iterable[LabelRow], rule: str = "agree") -> Decision:
@@ -61,7 +69,7 @@ def _consensus(row: LabelRow, rule: str) -> tuple[float | None, str]:
     if rule == "mean" and points:
         return sum(points) / len(points), "mean of raters"
     if rule in row.scores:
-        return row.scores[rule], f"points of {rule}"
+        return row.scores[rule], _OF.format(rule)
     return None, "undecided"
 
 

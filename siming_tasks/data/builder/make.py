@@ -17,7 +17,7 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.data.builder.beside import beside, write_names, write_undecided
-from siming_tasks.data.builder.consensus import Decision
+from siming_tasks.data.builder.consensus import Decision, origin_named
 from siming_tasks.data.builder.inputs import Inputs
 from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.data.builder.mapping import VIDEO_FIELDS
@@ -180,12 +180,14 @@ def _rows(plan: BuildPlan, durations: Mapping[str, float]) -> tuple[list[dict[st
         duration = round(durations[video_id], 6)
         video: dict[str, Any] = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
         video |= {key: about[key] for key in VIDEO_FIELDS if key in about}
-        video["steps"] = [_step(row, plan.decision, duration, problems) for row in mine]
+        video["steps"] = [_step(row, plan.decision, plan.raters, duration, problems) for row in mine]
         videos.append({**video, "canary": canary})
     return videos, problems
 
 
-def _step(row: LabelRow, decision: Decision, duration: float, cut: list[Problem]) -> dict[str, Any]:
+def _step(
+    row: LabelRow, decision: Decision, raters: Mapping[str, str], duration: float, cut: list[Problem]
+) -> dict[str, Any]:
     if not row.applicable:
         return {"step_id": row.step_id, "applicable": False}
     end = row.end
@@ -194,7 +196,10 @@ def _step(row: LabelRow, decision: Decision, duration: float, cut: list[Problem]
         cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
         end = duration
     scores = decision.scores[row.video, row.step_id].items()
-    points = {rater: int(value) if value is not None and value == int(value) else value for rater, value in scores}
+    points = {
+        raters.get(name, name): int(value) if value is not None and value == int(value) else value
+        for name, value in scores
+    }
     return {"step_id": row.step_id, "start": row.start, "end": end, "score": points}
 
 
@@ -206,6 +211,7 @@ def _canary(plan: BuildPlan) -> str:
 def _info(plan: BuildPlan) -> dict[str, Any]:
     """``dataset.yaml``, without the digests."""
     options = plan.options
+    who = "student names" if options.keep_rater_names else "names of students and raters"
     return {
         "name": options.name,
         "version": options.version,
@@ -213,12 +219,12 @@ def _info(plan: BuildPlan) -> dict[str, Any]:
         "synthetic": options.synthetic,
         "languages": list(options.languages),
         "label_sources": {
-            "raters": sorted({rater for row in plan.rows for rater in row.scores}),
-            "rule": options.consensus,
-            "consensus": dict(plan.decision.origins),
+            "raters": sorted({plan.raters.get(rater, rater) for row in plan.rows for rater in row.scores}),
+            "rule": plan.raters.get(options.consensus, options.consensus),
+            "consensus": {origin_named(how, plan.raters): count for how, count in plan.decision.origins.items()},
         },
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
-        f"{'kept' if options.keep_audio else 'removed'}; file names and student names replaced by ids.",
+        f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
         "canary": _canary(plan),

@@ -10,6 +10,7 @@ from pathlib import Path
 from siming_tasks.data.builder.consensus import Decision, decide
 from siming_tasks.data.builder.inputs import Inputs, read_inputs
 from siming_tasks.data.builder.labels import LabelRow
+from siming_tasks.data.builder.raters import rater_names
 from siming_tasks.data.builder.sources import VideoFile, find_sources, new_ids, span_problems
 from siming_tasks.data.builder.transcode import stamp
 from siming_tasks.data.rows import MAX_VIDEO_ID, VIDEO_ID
@@ -32,6 +33,7 @@ class BuildOptions:
         consensus: ``agree``, ``mean`` or a rater's name (see :func:`siming_tasks.data.builder.consensus.decide`).
         keep_audio: keep the first audio stream.
         keep_ids: keep the sheet's names as video ids instead of ``v001``...
+        keep_rater_names: keep the sheet's names of raters instead of ``rater_a``...
         synthetic: the videos or labels are simulated.
     """
 
@@ -42,6 +44,7 @@ class BuildOptions:
     consensus: str = "agree"
     keep_audio: bool = False
     keep_ids: bool = False
+    keep_rater_names: bool = False
     synthetic: bool = False
 
 
@@ -57,6 +60,7 @@ class BuildPlan:
         sources: video files by the sheet's name.
         ids: ids by the sheet's name.
         students: ids by the sheet's name.
+        raters: names in the dataset by the sheet's name; the consensus is not among them.
         options: the options.
     """
 
@@ -67,6 +71,7 @@ class BuildPlan:
     sources: Mapping[str, VideoFile]
     ids: Mapping[str, str]
     students: Mapping[str, str]
+    raters: Mapping[str, str]
     options: BuildOptions
 
     def key(self) -> str:
@@ -87,7 +92,9 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     rubric = load_rubric(inputs.rubric)
     rows, videos, problems = read_inputs(inputs, rubric)
     sources, found = find_sources(videos, rows)
-    decision = decide(rows, options.consensus)
+    raters = rater_names(rows, options.keep_rater_names)
+    rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
+    decision = decide(rows, options.consensus if options.consensus in raters else rule)
     problems += found
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     problems += _about_videos(rows)
@@ -96,7 +103,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         problems += _kept(rows)
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, options)
+    plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options)
     return plan, problems
 
 
