@@ -18,7 +18,13 @@ def add(commands: Any) -> None:
     build = commands.add_parser("build", help="make a dataset folder of a rubric, a score sheet and videos")
     build.add_argument("out", type=Path, metavar="OUT", help="the new folder")
     build.add_argument("--rubric", type=Path, required=True, help="rubric.yaml")
-    build.add_argument("--labels", type=Path, required=True, help="score sheet: .csv, .xlsx or .jsonl")
+    build.add_argument(
+        "--labels",
+        action="append",
+        required=True,
+        metavar="[NAME=]FILE",
+        help="score sheet: .csv, .xlsx or .jsonl; may be repeated with a sheet for each physician",
+    )
     build.add_argument("--videos", type=Path, required=True, help="folder of the video files")
     build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
     build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +10,7 @@ from typing import TypeVar
 from siming_tasks.data.builder.columns import Kind
 from siming_tasks.data.builder.labels import LabelRow, read_sheets
 from siming_tasks.data.builder.mapping import SheetMapping, Words, read_mapping
+from siming_tasks.data.builder.physicians import label_files
 from siming_tasks.data.builder.videos import VideoFiles
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.rubrics import Rubric
@@ -24,10 +25,13 @@ Fill = Callable[[LabelRow, LabelRow, list[Problem]], LabelRow]
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that a dataset is built of (see :func:`siming_tasks.data.builder.make.build_dataset`)."""
+    """The files that a dataset is built of (see :func:`siming_tasks.data.builder.make.build_dataset`).
+
+    ``labels`` is one file or several, each ``FILE`` or ``NAME=FILE``.
+    """
 
     rubric: Path
-    labels: Path
+    labels: str | Path | Sequence[str | Path]
     videos: Path
     spans: Path | None = None
     adjudicated: Path | None = None
@@ -51,12 +55,12 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
             failed.extend(error.problems or [Problem("unreadable", str(error), "")])
             return None
 
-    file = inputs.mapping
+    file, files = inputs.mapping, label_files(inputs.labels)
     mapping = tried(lambda: read_mapping(file)) if file else SheetMapping()
     words = Words(mapping or SheetMapping(), str(file) if file else None)
     videos = tried(lambda: VideoFiles(inputs.videos))
     spelling = videos.speller() if videos else None
-    labels = tried(lambda: read_sheets(inputs.labels, rubric, words, inputs.encoding, "labels", (), spelling))
+    labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling))
     rows, found = labels or ([], [])
     problems += found
     known = {(row.video, row.step_id): row for row in rows}
@@ -72,7 +76,8 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
         if more and labels:
             problems += more[1] + _filled(known, more[0], videos, fill)
     if mapping is not None:
-        problems += words.unmatched(filter(None, (inputs.labels, inputs.spans, inputs.adjudicated)))
+        sheets = (*(file.path for file in files), inputs.spans, inputs.adjudicated)
+        problems += words.unmatched(filter(None, sheets))
     if failed or labels is None or videos is None:
         raise DataError(
             str(DataError.of([*failed, *(p for p in problems if p.severity == "error")], shown=20)),

@@ -15,7 +15,7 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.grain import HALF, HALVES, fits, named
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["LabelRow", "Reader"]
+__all__ = ["LabelRow", "Part", "Reader"]
 
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
@@ -41,9 +41,22 @@ class LabelRow:
         return Problem(code, what, fix, self.file, self.lines[0], where, **more)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A sheet with what its columns are, the file that it is of, and whose points that file holds by itself."""
+
+    sheet: Sheet
+    layout: Layout
+    path: str
+    owner: str | None = None
+
+
 @dataclass
 class Reader:
-    """Collects the labels of all sheets; what is wrong goes to ``problems``."""
+    """Collects the labels of all sheets; what is wrong goes to ``problems``.
+
+    ``places`` are the videos and steps of each file that holds one rater's points, and where they stand.
+    """
 
     rubric: Rubric
     words: Words
@@ -53,31 +66,35 @@ class Reader:
     _seen: dict[tuple[Any, ...], tuple[str, int]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
+    places: dict[str, dict[tuple[str, str], str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.marks = {
             str(mark).casefold() for mark in (*_NOT_APPLICABLE, *map(plain, self.words.mapping.not_applicable))
         }
 
-    def all(self, sheets: list[tuple[Sheet, Layout]]) -> None:
-        """Read every sheet, with its rater if its title names one."""
-        whose = {index: self._titled(sheet, layout) for index, (sheet, layout) in enumerate(sheets)}
-        if len(sheets) > 1 and (unclear := [sheets[index][0] for index, name in whose.items() if name == ""]):
+    def all(self, parts: list[Part]) -> None:
+        """Read every sheet, with its rater if its title names one, else that of its file."""
+        whose = {index: self._titled(part) for index, part in enumerate(parts)}
+        if len(parts) > 1 and (unclear := [parts[index].sheet for index, name in whose.items() if name == ""]):
             titles = [sheet.title or "" for sheet in unclear]
             what = f"sheets {', '.join(map(repr, titles))} do not say whose points they hold."
             pairs = ", ".join(f"{title}: rater_{chr(97 + index % 26)}" for index, title in enumerate(titles))
             fix = f"Write `raters: {{{pairs}}}` in the mapping file (--columns), or add a column `rater`."
             self.problems.append(Problem("rater-missing", what, fix, unclear[0].file))
-        for index, (sheet, layout) in enumerate(sheets):
-            for row in sheet.rows:
-                self._row(_Row(sheet.file, row, layout), whose[index] or None)
+        for index, part in enumerate(parts):
+            for row in part.sheet.rows:
+                self._row(_Row(part, row), whose[index] or None)
 
-    def _titled(self, sheet: Sheet, layout: Layout) -> str | None:
-        """The rater that the worksheet's title names; "" if it should and does not, None if it need not."""
+    def _titled(self, part: Part) -> str | None:
+        """The rater that the worksheet's title or the file names; "" if none does and one should, None if none need."""
+        sheet, layout = part.sheet, part.layout
         if "rater" in layout.ours or not any(each.rater is None for each in layout.points):
             return None
         title = sheet.title or ""
         name = self.words.meaning("raters", title) or rater_named(title)
+        if part.owner and not name:
+            return self._known(sheet.file, None, part.owner, part.owner)
         return self._known(sheet.file, None, title, name) if name else ""
 
     def _row(self, row: _Row, whose: str | None) -> None:
@@ -113,6 +130,8 @@ class Reader:
             return
         for at, cells in points.items():
             label = self._label(row, video, at, cells)
+            if whose and whose == row.part.owner:
+                self.places.setdefault(row.part.path, {}).setdefault((video, at), f"{row.file}:{row.number}")
             known = self.rows.get((video, at))
             self.rows[video, at] = self._merged(known, label) if known else label
 
@@ -248,9 +267,16 @@ class Reader:
 
 @dataclass(frozen=True)
 class _Row:
-    file: str
+    part: Part
     row: SheetRow
-    layout: Layout
+
+    @property
+    def file(self) -> str:
+        return self.part.sheet.file
+
+    @property
+    def layout(self) -> Layout:
+        return self.part.layout
 
     @property
     def number(self) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from siming_tasks.data.builder.columns import Kind, Layout, layout_of
-from siming_tasks.data.builder.label_rows import LabelRow, Reader
+from siming_tasks.data.builder.label_rows import LabelRow, Part, Reader
 from siming_tasks.data.builder.mapping import SheetMapping, Words
+from siming_tasks.data.builder.physicians import LabelFile, owner_problems, owners, stated_twice, unequal
 from siming_tasks.data.builder.tables import Sheet, read_table
 from siming_tasks.data.builder.videos import one_spelling
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.rubrics import Rubric
+from siming_tasks.schema import CONSENSUS
 
 __all__ = ["LabelRow", "read_labels", "read_sheets"]
 
@@ -32,7 +34,7 @@ def read_labels(
 
 
 def read_sheets(
-    path: Path,
+    files: Path | Sequence[LabelFile],
     rubric: Rubric,
     words: Words,
     encoding: str | None = None,
@@ -40,10 +42,10 @@ def read_sheets(
     raters: Collection[str] = (),
     spelling: Callable[[str], str] | None = None,
 ) -> tuple[list[LabelRow], list[Problem]]:
-    """The label rows of all sheets of a file that are of this kind.
+    """The label rows of all sheets of a file (or of several, one per physician) that are of this kind.
 
     Args:
-        path: the file.
+        files: the file or files.
         rubric: what the points refer to.
         words: the mapping; it remembers what was met.
         encoding: of a CSV file.
@@ -54,7 +56,43 @@ def read_sheets(
     Raises:
         DataError: as :func:`read_labels`; ``.problems`` has whatever was found before.
     """
-    sheets, problems = read_table(path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")])
+    files = [LabelFile(files)] if isinstance(files, Path) else files
+    whose = owners(files, words)
+    problems = list(owner_problems(files, whose))
+    failed: list[Problem] = []
+    parts: list[Part] = []
+    for file, name in zip(files, whose, strict=True) if not problems else ():
+        try:
+            layouts = _layouts(file.path, rubric, words, encoding, kind, raters, problems)
+        except DataError as error:
+            failed += error.problems or [Problem("unreadable", str(error), "")]
+            continue
+        problems += filter(None, [stated_twice(file, layout) for _, layout in layouts])
+        parts += [Part(sheet, layout, str(file.path), name) for sheet, layout in layouts]
+    if failed:
+        raise DataError.of([*failed, *problems], shown=20)
+    problems += _steps_unknown(rubric, words, files[0].path)
+    reader = Reader(rubric, words, problems, spelling or one_spelling)
+    reader.all([part for part in parts if part.sheet.rows])
+    problems += unequal(reader.places, {part.path for part in parts if part.owner == CONSENSUS})
+    for part in parts:
+        problems += part.sheet.problems
+        problems += part.layout.problems(part.sheet, part.sheet.file)
+    return list(reader.rows.values()), problems
+
+
+def _layouts(
+    path: Path,
+    rubric: Rubric,
+    words: Words,
+    encoding: str | None,
+    kind: Kind,
+    raters: Collection[str],
+    problems: list[Problem],
+) -> list[tuple[Sheet, Layout]]:
+    """The sheets of a file that are of this kind, with what their columns are; findings go to ``problems``."""
+    sheets, found = read_table(path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")])
+    problems += found
     layouts: list[tuple[Sheet, Layout]] = []
     other: list[Sheet] = []
     for sheet in sheets:
@@ -69,16 +107,9 @@ def read_sheets(
         else:
             other.append(sheet)
     if not layouts:
-        problems = [_no_sheet(path, kind, other), *problems, *(p for sheet in other for p in sheet.problems)]
-        raise DataError.of(problems, shown=20)
+        raise DataError.of([_no_sheet(path, kind, other), *(p for sheet in other for p in sheet.problems)], shown=20)
     problems += _unread(path, other)
-    problems += _steps_unknown(rubric, words, path)
-    reader = Reader(rubric, words, problems, spelling or one_spelling)
-    reader.all([(sheet, layout) for sheet, layout in layouts if sheet.rows])
-    for sheet, layout in layouts:
-        problems += sheet.problems
-        problems += layout.problems(sheet, sheet.file)
-    return list(reader.rows.values()), problems
+    return layouts
 
 
 def _no_sheet(path: Path, kind: Kind, sheets: Iterable[Sheet]) -> Problem:

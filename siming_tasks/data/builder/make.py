@@ -48,7 +48,7 @@ def build_dataset(
     out: str | Path,
     *,
     rubric: str | Path,
-    labels: str | Path,
+    labels: str | Path | Sequence[str | Path],
     videos: str | Path,
     spans: str | Path | None = None,
     adjudicated: str | Path | None = None,
@@ -63,7 +63,8 @@ def build_dataset(
     Args:
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
         rubric: ``rubric.yaml``.
-        labels: score sheet, long or wide (see :func:`siming_tasks.data.builder.labels.read_labels`).
+        labels: score sheet, long or wide (see :func:`siming_tasks.data.builder.labels.read_labels`), or one for each
+            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``.
         videos: folder of the video files that the sheet names.
         spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
@@ -89,7 +90,7 @@ def build_dataset(
     options = replace(options, name=options.name or out.name)
     inputs = Inputs(
         rubric=Path(rubric),
-        labels=Path(labels),
+        labels=labels,
         videos=Path(videos),
         spans=Path(spans) if spans else None,
         adjudicated=Path(adjudicated) if adjudicated else None,
