@@ -8,7 +8,9 @@ from typing import Any
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
+from siming_tasks.files import sha256_json
 from siming_tasks.hooks.session import SESSION
+from siming_tasks.media import backends
 from siming_tasks.settings import Setting
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
@@ -78,6 +80,7 @@ def _metadata(setting: Setting) -> dict[str, Any]:
         "siming_digest": dataset.digest,
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric)}",
         "siming_options": json.dumps(SESSION.policy.facts()),
+        "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
     }
 
 

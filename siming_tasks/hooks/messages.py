@@ -14,16 +14,17 @@ from siming_tasks.settings.prompt import frame_caption, frames_note
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual"]
 
-Backend = Mapping[str, Any] | None
+Table = Mapping[str, Any] | None
+"""What a task file says for a model (``lmms_eval_specific_kwargs``); ours say nothing, the model's class decides."""
 
 
-def _view(doc: Doc, backend: Backend) -> View:
+def _view(doc: Doc, table: Table) -> View:
     """The media of a document; whoever asks first has the whole video decoded once, for all settings."""
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
     dataset, scope = opened.dataset, SETTINGS[doc["setting"]].scope
     video = dataset.video(doc["video_id"])
     request = policy.request(video.duration, video.step(doc["step_id"]).span if doc["step_id"] else None, scope)
-    mode = policy.mode_for(backend)
+    mode = SESSION.mode(table)
     found = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video, options.cache_dir),
@@ -49,29 +50,34 @@ def _times(doc: Doc, media: View) -> list[float]:
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
-def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> list[Any]:
+def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
     """Simple models: the frames as images, or the path of the (clip's) video file."""
     media = _view(doc, lmms_eval_specific_kwargs)
-    return [str(media.path)] if media.path else list(media.images())
+    return [str(media.path)] if media.path else _frames(media)
 
 
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> str:
+def _frames(media: View) -> list[Any]:
+    """The images, or their files for a model that opens them itself."""
+    return list(map(str, media.files())) if SESSION.backend.images == "paths" else list(media.images())
+
+
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
-    mode = SESSION.policy.mode_for(lmms_eval_specific_kwargs)
+    mode = SESSION.mode(lmms_eval_specific_kwargs)
     if mode == "frames":
         return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
     SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
     return _prompt(doc)
 
 
-def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Backend = None) -> list[dict[str, Any]]:
+def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
     media = _view(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []
     if media.path:
         content.append({"type": "video", "url": str(media.path)})
     else:
-        for time, image in zip(_times(doc, media), media.images(), strict=True):
+        for time, image in zip(_times(doc, media), _frames(media), strict=True):
             content += [{"type": "text", "text": frame_caption(time)}, {"type": "image", "url": image}]
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]

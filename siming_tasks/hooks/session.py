@@ -8,8 +8,9 @@ that data sets with the same video ids do not mix.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from siming_tasks.data import Dataset, resolve_dataset
 from siming_tasks.errors import DataError
 from siming_tasks.hooks.opened import Doc, Opened, stamp_of
-from siming_tasks.media import Policy
+from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.runs.panel import panel_of
@@ -44,6 +45,7 @@ class Session:
     _opened: OrderedDict[str, Opened] = field(default_factory=OrderedDict)
     _shown: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _last: tuple[list[Item], Options, Evaluation] | None = None
+    _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
 
     def begin(self) -> None:
@@ -73,6 +75,31 @@ class Session:
     def policy(self) -> Policy:
         """What the run shows."""
         return Policy.of(self.options)
+
+    @contextmanager
+    def asking(self, backend: Backend, modality: str | None = None) -> Iterator[None]:
+        """While the block runs, this class of model is asked; at any other time an unknown one, which gets frames."""
+        before, self._asked = self._asked, (backend, modality)
+        try:
+            yield
+        finally:
+            self._asked = before
+
+    @property
+    def backend(self) -> Backend:
+        """The class of model that is being asked."""
+        return self._asked[0]
+
+    def mode(self, table: Mapping[str, Any] | None = None) -> Mode:
+        """How the asked model gets its media: by ``SIMING_MEDIA``, else ``media`` of a task file, else its own way.
+
+        Raises:
+            OptionsError: it cannot see what is wanted.
+        """
+        policy, (backend, modality) = self.policy, self._asked
+        if policy.mode == "auto" and table and table.get("media"):
+            policy = replace(policy, mode=str(table["media"]))
+        return policy.mode_for(backend, modality)
 
     def current(self) -> Dataset:
         """The data set of the run: ``SIMING_DATA``, or the synthetic demo, made on first use.

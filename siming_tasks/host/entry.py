@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import sys
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -18,13 +19,16 @@ from typing import Any
 
 from siming_tasks.errors import SimingError
 from siming_tasks.files import read_yaml
+from siming_tasks.host.asked import guard
 from siming_tasks.host.saved import check_what_is_saved
+from siming_tasks.host.told import is_ours
 from siming_tasks.settings import SETTINGS, Setting
 
 __all__ = ["manifests", "tasks_path"]
 
 logger = logging.getLogger(__name__)
 
+MODELS = {"siming_reference": "siming_tasks.reference.model.SimingReference"}
 _SIGNATURE = ["self", "include_path", "include_defaults"]
 
 
@@ -43,34 +47,65 @@ def manifests() -> list[Any]:
         _extend(TaskManager)
     except Exception as error:  # noqa: BLE001 - a host that changed must not break anybody's other evaluations
         logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming tasks-path)".', error)
-    return [ModelManifest(model_id="siming_reference", chat_class_path="siming_tasks.reference.model.SimingReference")]
+    host: Any = sys.modules["lmms_eval.models"]  # being imported; `lmms-eval models` lists its dictionaries
+    for name, path in MODELS.items():
+        host.AVAILABLE_CHAT_TEMPLATE_MODELS.setdefault(name, path)
+    return [ModelManifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
 
 
 def _extend(manager: Any) -> None:
-    """Make ``manager`` index our folder, and check our data when one of our tasks is selected. Does nothing twice."""
+    """Make ``manager`` index our folder and check our data when our tasks are chosen or loaded. Does nothing twice."""
     if getattr(manager, "_siming_tasks", False):
         return
     found = list(inspect.signature(manager.initialize_tasks).parameters)
     if found != _SIGNATURE:
         raise RuntimeError(f"TaskManager.initialize_tasks takes {found}, expected {_SIGNATURE}")
-    initialize, match = manager.initialize_tasks, manager.match_tasks
+    initialize, match, load = manager.initialize_tasks, manager.match_tasks, manager.load_task_or_group
 
     @functools.wraps(initialize)
     def initialize_tasks(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
         paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
         if include_defaults and tasks_path() not in paths:
             paths.append(tasks_path())
+        if hasattr(sys.modules.get("lmms_eval.evaluator"), "evaluate"):
+            _guard()
         return initialize(self, include_path=paths or None, include_defaults=include_defaults)
 
     @functools.wraps(match)
     def match_tasks(self: Any, task_list: Any) -> Any:
         names = match(self, task_list)
-        if any(str(name).startswith("siming") for name in names):
-            _preflight(names)
+        if any(map(is_ours, names)):
+            _guard()
+            try:
+                preflight(names)
+            except SimingError as error:
+                # The command line is the only caller. It prints any ordinary exception with a traceback and *exits 0*.
+                raise SystemExit(f"siming-tasks: {error}") from None
             _check_what_is_saved()
         return names
 
-    manager.initialize_tasks, manager.match_tasks, manager._siming_tasks = initialize_tasks, match_tasks, True
+    @functools.wraps(load)
+    def load_task_or_group(self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
+        names = [task_list] if isinstance(task_list, str) else list(task_list or [])
+        if any(map(is_ours, names)):
+            _guard()
+            preflight(names)  # the host turns an error while a task file is read into an ImportError
+        return load(self, task_list, *args, **kwargs)
+
+    manager.initialize_tasks, manager.match_tasks, manager.load_task_or_group = (
+        initialize_tasks, match_tasks, load_task_or_group
+    )  # fmt: skip
+    manager._siming_tasks = True
+
+
+def _guard() -> None:
+    """Stand between lmms-eval and its models; a host that changed gets a warning, and every model gets frames."""
+    from lmms_eval import evaluator, models
+
+    try:
+        guard(models, evaluator, preflight)
+    except RuntimeError as error:
+        logger.warning("What the models of this lmms-eval take is not known (%s): all get images.", error)
 
 
 def _settings(names: Iterable[str]) -> Iterator[Setting]:
@@ -93,20 +128,17 @@ def _check_what_is_saved() -> None:
         logger.warning("Whether the files of this run are whole is not checked (%s).", error)
 
 
-def _preflight(names: Iterable[str] = ()) -> None:
+def preflight(names: Iterable[Any] = ()) -> None:
     """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not a model's start.
 
     Tasks (of the names of tasks and groups) that would have no document are refused as well: lmms-eval loads the model,
     ends with an ``IndexError`` and loses what the other tasks found.
 
-    The command line is the only caller of ``match_tasks``. An ordinary exception there is printed with a traceback and
-    the run *exits 0*; ``SystemExit`` gives the one message and exit code 1 that a script can see.
+    Raises:
+        SimingError: the data are wrong, or there is nothing to ask.
     """
     from siming_tasks.hooks.docs import refuse_empty
     from siming_tasks.hooks.session import SESSION
 
-    try:
-        SESSION.begin()
-        refuse_empty(dict.fromkeys(_settings(names)), SESSION.current())
-    except SimingError as error:
-        raise SystemExit(f"siming-tasks: {error}") from None
+    SESSION.begin()
+    refuse_empty(dict.fromkeys(_settings(name for name in names if isinstance(name, str))), SESSION.current())

@@ -1,5 +1,6 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
+from siming_tasks.media.backends import UNKNOWN, Backend, backend_of, backends
 from siming_tasks.media.jobs import Job, prepare
 from siming_tasks.media.observe import observable_steps, unobservable_reason
 from siming_tasks.media.policy import Policy
@@ -13,6 +14,8 @@ from siming_tasks.media.views import Mode, Request, View, view
 __all__ = [
     "PAPER_FRAMES",
     "SAMPLER",
+    "UNKNOWN",
+    "Backend",
     "Budget",
     "FrameStore",
     "Job",
@@ -22,6 +25,8 @@ __all__ = [
     "Request",
     "Timeline",
     "View",
+    "backend_of",
+    "backends",
     "frame_range",
     "matched_budget",
     "observable_steps",

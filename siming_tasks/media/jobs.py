@@ -56,7 +56,7 @@ class Job:
         settings: Iterable[Setting] | None = None,
     ) -> Job:
         """All that some settings (all by default) show of a video under a policy; its mode must be one of the three."""
-        mode = policy.mode_for(None)
+        mode = policy.mode_for()
         return cls(path, policy.requests(video, settings), digest, mode, policy.frame_size, policy.quality)
 
     def store(self, cache: Path) -> FrameStore:

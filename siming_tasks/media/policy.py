@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.media.backends import UNKNOWN, Backend
 from siming_tasks.media.sampler import Budget, matched_budget
 from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.views import Mode, Request
@@ -75,20 +75,13 @@ class Policy:
         """What a record says of the density: only clips can be ``matched``."""
         return self.density if scope == "clip" else "native"
 
-    def mode_for(self, backend: Mapping[str, Any] | None) -> Mode:
-        """How a backend gets its media: as the task file's table says, unless ``SIMING_MEDIA`` says otherwise.
+    def mode_for(self, backend: Backend = UNKNOWN, modality: str | None = None) -> Mode:
+        """How a backend gets its media: as the table of backends says, unless ``SIMING_MEDIA`` says otherwise.
 
         Raises:
-            OptionsError: a video file is asked for where lmms-eval would send wrong frames of it.
+            OptionsError: the backend cannot see what is wanted, or would be shown something else.
         """
-        table = backend or {}
-        wanted: Mode = self.mode if self.mode != "auto" else table.get("media", "video")  # type: ignore[assignment]
-        if wanted != "frames" and table.get("video") == "refused":
-            raise OptionsError(
-                f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
-                "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
-            )
-        return wanted
+        return backend.mode(self.mode, modality)
 
     def facts(self) -> dict[str, Any]:
         """The options that change what is shown, under their own names; part of every cache key of a run."""

@@ -84,22 +84,29 @@ class View:
         """The shown frames in order, as fresh RGB images that the caller owns (frames mode)."""
         return self.store.images(self.indices)
 
+    def files(self) -> list[Path]:
+        """The shown frames in order, as the stored JPEG files (frames mode)."""
+        self.store.fill(self.indices)
+        return [self.store.path(index) for index in self.indices]
+
     def info(self) -> dict[str, Any]:
         """What was shown, as small JSON for the record of the request.
 
-        Frames are listed one by one (``indices``) or, where they are consecutive, as ``range``: first and last. In
-        video mode they are the frames of the file; which of them a model sees is the choice of the backend's reader.
+        Frames are listed one by one (``indices``) or, where they are consecutive, as ``range``: first and last. A file
+        is read by the backend: the frames are then those of the file, their number is ``file_frames`` and their rate
+        ``file_fps``; how many of them the model saw is not known, and no number claims it.
         """
         first, last = self.indices[0], self.indices[-1]
         whole = len(self.indices) == last - first + 1
         frames = self.mode == "frames"
+        number, rate = ("n_frames", "fps") if frames else ("file_frames", "file_fps")
         return {
             "mode": self.mode,
-            "n_frames": len(self.indices),
+            number: len(self.indices),
             **({"range": [first, last]} if whole else {"indices": list(self.indices)}),
             "start": round(self.times[0], 3),
             "end": round(self.times[-1], 3),
-            "fps": round(self.rate, 4),
+            rate: round(self.rate, 4),
             "size": self.store.size if frames else None,
             "quality": self.store.quality if frames else None,
             "sampler": SAMPLER if self.mode != "video" else None,

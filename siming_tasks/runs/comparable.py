@@ -130,11 +130,12 @@ def _conditions(record: Record) -> tuple[Any, ...]:
     media: Mapping[str, Any] = record.get("media") or {}
     mode, digest = media.get("mode"), record.get("dataset")
     ours = mode in ("frames", "proxy")  # else the backend's reader chooses, whatever the file holds
+    offered = media.get("n_frames", media.get("file_frames"))
     return (
         digest[:12] if digest else None,
         record.get("prompt"),
         None if mode == "unknown" else mode,
-        *(media.get(name) if ours else None for name in ("n_frames", "size", "density")),
+        *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
     )
 
 

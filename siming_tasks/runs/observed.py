@@ -38,7 +38,7 @@ def unobservable(
     for record in records:
         if fps is None and record["setting"] == setting:
             media = record.get("media") or {}
-            if media.get("mode") not in ("frames", "proxy") or not media.get("fps"):
+            if media.get("mode") != "frames" or not media.get("fps"):
                 raise DataError(
                     f"{record['id']}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
                     "the rate at which the model sampled with --fps."

@@ -42,6 +42,7 @@ class _Media(BaseModel):
 
     mode: Short | None = None
     n_frames: Whole | None = None
+    file_frames: Whole | None = None
     indices: list[Whole] | None = None
     range: Annotated[list[Whole], Field(min_length=2, max_length=2)] | None = None
     start: Seconds | None = None

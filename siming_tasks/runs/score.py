@@ -28,9 +28,10 @@ def evaluate_panel(panel: Panel, options: Options) -> Evaluation:
 
 
 def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
-    """What the models saw over the run: modes, frame counts and sampled rates."""
+    """What the models saw over the run: modes and, where we chose the frames, their counts and rates."""
     media = [record.get("media") or {} for record in records]
-    numbers = {key: sorted({item[key] for item in media if item.get(key) is not None}) for key in ("n_frames", "fps")}
+    ours = [item for item in media if item.get("mode") == "frames"]
+    numbers = {key: sorted({item[key] for item in ours if item.get(key) is not None}) for key in ("n_frames", "fps")}
     return {
         "modes": dict(sorted(Counter(str(item.get("mode", "unknown")) for item in media).items())),
         **{key: {"min": values[0], "max": values[-1]} for key, values in numbers.items() if values},

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
 from siming_tasks import hooks
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.files import sha256_json
-from siming_tasks.media import store
+from siming_tasks.hooks.session import SESSION
+from siming_tasks.media import backends, store
 from siming_tasks.options import Options
 from siming_tasks.runs.read import load_predictions
 from siming_tasks.settings import BENCHMARK, SETTINGS
@@ -71,10 +73,30 @@ def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
     assert turn["content"][-1]["text"] == prompt
     (path,) = hooks.doc_to_visual(doc, {"media": "video"})
     assert Path(path).is_file() and hooks.doc_to_text(doc, {"media": "video"}) == prompt
-    assert hooks.doc_to_messages(doc)[0]["content"] == [
+    assert hooks.doc_to_messages(doc, {"media": "video"})[0]["content"] == [
         {"type": "video", "url": path},
         {"type": "text", "text": prompt},
     ]
+
+
+def test_a_model_that_opens_images_itself_gets_the_same_as_files(run: Dataset) -> None:
+    (doc, *_) = docs("full_score")
+    images = hooks.doc_to_visual(doc)  # an unknown model: our frames
+    with SESSION.asking(backends()["chat.minicpm_o"]):
+        files = [part["url"] for part in hooks.doc_to_messages(doc)[0]["content"] if part["type"] == "image"]
+    assert len(files) == len(images) == 6 and all(isinstance(file, str) for file in files)
+    for file, image in zip(files, images, strict=True):
+        assert np.array_equal(np.asarray(Image.open(file)), np.asarray(image))
+
+
+def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
+    (doc, *_) = docs("clip_score")
+    with SESSION.asking(backends()["simple.longva"]):
+        (path,) = hooks.doc_to_visual(doc)
+    shown = SESSION.shown(doc)
+    assert path.endswith(".mp4") and shown["mode"] == "video"
+    assert "n_frames" not in shown and "fps" not in shown and shown["file_frames"] > 3
+    assert len(hooks.doc_to_visual(doc)) == 3
 
 
 @pytest.mark.parametrize("name", BENCHMARK)

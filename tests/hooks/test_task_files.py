@@ -13,6 +13,8 @@ import yaml
 
 from siming_tasks import hooks
 from siming_tasks.data import Dataset
+from siming_tasks.files import sha256_json
+from siming_tasks.media import backends
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.settings import BENCHMARK, SETTINGS
 
@@ -65,6 +67,7 @@ def test_what_a_result_depends_on_stands_in_the_metadata(run: Dataset) -> None:
             "siming_prompt": "2-A 87b558eb3d34",
             "siming_options": '{"media": "auto", "frames": 6, "clip_frames": 3, "frame_size": 896, '
             '"clip_density": "native"}',
+            "siming_media": sha256_json({name: row.media for name, row in backends().items()})[:12],
         }
     timed = load("siming_full_timed_score")["metadata"]
     assert timed["siming_prompt"] not in (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.data import restate
+from siming_tasks.errors import SimingError
 from siming_tasks.host import entry as plugin
 
 CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
@@ -30,8 +31,8 @@ def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
 
 def preflight(monkeypatch: pytest.MonkeyPatch, data: object, *names: str) -> str:
     monkeypatch.setenv("SIMING_DATA", str(data))
-    with pytest.raises(SystemExit) as caught:
-        plugin._preflight(names)
+    with pytest.raises(SimingError) as caught:
+        plugin.preflight(names)
     return str(caught.value)
 
 
@@ -133,7 +134,7 @@ def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) 
     edit(copy, no_spans)
     restate(copy)
     monkeypatch.setenv("SIMING_DATA", str(copy))
-    plugin._preflight(["siming_full"])
+    plugin.preflight(["siming_full"])
 
 
 @pytest.mark.host

@@ -16,7 +16,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.errors import OptionsError
 from siming_tasks.hooks import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.hooks.session import SESSION
-from siming_tasks.media import Budget, view
+from siming_tasks.media import Budget, backends, view
 from siming_tasks.options import Options
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
@@ -121,8 +121,9 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     for media in ("video", "proxy"):
         monkeypatch.setenv("SIMING_MEDIA", media)
         SESSION.begin()
-        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"):
-            doc_to_messages(doc, {"media": "frames", "video": "refused"})
+        words = f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"
+        with SESSION.asking(backends()["chat.openai"]), pytest.raises(OptionsError, match=words):
+            doc_to_messages(doc)
 
 
 def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,11 +229,11 @@ def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
     assert whole.path == path
     assert whole.info() == {
         "mode": "video",
-        "n_frames": 60,
+        "file_frames": 60,
         "range": [0, 59],
         "start": 0.0,
         "end": 2.36,
-        "fps": 25.0,
+        "file_fps": 25.0,
         "size": None,
         "quality": None,
         "sampler": None,
@@ -241,4 +241,5 @@ def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
     }
     proxy = view(path, span=None, budget=Budget(4), mode="proxy", cache=tmp_path)
     assert proxy.info()["indices"] == [0, 19, 39, 59]
+    assert proxy.info()["file_frames"] == 4 and "n_frames" not in proxy.info()
     assert (proxy.info()["sampler"], proxy.info()["reader"]) == ("uniform-floor/1", "backend")

@@ -99,8 +99,9 @@ function facts(entry, setting, step) {
   if (others.length) put("Without answer", others.map((name) => `${name} (${entry.missing[name]})`).join(", "));
   const media = entry.media || {};
   if (media.mode && media.mode !== "unknown") {
-    const rate = media.fps ? `, ${media.fps} frames/s` : "";
-    put("Was shown", `${media.n_frames} frames${media.mode === "video" ? " (as a file; its reader chose among them)" : ""}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`);
+    const speed = media.fps ?? media.file_fps;
+    const rate = speed ? `, ${speed} frames/s` : "";
+    put("Was shown", `${media.n_frames ?? media.file_frames} frames${media.mode === "frames" ? "" : " (as a file; its reader chose among them)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`);
     if (media.reader) put("Reader", [media.reader, media.sampler, media.size && `at most ${media.size} px`].filter(Boolean).join(", "));
   } else put("Was shown", "not recorded");
   if (entry.prompt) put("Prompt", entry.prompt);

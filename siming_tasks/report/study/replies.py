@@ -17,7 +17,10 @@ from siming_tasks.report.text import cut, script_json
 
 __all__ = ["Replies", "raw_reply"]
 
-_MEDIA = ("mode", "n_frames", "indices", "range", "start", "end", "fps", "size", "sampler", "reader", "density")
+_MEDIA = (
+    "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
+    "reader", "density",
+)  # fmt: skip
 
 
 def raw_reply(line: Mapping[str, Any]) -> str | None:

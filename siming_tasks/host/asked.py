@@ -1,0 +1,151 @@
+"""How a model is asked: between lmms-eval and the class of the model, for the time of one run.
+
+Two functions of lmms-eval are wrapped. ``get_model`` is where a model's name is first known: what cannot work is
+refused there, before anything is loaded. ``evaluate`` is where the model itself is known, however it was made (by name,
+or as an object handed to ``simple_evaluate``): its class decides what it is shown, and its replies are counted.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from siming_tasks.errors import SimingError
+from siming_tasks.hooks.session import SESSION
+from siming_tasks.host.replies import careful
+from siming_tasks.host.told import Told, is_ours, refuse
+from siming_tasks.media import Backend, Mode, backend_of
+
+__all__ = ["guard"]
+
+logger = logging.getLogger(__name__)
+
+_SIGNATURES = {"get_model": ["model_name", "force_simple"], "evaluate": ["lm", "task_dict"]}
+
+
+def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None]) -> None:
+    """Wrap ``lmms_eval.models.get_model`` and ``lmms_eval.evaluator.evaluate``. Does nothing twice.
+
+    Args:
+        models: the module ``lmms_eval.models``.
+        evaluator: the module ``lmms_eval.evaluator``.
+        preflight: checks the data of these tasks (SimingError).
+
+    Raises:
+        RuntimeError: they are not those of lmms-eval 0.7.3; nothing is changed then.
+    """
+    if getattr(evaluator, "_siming_guarded", False):
+        return
+    get_model, evaluate = models.get_model, evaluator.evaluate
+    for name, function in (("get_model", get_model), ("evaluate", evaluate)):
+        found = list(inspect.signature(function).parameters)[:2]
+        if found != _SIGNATURES[name]:
+            raise RuntimeError(f"{name} takes {found}, expected {_SIGNATURES[name]}")
+
+    @functools.wraps(get_model)
+    def guarded_get_model(model_name: str, force_simple: bool = False) -> Any:
+        caller = _caller()
+        tasks = caller.get("tasks") or []
+        ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_ours(task)]
+        if not ours:
+            return get_model(model_name, force_simple)
+        told = _told(models, model_name, force_simple, caller)
+        with _one_message(told):
+            preflight(ours)
+            mode = refuse(told, SESSION.policy)
+        return _Given.to(get_model(model_name, force_simple), told, mode)
+
+    @functools.wraps(evaluate)
+    def guarded_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
+        if not any(map(is_ours, _tasks(task_dict))):
+            return evaluate(lm, task_dict, *args, **kwargs)
+        backend, modality = _backend(type(lm)), getattr(lm, "modality", None)
+        rest = {"system_instruction": kwargs.get("system_instruction")}
+        size = getattr(lm, "batch_size", 1)
+        told = Told(
+            type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1, rest,
+            kwargs.get("cli_args") is not None,
+        )  # fmt: skip
+        with _one_message(told), SESSION.asking(backend, modality), careful(lm, backend):
+            refuse(told, SESSION.policy)
+            return evaluate(lm, task_dict, *args, **kwargs)
+
+    models.get_model, evaluator.evaluate, evaluator._siming_guarded = guarded_get_model, guarded_evaluate, True
+
+
+def _caller() -> Mapping[str, Any]:
+    """What ``simple_evaluate`` was told: it hands ``get_model`` the name alone. Empty if somebody else calls."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(4):  # other wrappers may stand between
+        if frame is None or frame.f_code.co_name == "simple_evaluate":
+            break
+        frame = frame.f_back
+    return frame.f_locals if frame is not None and frame.f_code.co_name == "simple_evaluate" else {}
+
+
+@contextmanager
+def _one_message(told: Told) -> Iterator[None]:
+    """On the command line our errors are one message and exit code 1: the host would print a traceback and exit 0."""
+    try:
+        yield
+    except SimingError as error:
+        if told.command_line:
+            raise SystemExit(f"siming-tasks: {error}") from None
+        raise
+
+
+def _told(models: Any, name: str, force_simple: bool, caller: Mapping[str, Any]) -> Told:
+    from lmms_eval.utils import simple_parse_args_string
+
+    try:
+        path = models.MODEL_REGISTRY_V2.resolve(name, force_simple=force_simple).class_path
+    except ValueError:
+        path = ""  # the host says which names there are
+    given = caller.get("model_args") or {}
+    arguments = simple_parse_args_string(given) if isinstance(given, str) else given
+    size = str(caller.get("batch_size") or arguments.get("batch_size") or 1)
+    return Told(
+        name, backend_of([path.rpartition(".")[0]]), arguments, int(size) if size.isdecimal() else 1, caller,
+        caller.get("cli_args") is not None,
+    )  # fmt: skip
+
+
+def _backend(kind: type) -> Backend:
+    return backend_of(base.__module__ for base in kind.__mro__)
+
+
+def _tasks(task_dict: Mapping[Any, Any]) -> list[Any]:
+    """The names in a dictionary of tasks and groups."""
+    found: list[Any] = []
+    for name, task in task_dict.items():
+        found += _tasks(task) if isinstance(task, dict) else [name]
+    return found
+
+
+class _Given:
+    """A class of the host that is given the arguments of our table on top of the user's."""
+
+    def __init__(self, kind: Any, arguments: Mapping[str, Any]) -> None:
+        self.kind, self.arguments = kind, dict(arguments)
+
+    @classmethod
+    def to(cls, kind: Any, told: Told, mode: Mode) -> Any:
+        """The class itself where nothing is to be added: it is shown frames, or the user said it all."""
+        frames = SESSION.options.frames
+        wanted = {key: frames if value == "frames" else value for key, value in told.backend.arguments.items()}
+        added = {key: value for key, value in wanted.items() if key not in told.arguments}
+        if mode == "frames" or not added:
+            return kind
+        said = ", ".join(f"{key}={value}" for key, value in added.items())
+        logger.warning("siming-tasks: %s reads the video itself and is given %s.", told.name, said)
+        return cls(kind, added)
+
+    def create_from_arg_string(self, arguments: str, more: Mapping[str, Any] | None = None) -> Any:
+        """As ``lmms.create_from_arg_string``."""
+        return self.kind.create_from_arg_string(arguments, {**(more or {}), **self.arguments})

@@ -1,0 +1,69 @@
+"""One reply for each request, and each request's own: what some classes of lmms-eval 0.7.3 do not keep to.
+
+``claude`` and ``qwen_vl_api`` append two replies for a request that failed for good, so that every later reply belongs
+to an earlier request; their first failure raises. Most local classes take the task of a whole batch from its first
+request and look up the others' documents in that task's list. Here such classes are asked in a way that they do well.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any
+
+from siming_tasks.errors import SimingError
+from siming_tasks.media import Backend
+
+__all__ = ["FAILED", "careful"]
+
+FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
+"""How the host's own classes begin the reply of a request that failed; the parser counts it as ``request_failed``."""
+
+
+@contextmanager
+def careful(lm: Any, backend: Backend) -> Iterator[None]:
+    """While the block runs, ``lm.generate_until`` returns one reply for each request, or raises.
+
+    A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time.
+    """
+    original = lm.generate_until
+
+    @functools.wraps(original)
+    def generate_until(requests: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        if backend.alone:
+            return [_alone(original, request) for request in requests]
+        parts = _parts(requests, lm)
+        return [reply for part in parts for reply in _all(original(part, *args, **kwargs), part, lm)]
+
+    lm.generate_until = generate_until
+    try:
+        yield
+    finally:
+        del lm.generate_until
+
+
+def _parts(requests: Sequence[Any], lm: Any) -> list[Sequence[Any]]:
+    """The requests as they are, or task by task if the class answers several at a time."""
+    size = getattr(lm, "batch_size", 1)
+    if not isinstance(size, int) or size <= 1:
+        return [requests]
+    return [list(part) for _, part in groupby(requests, key=lambda request: request.args[-2])]
+
+
+def _all(replies: Sequence[Any], requests: Sequence[Any], lm: Any) -> list[Any]:
+    if len(replies) != len(requests):
+        raise SimingError(
+            f"{type(lm).__name__} returned {len(replies):,} replies to {len(requests):,} requests: which belongs to "
+            "which is not known, so none is scored. Try --batch_size 1."
+        )
+    return [f"{FAILED}no reply" if reply is None else reply for reply in replies]
+
+
+def _alone(original: Any, request: Any) -> Any:
+    try:
+        replies = original([request])
+    except UnboundLocalError as error:  # what these classes raise after a failure without an earlier reply
+        return f"{FAILED}{error}"
+    return replies[0] if len(replies) == 1 else f"{FAILED}{len(replies)} replies to one request"

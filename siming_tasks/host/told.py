@@ -1,0 +1,121 @@
+"""What a run of lmms-eval is told, judged before a model is loaded: what cannot work is refused in one sentence.
+
+lmms-eval 0.7.3 accepts all of it. Some of it then ends in a traceback and exit code 0, some in a table of numbers that
+mean something else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+
+from siming_tasks.errors import OptionsError
+from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
+
+__all__ = ["Told", "is_ours", "refuse"]
+
+EXPERTS = re.compile(r"A\d+B")
+"""How the host's ``qwen3_vl`` recognises experts in the path of a model."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What ``simple_evaluate`` was called with, as far as it matters here.
+
+    Attributes:
+        name: what the user called the model.
+        backend: the row of its class.
+        arguments: of the class.
+        batch_size: requests at a time.
+        rest: the other arguments of ``simple_evaluate``, by their names.
+        command_line: called by the command, where an ordinary exception ends with exit code 0.
+    """
+
+    name: str
+    backend: Backend = UNKNOWN
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    batch_size: int = 1
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    command_line: bool = False
+
+
+def is_ours(task: Any) -> bool:
+    """Whether a task (or group), as ``simple_evaluate`` takes them, is one of ours."""
+    config = getattr(task, "config", task)
+    name = config.get("task") if isinstance(config, Mapping) else getattr(config, "task", config)
+    return str(name).startswith("siming")
+
+
+def refuse(told: Told, policy: Policy) -> Mode:
+    """How the model will be shown its media, if the run can work.
+
+    Raises:
+        OptionsError: it cannot; says why, and what to do.
+    """
+    backend = told.backend
+    if backend.media is None:
+        raise OptionsError(
+            f"--model {told.name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. docs/models.md lists "
+            "the models that can."
+        )
+    mode = policy.mode_for(backend, told.arguments.get("modality"))
+    _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
+    if backend.batch == "one" and told.batch_size > 1:
+        raise OptionsError(
+            f"--batch_size {told.batch_size}: --model {told.name} answers only the first request of a batch, or shows "
+            "it the others' pictures. Leave --batch_size out."
+        )
+    if backend.experts:
+        _refuse_guessed_experts(told)
+    if told.rest.get("system_instruction"):
+        raise OptionsError(
+            "--system_instruction is never sent by lmms-eval 0.7.3. Leave it out; some models take system_prompt= in "
+            "--model_args."
+        )
+    if told.rest.get("apply_chat_template"):
+        raise OptionsError("--apply_chat_template does not work with tasks of pictures or videos. Leave it out.")
+    if told.rest.get("num_fewshot"):
+        raise OptionsError("--num_fewshot: these tasks have no examples to show. Leave it out.")
+    return mode
+
+
+def _refuse_packages(told: Told, needs: Iterable[str]) -> None:
+    for need in map(Requirement, needs):
+        try:
+            version = importlib.metadata.version(need.name)
+        except importlib.metadata.PackageNotFoundError:
+            found = importlib.util.find_spec(need.name) is not None and not need.specifier
+            version = ""
+        else:
+            found = need.specifier.contains(version, prereleases=True)
+        if not found:
+            has = f"{need.name} {version} is installed" if version else "it is not installed"
+            raise OptionsError(
+                f'--model {told.name} needs {need}, and {has}: pip install "{need}". '
+                + (f"({told.backend.note}.)" if told.backend.note and need.specifier else "")
+            )
+
+
+def _refuse_guessed_experts(told: Told) -> None:
+    """Nothing, if the path of a model says of its experts what its configuration says (OptionsError)."""
+    path = str(told.arguments.get("pretrained", ""))
+    try:
+        config = json.loads(Path(path, "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # a name on the hub: there the names are right
+    mixture, named = "moe" in str(config.get("model_type", "")), EXPERTS.search(path) is not None
+    if mixture != named:
+        says = "is a mixture of experts" if mixture else "has no experts"
+        way = 'a link whose name has them, as in "-A3B"' if mixture else "a link whose name has no such part"
+        raise OptionsError(
+            f"{path} {says}, and lmms-eval 0.7.3 goes by the name (A3B, A22B, ...): part of its weights would stay "
+            f"random, without an error. Give pretrained= {way}."
+        )

@@ -1,0 +1,121 @@
+"""What each model class of lmms-eval takes, and hence what it is shown: the table ``backends.yaml``, read and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic.dataclasses import dataclass
+
+from siming_tasks.errors import OptionsError
+from siming_tasks.files import read_yaml
+from siming_tasks.media.views import Mode
+
+__all__ = ["UNKNOWN", "Backend", "backend_of", "backends"]
+
+PACKAGE = "lmms_eval.models."
+_WHY = {
+    "one": "it looks at one picture a question and drops the others",
+    "none": "it takes neither several pictures nor a video",
+}
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Backend:
+    """One model class; the fields are explained in ``backends.yaml``.
+
+    Attributes:
+        name: ``chat.qwen3_vl``: registry and module.
+    """
+
+    name: str
+    images: Literal["several", "paths", "one", "none"] = "none"
+    video: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    prefer: Literal["video"] | None = None
+    modality: bool = False
+    file: Literal["faulty"] | None = None
+    batch: Literal["one"] | None = None
+    alone: bool = False
+    experts: str = ""
+    tokens: str = ""
+    needs: tuple[str, ...] = ()
+    video_needs: tuple[str, ...] = ()
+    refused: str = ""
+    tested: bool = False
+    note: str = ""
+
+    @property
+    def media(self) -> Mode | None:
+        """What it is shown unless the user says otherwise: our frames if it takes several in order; None if refused."""
+        if self.refused:
+            return None
+        if self.images in ("several", "paths") and not (self.prefer and self.video):
+            return "frames"
+        return "video" if self.video else None
+
+    @property
+    def verdict(self) -> str:
+        """``tested``, ``guarded``, ``tested, guarded``, ``read``, or ``refused: reason``."""
+        if self.media is None:
+            return f"refused: {self.refused or _WHY[self.images]}"
+        guarded = self.file or self.alone or self.experts or self.batch or self.needs or self.video_needs
+        said = [word for word, holds in (("tested", self.tested), ("guarded", guarded)) if holds]
+        return ", ".join(said) or "read"
+
+    def mode(self, wanted: str, modality: str | None = None) -> Mode:
+        """How it gets its media.
+
+        Args:
+            wanted: ``frames``, ``video`` or ``proxy``, or ``auto``: its own default.
+            modality: what the instance's argument of this name says, where the class has one.
+
+        Raises:
+            OptionsError: it cannot see what is wanted, or cannot be a judge at all.
+        """
+        if self.media is None:
+            raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
+        default: Mode = self.media
+        if self.modality and modality:
+            default = "video" if modality == "video" else "frames"
+            if wanted not in ("auto", default) and (wanted == "frames" or default == "frames"):
+                raise OptionsError(
+                    f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
+                    f"{'a file' if default == 'video' else 'pictures'} only. Change one of the two."
+                )
+        found: Mode = default if wanted == "auto" else wanted  # type: ignore[assignment]
+        if found == "frames" and self.images in ("one", "none"):
+            raise OptionsError(f"SIMING_MEDIA=frames: {self.name} does not take several pictures. Unset SIMING_MEDIA.")
+        if found != "frames" and self.file == "faulty":
+            raise OptionsError(
+                f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
+                "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
+            )
+        if found != "frames" and not self.video:
+            raise OptionsError(f"SIMING_MEDIA={wanted}: {self.name} cannot read a video file. Unset SIMING_MEDIA.")
+        return found
+
+
+UNKNOWN = Backend("unknown", images="several", video="unknown")
+"""A class of a user's: our frames, which the host hands on as they are."""
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """The table, by name; our own reference judges are in it."""
+    rows = read_yaml(Path(str(resources.files("siming_tasks.media").joinpath("backends.yaml"))))
+    return MappingProxyType({name: Backend(name, **row) for name, row in rows.items()})
+
+
+def backend_of(modules: Iterable[str]) -> Backend:
+    """The row of a class, by the modules of itself and its bases in the order of inheritance."""
+    for module in modules:
+        found = backends().get(module.removeprefix(PACKAGE)) if module.startswith(PACKAGE) else None
+        if found:
+            return found
+    return UNKNOWN

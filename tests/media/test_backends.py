@@ -1,0 +1,69 @@
+"""The table of model classes: what follows from what a class takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from siming_tasks.errors import OptionsError
+from siming_tasks.media import UNKNOWN, Backend, Policy, backend_of, backends
+from siming_tasks.options import Options
+
+
+@pytest.mark.parametrize(
+    ("takes", "shown"),
+    [
+        ({"images": "several", "video": "32"}, "frames"),
+        ({"images": "several"}, "frames"),
+        ({"images": "paths", "video": "32"}, "frames"),
+        ({"images": "several", "video": "32", "prefer": "video"}, "video"),
+        ({"images": "one", "video": "32"}, "video"),
+        ({"video": "32"}, "video"),
+        ({"images": "one"}, None),
+        ({}, None),
+        ({"images": "several", "video": "32", "refused": "it sings"}, None),
+    ],
+)
+def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown: str | None) -> None:
+    assert Backend("x", **takes).media == shown  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("takes", "wanted", "words"),
+    [
+        ({"images": "one"}, "auto", "x cannot judge here: it looks at one picture a question and drops the others."),
+        ({"refused": "it sings"}, "frames", "x cannot judge here: it sings."),
+        ({"video": "32"}, "frames", "SIMING_MEDIA=frames: x does not take several pictures. Unset SIMING_MEDIA."),
+        ({"images": "several"}, "video", "SIMING_MEDIA=video: x cannot read a video file. Unset SIMING_MEDIA."),
+        ({"images": "several"}, "proxy", "SIMING_MEDIA=proxy: x cannot read a video file. Unset SIMING_MEDIA."),
+        ({"images": "several", "video": "32", "file": "faulty"}, "video", "replaces frames of a video by older ones"),
+    ],
+)
+def test_what_a_class_cannot_see_is_refused(takes: dict[str, str], wanted: str, words: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        Backend("x", **takes).mode(wanted)  # type: ignore[arg-type]
+    assert words in str(caught.value)
+
+
+def test_the_modality_of_an_instance_decides() -> None:
+    both = Backend("x", images="several", video="32", modality=True)
+    assert (both.mode("auto", "image"), both.mode("auto", "video"), both.mode("auto")) == ("frames", "video", "frames")
+    assert both.mode("proxy", "video") == "proxy"
+    for wanted, modality in (("frames", "video"), ("video", "image"), ("proxy", "image")):
+        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={wanted}: with modality={modality} x takes"):
+            both.mode(wanted, modality)
+
+
+def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
+    rows = backends()
+    assert backend_of(["lmms_eval.models.chat.qwen3_vl"]) is rows["chat.qwen3_vl"]
+    assert (
+        backend_of(["my.plugin", "lmms_eval.models.chat._chat_base", "lmms_eval.models.simple.qwen3_omni"])
+        is (rows["simple.qwen3_omni"])
+    )
+    assert backend_of(["my.plugin", "builtins"]) is UNKNOWN
+    assert UNKNOWN.media == "frames" and Policy.of(Options()).mode_for() == "frames"
+
+
+def test_a_word_that_the_table_does_not_know_is_an_error() -> None:
+    with pytest.raises(ValueError, match="imagse"):
+        Backend("x", imagse="several")  # type: ignore[call-arg]
