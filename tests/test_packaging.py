@@ -95,7 +95,7 @@ def fresh_host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process says that imports lmms-eval's tasks only (its models, hence our plugin, are not imported)."""
     code = (
         "import inspect, json, sys; from lmms_eval.tasks import TaskManager as T;"
-        "methods = [list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks)];"
+        "methods = [list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks, T.load_task_or_group)];"
         f"found = T(include_path={plugin.tasks_path()!r}).all_tasks;"
         "print(json.dumps({'methods': methods, 'found': [name for name in found if name.startswith('siming')],"
         "'plugin': 'siming_tasks.host.entry' in sys.modules}))"
@@ -122,6 +122,9 @@ class OldHost:
     def match_tasks(self, task_list: list[str]) -> list[str]:
         return task_list
 
+    def load_task_or_group(self, task_list: object = None, task_type: str = "simple") -> object:
+        return task_list
+
 
 def test_registration_adds_our_folder_once() -> None:
     host = type("Host", (OldHost,), {})
@@ -131,7 +134,7 @@ def test_registration_adds_our_folder_once() -> None:
     assert host().initialize_tasks("mine") == ["mine", plugin.tasks_path()]
     assert host().initialize_tasks([plugin.tasks_path()]) == [plugin.tasks_path()]
     assert host().initialize_tasks(include_defaults=False) is None
-    assert host().match_tasks(["mme"]) == ["mme"]
+    assert host().match_tasks(["mme"]) == host().load_task_or_group(["mme"]) == ["mme"]
 
 
 def test_a_changed_host_is_left_alone_and_named() -> None:
@@ -146,4 +149,4 @@ def test_a_changed_host_is_left_alone_and_named() -> None:
 
 @pytest.mark.host
 def test_the_installed_host_still_has_the_methods_we_extend(fresh_host: dict[str, Any]) -> None:
-    assert fresh_host["methods"] == [plugin._SIGNATURE, ["self", "task_list"]]
+    assert fresh_host["methods"] == [plugin._SIGNATURE, ["self", "task_list"], ["self", "task_list", "task_type"]]

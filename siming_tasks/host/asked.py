@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from siming_tasks.errors import SimingError
+from siming_tasks.hooks.results import RECORD, process_results
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.host.replies import careful
 from siming_tasks.host.told import Told, is_ours, refuse
@@ -63,8 +64,11 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
 
     @functools.wraps(evaluate)
     def guarded_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
-        if not any(map(is_ours, _tasks(task_dict))):
+        ours = _tasks(task_dict)
+        if not ours:
             return evaluate(lm, task_dict, *args, **kwargs)
+        for task in ours.values():
+            _keep_records(task)
         backend, modality = _backend(type(lm)), getattr(lm, "modality", None)
         rest = {"system_instruction": kwargs.get("system_instruction")}
         size = getattr(lm, "batch_size", 1)
@@ -120,12 +124,24 @@ def _backend(kind: type) -> Backend:
     return backend_of(base.__module__ for base in kind.__mro__)
 
 
-def _tasks(task_dict: Mapping[Any, Any]) -> list[Any]:
-    """The names in a dictionary of tasks and groups."""
-    found: list[Any] = []
+def _tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
+    """The tasks of ours, by name, in a dictionary of tasks and groups."""
+    found: dict[str, Any] = {}
     for name, task in task_dict.items():
-        found += _tasks(task) if isinstance(task, dict) else [name]
+        if isinstance(task, dict):
+            found |= _tasks(task)
+        elif is_ours(name):
+            found[name] = task[1] if isinstance(task, tuple) else task
     return found
+
+
+def _keep_records(task: Any) -> None:
+    """With ``--predict_only`` lmms-eval drops what reads the replies: keep the records, which can be scored later."""
+    if "bypass" in getattr(task, "_metric_fn_list", {}) and task.config.process_results is None:
+        task.config.process_results = lambda doc, results: {
+            "bypass": 999,
+            RECORD: process_results(doc, results)[RECORD],
+        }
 
 
 class _Given:
