@@ -18,7 +18,7 @@ LAYERS = [
     {"settings", "media"},
     {"data", "simulate"},
     {"runs"},
-    {"present", "hooks", "reference", "host", "report"},
+    {"present", "hooks", "reference", "host", "report", "station"},
     {"cli", "__init__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

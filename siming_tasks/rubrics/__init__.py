@@ -2,6 +2,7 @@
 
 from siming_tasks.rubrics.load import DEFAULT_ID, default_rubric, load_rubric, rubric_from
 from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
+from siming_tasks.rubrics.points import allowed_points
 
 __all__ = [
     "DEFAULT_ID",
@@ -12,6 +13,7 @@ __all__ = [
     "RubricStep",
     "Skill",
     "StepError",
+    "allowed_points",
     "default_rubric",
     "load_rubric",
     "rubric_from",

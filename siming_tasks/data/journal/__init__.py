@@ -1,0 +1,7 @@
+"""What physicians did at a rating station: an append-only file of acts, and what they come to."""
+
+from siming_tasks.data.journal.acts import Act, check_act
+from siming_tasks.data.journal.fold import ExamState, StepState, fold, folded_exams
+from siming_tasks.data.journal.store import Journal, is_journal
+
+__all__ = ["Act", "ExamState", "Journal", "StepState", "check_act", "fold", "folded_exams", "is_journal"]

@@ -1,0 +1,292 @@
+"""The journal's file: SQLite, acts are added and never changed, and what was acknowledged is on the disk.
+
+::
+
+    about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
+    exams    digest, name                   SHA-256 of the video, and its name in the folder
+    orders   rater, work, place, item       in which order a rater gets the exams
+    acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
+
+Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
+disk before an act is acknowledged, so that neither a killed process nor a power cut takes it back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from siming_tasks import __version__
+from siming_tasks.data.journal.acts import Act
+from siming_tasks.errors import DataError
+from siming_tasks.files import open_regular, sha256_json
+from siming_tasks.rubrics import Rubric, rubric_from
+
+__all__ = ["Journal", "is_journal", "rubric_digest"]
+
+_APPLICATION = 0x53694D52  # "SiMR": says whose file it is
+_VERSION = 1
+_MAGIC = b"SQLite format 3\0"
+_WAIT = 30.0
+"""Seconds to wait for another process that is writing."""
+
+_SCHEMA = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE orders (
+  rater TEXT NOT NULL, work TEXT NOT NULL, place INTEGER NOT NULL, item TEXT NOT NULL,
+  PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
+);
+CREATE TABLE acts (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  time TEXT NOT NULL,
+  work TEXT NOT NULL,
+  rater TEXT NOT NULL,
+  exam TEXT NOT NULL REFERENCES exams (digest),
+  step TEXT,
+  kind TEXT NOT NULL,
+  value TEXT NOT NULL
+);
+CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, seq);
+CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
+CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
+"""
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is an SQLite file, by its first bytes (False if it cannot be read)."""
+    try:
+        with open_regular(path) as stream:
+            return stream.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def rubric_digest(rubric: Rubric) -> str:
+    """What stands for a rubric's content, however its file is laid out."""
+    return sha256_json(rubric.model_dump(mode="json"))
+
+
+class Journal:
+    """An open journal; may be used by several threads.
+
+    Attributes:
+        path: the file.
+        rubric: what the acts refer to.
+        synthetic: whether the videos are simulated.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+        about = dict(self._rows("SELECT key, value FROM about"))
+        try:
+            self.rubric = rubric_from(json.loads(about["rubric"]), f"{path} (rubric)")
+            self.synthetic = about["synthetic"] == "true"
+        except (KeyError, ValueError):
+            raise DataError(f"{path}: is not whole. {_RESTORE}") from None
+
+    @classmethod
+    def begin(cls, path: Path, rubric: Rubric, *, synthetic: bool = False) -> Journal:
+        """The journal at ``path``, made if it is not there: readable by its owner only.
+
+        Raises:
+            DataError: the file is something else, or was begun with another rubric or other data.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
+        with _said(path):
+            connection = _connect(path, "rw")
+            if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
+                raise DataError(
+                    f"{path}: lies where SQLite cannot keep its log. Name a file on a local disk (--store)."
+                )
+            connection.execute("BEGIN IMMEDIATE")  # of two stations that begin together, one makes the tables
+            if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                _make(connection, rubric, synthetic)
+            connection.execute("COMMIT")
+            _ours(path, connection)
+            journal = cls(path, connection)
+        if rubric_digest(journal.rubric) != rubric_digest(rubric):
+            what = f"was begun with another rubric ({journal.rubric.rubric_id} {journal.rubric.version})."
+            raise DataError(f"{path}: {what} Give that rubric, or begin another file with --store.")
+        if journal.synthetic != synthetic:
+            kinds = ("real", "SYNTHETIC") if synthetic else ("SYNTHETIC", "real")
+            raise DataError(f"{path}: was begun with {kinds[0]} videos, these are {kinds[1]}. Name another --store.")
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """A journal to read from only, also while others write.
+
+        Raises:
+            DataError: there is no such file, or it is no journal.
+        """
+        if not is_journal(path):
+            missing = "is no journal of `siming rate`" if path.exists() else "no such file"
+            raise DataError(f"{path}: {missing}. Give the file that `siming rate` names when it starts.")
+        with _said(path):
+            connection = _connect(path, "ro")
+            connection.execute("PRAGMA query_only=ON")
+            _ours(path, connection)
+            return cls(path, connection)
+
+    def close(self) -> None:
+        """Close the file; what is in the log goes into it."""
+        with self._lock:
+            self._connection.close()
+
+    def know(self, exams: Iterable[tuple[str, str]]) -> None:
+        """Take note of exams, ``(name, digest)``.
+
+        Raises:
+            DataError: a name stood for another video when it was rated, or a video had another name; says which.
+        """
+        with self._writing():
+            names = {name: digest for digest, name in self.exams().items()}
+            known = self.exams()
+            for name, digest in exams:
+                if names.get(name, digest) != digest:
+                    what = f"{name!r} is not the video that was rated under this name in {self.path}"
+                    both = f"(rated {names[name][:12]}, found {digest[:12]})"
+                    raise DataError(f"{what} {both}. Put the rated file back, or begin another file with --store.")
+                if known.get(digest, name) != name:
+                    what = f"{name!r} was rated as {known[digest]!r} in {self.path}."
+                    raise DataError(f"{what} Rename it back, or begin another file with --store.")
+                names[name], known[digest] = digest, name
+                self._connection.execute("INSERT OR IGNORE INTO exams VALUES (?, ?)", (digest, name))
+
+    def exams(self) -> dict[str, str]:
+        """The names of all exams by their digest."""
+        return dict(self._rows("SELECT digest, name FROM exams ORDER BY rowid"))
+
+    def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
+        """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""
+        query = "SELECT item FROM orders WHERE rater = ? AND work = ? ORDER BY place"
+        with self._writing():
+            known = [item for (item,) in self._rows(query, rater, work)]
+            new = [item for item in dict.fromkeys(items) if item not in set(known)]
+            rows = [(rater, work, place, item) for place, item in enumerate(new, len(known))]
+            self._connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
+        return known + new
+
+    def append(
+        self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
+    ) -> int:
+        """Write one act and wait until it is on the disk; an act whose ``name`` is there already is not written again.
+
+        Returns:
+            Its number.
+
+        Raises:
+            DataError: it could not be written.
+        """
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        row = (name, now, work, rater, exam, step, kind, json.dumps(value))
+        with self._writing():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO acts (id, time, work, rater, exam, step, kind, value) VALUES (?,?,?,?,?,?,?,?)",
+                row,
+            )
+            ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
+        return int(seq)
+
+    def acts(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Act]:
+        """The acts in the order in which they were written, all or those that match."""
+        given = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
+        where = " AND ".join(f"{name} = ?" for name in given) or "1"
+        columns = "seq, time, work, rater, exam, step, kind, value"
+        rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *given.values())
+        return [self._act(row) for row in rows]
+
+    def _act(self, row: tuple[Any, ...]) -> Act:
+        seq, time, work, rater, exam, step, kind, value = row
+        try:
+            whole = all(isinstance(text, str) for text in (work, rater, exam, kind, step or ""))
+            if whole and datetime.fromisoformat(time).tzinfo is not None:
+                return Act(int(seq), time, work, rater, exam, step, kind, json.loads(value))
+        except (TypeError, ValueError, RecursionError):
+            pass
+        raise DataError(f"{self.path}: act {seq} is damaged. {_RESTORE}")
+
+    def raters(self, work: str) -> list[str]:
+        """Who has given any point, verdict or word in a work, sorted."""
+        rows = self._rows("SELECT DISTINCT rater FROM acts WHERE work = ? AND step IS NOT NULL ORDER BY rater", work)
+        return [name for (name,) in rows]
+
+    def works(self) -> list[str]:
+        """The works that there are acts of, sorted."""
+        return [work for (work,) in self._rows("SELECT DISTINCT work FROM acts ORDER BY work")]
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, _said(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, all of it or nothing."""
+        with self._lock, _said(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+
+
+_RESTORE = "Restore a copy, or begin another file with --store."
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "foreign_keys=ON", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def _make(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool) -> None:
+    for statement in _SCHEMA.split(";\n"):
+        connection.execute(statement)
+    about = {
+        "rubric": json.dumps(rubric.model_dump(mode="json"), ensure_ascii=False),
+        "rubric_digest": rubric_digest(rubric),
+        "synthetic": json.dumps(synthetic),
+        "tool": f"siming-tasks {__version__}",
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+    connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+    connection.execute(f"PRAGMA application_id={_APPLICATION}")
+    connection.execute(f"PRAGMA user_version={_VERSION}")
+
+
+def _ours(path: Path, connection: sqlite3.Connection) -> None:
+    (mark,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    if mark != _APPLICATION:
+        raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
+    if version != _VERSION:
+        raise DataError(f"{path}: was written by another version of siming-tasks (format {version}). Use that version.")
+
+
+@contextmanager
+def _said(path: Path) -> Iterator[None]:
+    """What SQLite says about the file, in a sentence."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DataError(f"{path}: {error}. Is the disk full, or the file damaged or another program's?") from None

@@ -1,0 +1,47 @@
+"""A file that browsers play: the exam's own where they can, else a copy of exactly its frames in the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from siming_tasks.media import Budget, view
+from siming_tasks.media.container import open_video
+from siming_tasks.station.exams import Exam
+
+__all__ = ["playable", "plays"]
+
+_CODECS = {
+    ".mp4": ("h264", "av1", "vp9"),
+    ".m4v": ("h264",),
+    ".mov": ("h264",),
+    ".webm": ("vp8", "vp9", "av1"),
+}
+"""Containers and codecs that today's browsers play without help."""
+_PIXELS = ("yuv420p", "yuvj420p")
+
+
+def plays(path: Path) -> bool:
+    """Whether browsers play a file as it is: a codec of theirs in a container of theirs, one video stream, 8 bits.
+
+    Raises:
+        MediaError: it cannot be read.
+    """
+    codecs = _CODECS.get(path.suffix.lower(), ())
+    with open_video(path) as (container, stream):
+        context = stream.codec_context
+        known = context.codec.canonical_name in codecs and context.pix_fmt in _PIXELS
+        return known and len(container.streams.video) == 1
+
+
+def playable(exam: Exam, cache: Path) -> tuple[Path, str]:
+    """The file to play and its type; a copy (all frames at their times, no sound) is made on first use.
+
+    Raises:
+        MediaError: the exam's file cannot be read.
+    """
+    if plays(exam.path):
+        return exam.path, "video/webm" if exam.path.suffix.lower() == ".webm" else "video/mp4"
+    whole = (0.0, exam.timeline().duration)
+    copy = view(exam.path, digest=exam.digest, span=whole, budget=Budget(1), mode="video", cache=cache)
+    assert copy.path is not None
+    return copy.path, "video/mp4"

@@ -1,0 +1,172 @@
+// What shows the pictures: a video stepped by its real frame times, or the single frames that a model gets.
+// Both know which frame is on screen; nothing here assumes a constant rate.
+
+const SETTLE_MS = 1500;
+
+// The last frame that begins at or before a time.
+export function frameAt(times, time) {
+  let low = 0;
+  let high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= time + 1e-4) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+class Player {
+  constructor(changed) {
+    this.changed = changed;
+    this.times = [0];
+    this.end = 0;
+    this.frame = 0;
+    this.speed = 1;
+    this.stop = null;
+  }
+
+  get time() { return this.times[this.frame]; }
+
+  // When the frame on screen gives way to the next.
+  until(frame) { return frame + 1 < this.times.length ? this.times[frame + 1] : this.end; }
+
+  step(count) { this.pause(); this.show(this.frame + count); }
+
+  jump(time) { this.show(frameAt(this.times, Math.min(Math.max(time, 0), this.end))); }
+
+  // From start to end, then halt on the span's last frame.
+  span(start, end) {
+    this.show(frameAt(this.times, start));
+    this.stop = Math.max(frameAt(this.times, end - 1e-3), this.frame);
+    this.play();
+  }
+
+  toggle() {
+    this.stop = null;
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  clamp(frame) { return Math.min(Math.max(frame, 0), this.times.length - 1); }
+}
+
+export class VideoPlayer extends Player {
+  constructor(video, changed) {
+    super(changed);
+    this.video = video;
+    this.offset = 0; // what the browser calls the time of the first frame
+    this.seeking = false;
+    for (const name of ["play", "pause", "ended"]) video.addEventListener(name, () => changed());
+    video.addEventListener("seeked", () => {
+      this.seeking = false;
+      changed();
+    });
+    if ("requestVideoFrameCallback" in video) {
+      const seen = (_, shown) => {
+        if (this.fresh) this.offset = shown.mediaTime;
+        this.fresh = false;
+        this.saw(shown.mediaTime);
+        video.requestVideoFrameCallback(seen);
+      };
+      video.requestVideoFrameCallback(seen);
+    } else {
+      video.addEventListener("timeupdate", () => this.saw(video.currentTime));
+    }
+  }
+
+  get playing() { return !this.video.paused; }
+
+  load({ src, times, end }) {
+    Object.assign(this, { times, end, frame: 0, stop: null, fresh: true, seeking: false, offset: 0 });
+    return new Promise((ready, failed) => {
+      const loaded = () => {
+        this.video.playbackRate = this.speed;
+        // The first picture's callback says where the browser begins to count; without one it is taken to be 0.
+        setTimeout(() => { this.fresh = false; }, SETTLE_MS);
+        ready();
+      };
+      this.video.onloadeddata = loaded;
+      this.video.onerror = async () => {
+        const answer = await fetch(src, { headers: { range: "bytes=0-0" } }).catch(() => null);
+        const said = answer && !answer.ok ? await answer.text() : "This browser cannot play the video.";
+        failed(new Error(said));
+      };
+      this.video.src = src;
+    });
+  }
+
+  saw(mediaTime) {
+    if (this.seeking) return;
+    this.frame = frameAt(this.times, mediaTime - this.offset);
+    if (this.stop !== null && this.frame >= this.stop && this.playing) {
+      const last = this.stop;
+      this.pause();
+      this.show(last);
+    }
+    this.changed();
+  }
+
+  show(frame) {
+    this.fresh = false;
+    this.frame = this.clamp(frame);
+    this.seeking = true;
+    // The middle of the frame's time: rounding on either side cannot show its neighbour.
+    this.video.currentTime = this.offset + (this.time + this.until(this.frame)) / 2;
+    this.changed();
+  }
+
+  play() { this.video.play().catch(() => {}); }
+
+  pause() { this.stop = null; this.video.pause(); }
+
+  faster(speed) { this.speed = speed; this.video.playbackRate = speed; }
+}
+
+const FRAMES_A_SECOND = 2;
+
+export class FramesPlayer extends Player {
+  constructor(image, changed) {
+    super(changed);
+    this.image = image;
+    this.timer = null;
+  }
+
+  get playing() { return this.timer !== null; }
+
+  load({ src, times, end, ahead = 3 }) {
+    Object.assign(this, { src, times, end, ahead, frame: 0, stop: null });
+    this.pause();
+    return new Promise((ready, failed) => {
+      this.image.onload = ready;
+      this.image.onerror = () => failed(new Error("The frames cannot be shown."));
+      this.show(0);
+    });
+  }
+
+  show(frame) {
+    this.frame = this.clamp(frame);
+    this.image.src = `${this.src}/${this.frame}`;
+    for (let next = 1; next <= this.ahead; next++) new Image().src = `${this.src}/${this.clamp(this.frame + next)}`;
+    this.changed();
+  }
+
+  play() {
+    clearInterval(this.timer);
+    this.timer = setInterval(() => {
+      if (this.frame + 1 >= this.times.length || (this.stop !== null && this.frame >= this.stop)) this.pause();
+      else this.show(this.frame + 1);
+    }, 1000 / (FRAMES_A_SECOND * this.speed));
+    this.changed();
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = this.stop = null;
+    this.changed();
+  }
+
+  faster(speed) {
+    this.speed = speed;
+    if (this.playing) this.play();
+  }
+}
