@@ -20,6 +20,7 @@ from siming_tasks.errors import DataError
 __all__ = [
     "atomic_path",
     "atomic_write",
+    "canonical_json",
     "inside",
     "open_regular",
     "read_bytes",
@@ -193,10 +194,17 @@ def sha256_file(path: Path) -> str:
     return digest.hexdigest()
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def canonical_json(value: Any) -> str:
+    """A JSON-able value in the one form that digests are taken of: sorted keys, no spaces, nothing escaped."""
+    return _CANONICAL.encode(value)
+
+
 def sha256_json(value: Any) -> str:
-    """Hex SHA-256 of a JSON-able value in canonical form (sorted keys, no spaces, UTF-8)."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Hex SHA-256 of a JSON-able value in canonical form, as UTF-8."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -207,9 +215,11 @@ def inside(root: Path, relative: str) -> Path:
     """
     if not relative or "\0" in relative or "\\" in relative:
         raise ValueError(f"{relative!r} is not a plain relative path")
-    if Path(relative).is_absolute() or ".." in Path(relative).parts:
+    path = Path(relative)
+    if path.is_absolute() or ".." in path.parts:
         raise ValueError(f"{relative!r} leaves the dataset folder")
-    resolved = (root / relative).resolve()
-    if not resolved.is_relative_to(root.resolve()):
+    # Text, not Path: a data set has as many of them as videos.
+    home, target = os.path.realpath(root), os.path.realpath(root / path)
+    if target != home and not target.startswith(os.path.join(home, "")):
         raise ValueError(f"{relative!r} leaves the dataset folder through a link")
-    return root / relative
+    return root / path

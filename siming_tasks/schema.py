@@ -24,7 +24,7 @@ CONSENSUS = "consensus"
 """Name of the reference rater in every ``score`` mapping."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StepLabel:
     """What is known about one rubric step of one video.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.raters import no_ceiling, origin, title
+from siming_tasks.runs.uncollected import uncollected
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=compare)
 
 
+@uncollected()
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
     from siming_tasks.runs.comparable import check_allowed

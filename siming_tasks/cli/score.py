@@ -13,6 +13,7 @@ from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.options import Decimal
+from siming_tasks.runs.uncollected import uncollected
 
 __all__ = ["add"]
 
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
     score.set_defaults(run=_score)
 
 
+@uncollected()
 def _score(arguments: argparse.Namespace) -> int:
     from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
     from siming_tasks.runs.find import run_at

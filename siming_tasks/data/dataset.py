@@ -15,7 +15,7 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.media_files import media_file, media_problem
 from siming_tasks.data.rows import DatasetInfo, VideoRow, problems_of
 from siming_tasks.errors import DataError, Problem, RubricError
-from siming_tasks.files import read_yaml
+from siming_tasks.files import canonical_json, read_yaml
 from siming_tasks.media.content import digest_of
 from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.schema import CONSENSUS, Video
@@ -173,7 +173,7 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
 
 
 def _digest(
-    root: Path, info: DatasetInfo, rubric: Rubric, videos: list[Video], rows: list[dict[str, Any]], found: list[Problem]
+    root: Path, info: DatasetInfo, rubric: Rubric, videos: list[Video], rows: list[str], found: list[Problem]
 ) -> str:
     """The digest of what stands in the folder, and a problem if another is stated; the stated one if rows are wrong.
 
@@ -212,10 +212,11 @@ def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
 
 def _read_videos(
     root: Path, rubric: Rubric, problems: list[Problem], media: bool
-) -> tuple[list[Video], dict[str, int], list[dict[str, Any]]]:
+) -> tuple[list[Video], dict[str, int], list[str]]:
     order = {step.id: index for index, step in enumerate(rubric.steps)}
     videos: list[Video] = []
-    raw: list[dict[str, Any]] = []
+    rows: list[str] = []  # as text: a quarter of the memory
+    alike: dict[Any, Any] = {}
     lines: dict[str, int] = {}
     for line, row in _rows(root, problems):
         if len(problems) > MAX_PROBLEMS:
@@ -235,11 +236,11 @@ def _read_videos(
         problems += found
         lines.setdefault(checked.video_id, line)
         if not any(problem.code in ("step-unknown", "step-twice", "video-twice") for problem in found):
-            videos.append(checked.video(order))
-            raw.append(row)
+            videos.append(checked.video(order, alike))
+            rows.append(canonical_json(row))
     if not videos and not problems:
         problems.append(Problem("no-videos", "there is no video.", "Write one line per video.", "videos.jsonl"))
-    return videos, lines, raw
+    return videos, lines, rows
 
 
 def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:

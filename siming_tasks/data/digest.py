@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import Problem
-from siming_tasks.files import open_regular, sha256_json
+from siming_tasks.files import canonical_json, open_regular
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["content_digest", "fingerprint", "label_difference", "label_digest", "media_difference"]
@@ -17,21 +17,26 @@ __all__ = ["content_digest", "fingerprint", "label_difference", "label_digest", 
 _ENDS = 65_536
 
 
-def content_digest(rubric: Rubric, videos: Sequence[Mapping[str, Any]], media: Mapping[str, str]) -> str:
-    """Hex SHA-256 of rubric, label rows and media digests together.
+def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], media: Mapping[str, str]) -> str:
+    """Hex SHA-256 of rubric, label rows and media digests together: that of the JSON object of the three.
 
     Args:
         rubric: the checked rubric (defaults filled in, so that formatting does not count).
-        videos: the objects of ``videos.jsonl``, in file order.
+        videos: the objects of ``videos.jsonl``, in file order, or their :func:`canonical_json`.
         media: SHA-256 of each media file by its path relative to the folder.
     """
-    content = {"rubric": rubric.model_dump(mode="json"), "videos": list(videos), "media": dict(media)}
-    return sha256_json(content)
+    head = canonical_json({"media": dict(media), "rubric": rubric.model_dump(mode="json")})[:-1]
+    digest = hashlib.sha256(f'{head},"videos":['.encode())
+    for number, row in enumerate(videos):
+        text = row if isinstance(row, str) else canonical_json(row)
+        digest.update((f",{text}" if number else text).encode())
+    digest.update(b"]}")
+    return digest.hexdigest()
 
 
 def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
     """:func:`content_digest` of what stands in a folder's ``videos.jsonl`` now."""
-    rows = [row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict)]
+    rows = (row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict))
     return content_digest(rubric, rows, media)
 
 

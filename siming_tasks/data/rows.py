@@ -37,9 +37,11 @@ class StepRow(BaseModel):
             raise ValueError(f"the span {self.start:g}-{self.end:g} s is not `0 <= start < end`")
         return self
 
-    def label(self) -> StepLabel:
-        """The row as the suite's own type."""
-        return StepLabel(self.step_id, self.start, self.end, dict(self.score), self.applicable)
+    def label(self, alike: dict[Any, Any]) -> StepLabel:
+        """The row as the suite's own type; equal points of any step are one object, which ``alike`` holds."""
+        points = tuple(self.score.items())
+        scores = alike.get(points) or alike.setdefault(points, dict(points))
+        return StepLabel(self.step_id, self.start, self.end, scores, self.applicable)
 
 
 class VideoRow(BaseModel):
@@ -53,10 +55,10 @@ class VideoRow(BaseModel):
     site: str | None = None
     steps: tuple[StepRow, ...] = Field(min_length=1)
 
-    def video(self, order: dict[str, int]) -> Video:
-        """The row as the suite's own type, steps in rubric ``order``."""
+    def video(self, order: dict[str, int], alike: dict[Any, Any]) -> Video:
+        """The row as the suite's own type, steps in rubric ``order``; ``alike`` is shared by the rows of a data set."""
         steps = sorted(self.steps, key=lambda step: order[step.step_id])
-        labels = tuple(step.label() for step in steps)
+        labels = tuple(step.label(alike) for step in steps)
         return Video(self.video_id, self.media, self.duration, labels, self.site, dict(self.model_extra or {}))
 
 
