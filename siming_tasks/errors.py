@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from siming_tasks.plaintext import one_line
+from siming_tasks.redact import redact
 
 __all__ = ["DataError", "MediaError", "OptionsError", "Problem", "RubricError", "SimingError"]
 
@@ -41,15 +42,15 @@ class Problem:
     severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        """``file:line: field: what fix`` on one line, leaving out what is unknown."""
-        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
-        return one_line(
-            " ".join([": ".join(part for part in (where, self.field, self.what) if part), self.fix]).strip()
-        )
+        """``file:line: field: what fix`` on one line, leaving out what is unknown; without secrets of a path."""
+        file = self.file and redact(self.file)
+        where = f"{file}:{self.line}" if file and self.line else file
+        what, fix = redact(self.what), redact(self.fix)
+        return one_line(" ".join([": ".join(part for part in (where, self.field, what) if part), fix]).strip())
 
     def to_json(self) -> dict[str, object]:
-        """The finding as plain JSON types."""
-        return asdict(self)
+        """The finding as plain JSON types, without secrets."""
+        return {name: redact(value) for name, value in asdict(self).items()}
 
 
 class SimingError(Exception):

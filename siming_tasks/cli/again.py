@@ -8,6 +8,8 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from siming_tasks.cli.terminal import say
+
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.runs.find import RunSource
@@ -17,7 +19,7 @@ __all__ = ["list_failed"]
 
 def list_failed(arguments: argparse.Namespace, source: RunSource, dataset: Dataset) -> int:
     """Print the failed requests of a run and the commands that ask them again; 0."""
-    from siming_tasks.redact import MASK
+    from siming_tasks.redact import MASK, redact
     from siming_tasks.runs.again import commands, failed_requests, joined_at
     from siming_tasks.runs.run import read_run
 
@@ -28,7 +30,7 @@ def list_failed(arguments: argparse.Namespace, source: RunSource, dataset: Datas
     join = shlex.join(["siming", "score", str(dataset.root), str(joined_at(run))])
     if arguments.json:
         found = {"failed": [asdict(one) for one in failed], "empty": empty, "commands": again, "join": join}
-        print(json.dumps(found, indent=1))
+        print(json.dumps(redact(found), indent=1))
         return 0
     for one in failed:
         print(f"{one.id}  {one.task} {one.document}")
@@ -38,11 +40,11 @@ def list_failed(arguments: argparse.Namespace, source: RunSource, dataset: Datas
     if not failed:
         return 0
     print("\nThese commands ask exactly those again:\n")
-    print("\n".join(again))
+    say("\n".join(again))
     print()
     if not source.facts.get("model"):
         print("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
     elif any(MASK in command for command in again):
         print(f"Secrets are not shown: fill them in where {MASK} stands.")
-    print(f"Then join the parts: {join}\nAn answer takes the place of a failed request; one that fails again stays so.")
+    say(f"Then join the parts: {join}\nAn answer takes the place of a failed request; one that fails again stays so.")
     return 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Decimal
 
 __all__ = ["add"]
@@ -48,7 +48,7 @@ def board(arguments: argparse.Namespace) -> int:
         arguments.folder, dataset, arguments.out, options, reruns=arguments.reruns, match=arguments.match
     )
     for line in refused:
-        print(f"refused: {line}", file=sys.stderr)
+        say(f"refused: {line}", error=True)
     verified = sum(entry.verified for entry in entries)
-    print(f"{arguments.out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
+    say(f"{arguments.out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
     return 1 if refused else 0

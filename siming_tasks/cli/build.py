@@ -8,6 +8,7 @@ from typing import Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.findings import show
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -79,7 +80,7 @@ def _build(arguments: argparse.Namespace) -> int:
     show(built.warnings)
     dataset = built.dataset
     steps = sum(len(video.applicable) for video in dataset.videos)
-    print(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
-    print(f"{built.names_file}: original names and ids. Keep it private.")
-    print(f"Next: siming check {dataset.root}")
+    say(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
+    say(f"{built.names_file}: original names and ids. Keep it private.")
+    say(f"Next: siming check {dataset.root}")
     return 0

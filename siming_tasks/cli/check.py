@@ -11,6 +11,7 @@ from typing import Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, folder_of
 from siming_tasks.cli.flags import options_from
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -54,7 +55,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if "videos" in facts:
         seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
         synthetic = " SYNTHETIC" if facts["synthetic"] else ""
-        print(
+        say(
             f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
@@ -65,10 +66,10 @@ def _check(arguments: argparse.Namespace) -> int:
 def _say_restated(root: Path, before: str | None, now: str) -> None:
     """On standard error, where it does not mix with ``--json``."""
     if before == now:
-        print(f"{root}: the digest {now[:12]} is right already.", file=sys.stderr)
+        say(f"{root}: the digest {now[:12]} is right already.", error=True)
         return
-    print(
+    say(
         f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
         "predictions and label files made for the old digest are refused from now on.",
-        file=sys.stderr,
+        error=True,
     )

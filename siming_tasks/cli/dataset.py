@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.cli.flags import add_options
+from siming_tasks.cli.terminal import say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -62,7 +62,7 @@ def folder_of(
     if options.data:
         return resolve_dataset(options)
     if folder := dataset_folder(runs):
-        print(f"Data set: {folder}, which the run names.", file=sys.stderr)
+        say(f"Data set: {folder}, which the run names.", error=True)
         return folder
     return resolve_dataset(options)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -47,5 +48,5 @@ def demo(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs,
         contact=not arguments.no_contact,
     )
-    print(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")
+    say(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")
     return 0

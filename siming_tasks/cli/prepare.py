@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import OPTIONS, Whole
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def prepare(arguments: argparse.Namespace) -> int:
     if mode == "frames":
         ahead = estimate(jobs, options.cache_dir, arguments.jobs)
         print(f"{len(jobs)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
-        print(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
+        say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
         if ahead.bytes > options.cache_gb * 1e9:
             raise OptionsError(
                 f"that is more than the limit of {options.cache_gb:g} GB, and frames would be removed before they are"
@@ -74,7 +75,7 @@ def prepare(arguments: argparse.Namespace) -> int:
 
         run(jobs, options.cache_dir, workers=arguments.jobs, cache_gb=options.cache_gb, done=done)
     for error in errors:
-        print(error)
+        say(error)
     print(f"{len(jobs)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
     return 1 if errors else 0
 

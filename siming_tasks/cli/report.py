@@ -9,6 +9,7 @@ from typing import Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -73,5 +74,5 @@ def report(arguments: argparse.Namespace) -> int:
         allow=arguments.allow,
     )
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
-    print(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
+    say(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
     return 0

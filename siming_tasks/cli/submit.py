@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.terminal import say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -59,12 +59,12 @@ def submit(arguments: argparse.Namespace) -> int:
     try:
         taken = admit(archive, dataset, options)
     except DataError as error:
-        print(f"refused: {refusal(archive, error)}\n{archive}: not fit to be sent.", file=sys.stderr)
+        say(f"refused: {refusal(archive, error)}\n{archive}: not fit to be sent.", error=True)
         return 1
     show(taken.run.problems, most=SHOWN)
     about = taken.received.submission
     answers = sum(map(len, taken.run.records.values()))
-    print(f"{archive}: ready. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
+    say(f"{archive}: ready. {about.model.name}, {answers:,} predictions on {about.dataset.name}.")
     return 0
 
 

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from siming_tasks.plaintext import visible
+from siming_tasks.redact import redact
 
-__all__ = ["Harmless", "harmless_terminal"]
+__all__ = ["Harmless", "harmless_terminal", "say"]
 
 _BAR = re.compile(r"\r|\n*(\x1b\[A)*")
 """What a progress bar writes besides text: back to the line's start, and up to another bar's line."""
@@ -44,6 +45,11 @@ class Harmless:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print a line for people that names files of theirs, without the secrets that a path may hold."""
+    print(redact(text), file=sys.stderr if error else sys.stdout)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from siming_tasks.cli.dataset import add_data, folder_of
 from siming_tasks.cli.flags import options_from
+from siming_tasks.cli.terminal import say
 
 __all__ = ["add"]
 
@@ -25,8 +26,6 @@ def _withhold(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import withhold
 
     public = withhold(folder_of(arguments, options_from(arguments)), arguments.out, arguments.key)
-    print(
-        f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public."
-    )
-    print(f"{arguments.key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {arguments.key}`.")
+    say(f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public.")
+    say(f"{arguments.key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {arguments.key}`.")
     return 0

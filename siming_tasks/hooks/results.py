@@ -15,6 +15,7 @@ from siming_tasks.hooks.opened import Doc
 from siming_tasks.hooks.session import SESSION, Item
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.parsing import parse_reply
+from siming_tasks.redact import redact
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.record import join, record_of
 from siming_tasks.runs.score import evaluate_records
@@ -82,9 +83,11 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
         try:
             write_predictions(join(items)[0], path)
         except OSError as error:  # the run goes on: the sample logs may still be saved, and hold the same answers
-            logger.error("Predictions could not be written to %s: %s", path, error)
+            logger.error("Predictions could not be written to %s: %s", redact(str(path)), redact(str(error)))
             result["predictions"] = None
         else:
-            logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
+            logger.warning(
+                "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
+            )
             result["predictions"] = path.name
     return result

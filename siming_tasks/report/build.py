@@ -19,6 +19,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
 from siming_tasks.options import Options
+from siming_tasks.redact import redact
 from siming_tasks.report.pages.book import (
     Book,
     Linker,
@@ -193,7 +194,7 @@ def _run(item: Study) -> dict[str, Any]:
         "name": item.source.name,
         "slug": item.source.slug,
         "role": item.source.role,
-        "source": item.source.path.name,
+        "source": redact(item.source.path.name),
         "facts": facts,
         "warnings": list(item.warnings),
         "replies": item.replies,

@@ -93,7 +93,7 @@ def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
     slugs: set[str] = set()
     found = []
     for source in sources:
-        name = f"{source.name} ({source.path.stem})" if source.name in shared else source.name
+        name = f"{source.name} ({redact(source.path.stem)})" if source.name in shared else source.name
         name = _unique(name, names, " ({})")
         found.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
     return found

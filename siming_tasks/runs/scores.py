@@ -11,6 +11,7 @@ from typing import Any
 from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
 from siming_tasks.errors import Problem
 from siming_tasks.options import Options
+from siming_tasks.redact import redact
 from siming_tasks.runs.observed import unobservable
 from siming_tasks.runs.run import Run, read_run
 from siming_tasks.settings import SETTINGS
@@ -40,7 +41,7 @@ class Scores:
         return {
             "dataset": _named(self.dataset),
             "synthetic": self.dataset.synthetic,
-            "files": [str(file) for file in self.files],
+            "files": [redact(str(file)) for file in self.files],
             "settings": {name: dict(result) for name, result in self.settings.items()},
             "problems": [problem.to_json() for problem in self.problems],
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,44 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, place: str, 
     assert main(["board", str(tmp_path / "out"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
     assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
     _nowhere(secret, tmp_path / "out", capsys)
+
+
+def test_no_secret_of_a_path_gets_out(lab, make_run, tmp_path: Path, capsys, caplog) -> None:
+    """lmms-eval calls folders after the model's arguments; people call files after what they did."""
+    secret = f"q{secrets.token_hex(12)}"
+    home = tmp_path / f"base_url=https:me:{secret}@host"
+    runs = [home / f"m,api_key={secret}", home / f"n,token={secret}"]
+    for run in runs:
+        make_run(lab.dataset, run, model="example/m", settings=("full_score",), replies={0: "nothing"})
+    file = home / f"password={secret}.jsonl"
+    answers = [{"setting": "full_score", "video_id": video.video_id, "response": ""} for video in lab.dataset.videos]
+    file.write_text("".join(json.dumps(line) + "\n" for line in answers[1:]))
+    data = ["--data", str(lab.dataset.root)]
+    out = tmp_path / "out"
+    assert main(["report", *map(str, (*runs, file)), *data, "--out", str(out / "report"), "--resamples", "10"]) == 0
+    (tmp_path / "inbox").mkdir()
+    archive = tmp_path / "inbox" / f"secret={secret}.zip"
+    assert main(["submit", str(runs[0]), *data, "--out", str(archive)]) == 0
+    assert main(["submit", "--check", str(archive), *data]) == 0
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(out / "unpacked")
+    assert main(["board", str(archive.parent), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
+    for run in (*runs, file):
+        for words in ([], ["--json"], ["--validate-only"], ["--validate-only", "--json"], ["--list-failed"]):
+            assert main(["score", *data, str(run), "--resamples", "10", *words]) in (0, 1)
+    assert main(["compare", *map(str, runs), *data, "--resamples", "10"]) == 0
+    assert main(["compare", *map(str, runs), *data, "--resamples", "10", "--json"]) == 0
+    assert main(["diagnose", str(runs[0]), *data]) == 0
+    assert main(["diagnose", str(file), *data]) in (0, 1)
+    for bad in (home / f"api_key={secret}.gone", tmp_path / "inbox"):
+        assert main(["score", str(lab.dataset.root), str(bad)]) == 1
+    folder = home / f"data,api_key={secret}"
+    shutil.copytree(lab.dataset.root, folder)
+    (folder / "extra.key.json").touch()
+    for words in (["check", "--quick"], ["check", "--quick", "--json"], ["check", "--restate"], ["raters"], ["plan"]):
+        assert main([*words, "--data", str(folder)]) in (0, 1)
+    assert secret not in caplog.text
+    _nowhere(secret, out, capsys)
 
 
 def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:

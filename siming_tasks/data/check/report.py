@@ -16,6 +16,7 @@ from siming_tasks.data.check.media import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.errors import Problem
+from siming_tasks.redact import redact
 from siming_tasks.rubrics import DEFAULT_ID
 from siming_tasks.settings.exam import EMERGENCY, exam_of
 
@@ -52,7 +53,7 @@ class CheckReport:
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
         return {
-            "root": str(self.root),
+            "root": redact(str(self.root)),
             "ok": not self.errors,
             "errors": [problem.to_json() for problem in self.errors],
             "warnings": [problem.to_json() for problem in self.warnings],

@@ -18,6 +18,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.plaintext import one_line
+from siming_tasks.redact import redact
 from siming_tasks.report.board.admit import Admitted, admit, refusal
 from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.rerun import agreement
@@ -44,7 +45,7 @@ class Entry(Admitted):
         """Plain JSON types."""
         about = self.received.submission
         return {
-            "archive": one_line(self.received.path.name),
+            "archive": redact(one_line(self.received.path.name)),
             "model": about.model.model_dump(),
             "run": about.run,
             "settings": dict(self.settings),
