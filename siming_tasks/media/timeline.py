@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,12 @@ from numpy.typing import NDArray
 from siming_tasks.errors import MediaError
 from siming_tasks.media.container import open_video
 
-__all__ = ["REENCODE", "Timeline", "read_timeline"]
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.packet import Packet
+    from av.video.stream import VideoStream
+
+__all__ = ["REENCODE", "Timeline", "read_timeline", "timeline_of"]
 
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
 
@@ -97,70 +101,105 @@ class Timeline:
         )
 
 
-class _Packet(NamedTuple):
-    pts: int
-    dts: int | None
-    duration: int
-    key: bool
-    visible: bool
-    corrupt: bool
+@dataclass(frozen=True, eq=False)
+class _Packets:
+    """What the packets of a stream say, one row each, in the order in which they are stored."""
+
+    pts: NDArray[np.int64]
+    dts: NDArray[np.int64]  # NO_DTS where there is none
+    duration: NDArray[np.int64]
+    key: NDArray[np.bool_]
+    visible: NDArray[np.bool_]
+    corrupt: NDArray[np.bool_]
+
+    def decodable(self) -> _Packets:
+        """Without what a decoder drops: frames outside the edit list, those of an open GOP cut before its keyframe."""
+        if not len(self.pts):
+            return self
+        first = int(self.key.argmax())  # 0 without any
+        kept = self.visible & (self.pts >= self.pts[first])
+        kept[:first] = False
+        return _Packets(*(getattr(self, item.name)[kept] for item in fields(self)))
+
+
+_NO_DTS = -(2**63)
 
 
 def read_timeline(path: Path) -> Timeline:
-    """The timeline of a video, from its packets and its first frame (tens of milliseconds).
+    """The timeline of a video, from its packets and its first frame (some milliseconds).
 
     Raises:
         MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
     """
     with open_video(path) as (container, stream):
-        time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-        packets, alone = [], len(container.streams.video) == 1
-        for packet in container.demux(stream):
-            if not packet.size:
-                continue  # the flush packet at the end
-            if packet.pts is None:
-                raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
-            visible, duration = not packet.is_discard, packet.duration or 0
-            packets.append(_Packet(packet.pts, packet.dts, duration, packet.is_keyframe, visible, packet.is_corrupt))
-    shown = _decodable(packets)
-    if not shown or time_base is None:
+        return timeline_of(path, container, stream)
+
+
+def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> Timeline:
+    """:func:`read_timeline` of a file that is open already and of which no packet was read yet.
+
+    Raises:
+        MediaError: as there.
+    """
+    time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
+    packets, start = _read(path, container, stream)
+    corrupt, packets = bool(packets.corrupt.any()), packets.decodable()
+    if not len(packets.pts) or time_base is None:
         raise MediaError(f"{path}: holds no video frames.")
-    pts = np.asarray([packet.pts for packet in shown], np.int64)
-    order = np.argsort(pts, kind="stable")
-    _check_order(path, shown, pts[order], order, time_base)
-    pts = pts[order]
+    order = np.argsort(packets.pts, kind="stable")
+    pts = packets.pts[order]
+    _check_order(path, packets, pts, order, time_base)
     if not rate:
         rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
-    end = max(packet.pts + packet.duration for packet in shown) - int(pts[0])
+    end = int((packets.pts + packets.duration).max()) - int(pts[0])
     missing = (stated - end) * time_base if stated and path.suffix in STATES_LENGTH else Fraction(0)
-    if missing > SLACK or any(packet.corrupt for packet in packets):
+    if missing > SLACK or corrupt:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
-    keyframes = np.flatnonzero([shown[place].key for place in order])
-    standard = path.suffix == ".mp4" and alone and counted == len(pts) and not _rotation(path)
+    alone = len(container.streams.video) == 1
+    standard = path.suffix == ".mp4" and alone and counted == len(pts) and not _rotation(path, stream, start)
+    keyframes = np.flatnonzero(packets.key[order])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 
 
-def _rotation(path: Path) -> int:
-    with open_video(path) as (container, stream):
-        return next((frame.rotation for frame in container.decode(stream)), 0)
+def _read(path: Path, container: InputContainer, stream: VideoStream) -> tuple[_Packets, Packet | None]:
+    """All packets, and the first of them that a decoder can start with."""
+    rows, start = [], None
+    for packet in container.demux(stream):
+        if not packet.size:
+            continue  # the flush packet at the end
+        pts, dts, key = packet.pts, packet.dts, packet.is_keyframe
+        if pts is None:
+            raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
+        if key and start is None:
+            start = packet
+        dts = _NO_DTS if dts is None else dts
+        rows.append((pts, dts, packet.duration or 0, key, not packet.is_discard, packet.is_corrupt))
+    table = np.array(rows, np.int64).reshape(len(rows), 6)
+    return _Packets(*table.T[:3], *(column != 0 for column in table.T[3:])), start
 
 
-def _decodable(packets: Sequence[_Packet]) -> list[_Packet]:
-    """Without what a decoder drops: frames outside the edit list, and those of an open GOP cut before its keyframe."""
-    first = next((number for number, packet in enumerate(packets) if packet.key), 0)
-    return [packet for packet in packets[first:] if packet.visible and packet.pts >= packets[first].pts]
+def _rotation(path: Path, stream: VideoStream, start: Packet | None) -> int:
+    """Degrees by which the first frame is to be turned."""
+    import av
+
+    with suppress(av.error.FFmpegError):
+        for packet in (start, None):  # then what the decoder holds back
+            for frame in stream.codec_context.decode(packet) if start else ():
+                return frame.rotation
+    with open_video(path) as (container, again):  # it does not begin with its first keyframe
+        return next((frame.rotation for frame in container.decode(again)), 0)
 
 
 def _check_order(
-    path: Path, packets: Sequence[_Packet], pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
+    path: Path, packets: _Packets, pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
 ) -> None:
     """Raise MediaError for timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain."""
     repeated = np.flatnonzero(np.diff(pts) == 0)
     if len(repeated):
         at = float((pts[repeated[0]] - pts[0]) * time_base)
         raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
-    stored = [packet.dts for packet in packets if packet.dts is not None]
+    stored = packets.dts[packets.dts != _NO_DTS]
     held = np.abs(order - np.arange(len(order)))
-    if any(after < before for before, after in pairwise(stored)) or held.max() > REORDER:
+    if (stored[1:] < stored[:-1]).any() or held.max() > REORDER:
         raise MediaError(f"{path}: timestamps go backwards. {REENCODE}")

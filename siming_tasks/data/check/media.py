@@ -15,7 +15,7 @@ from siming_tasks.files import sha256_file
 from siming_tasks.media.colour import WIDE
 from siming_tasks.media.container import open_video
 from siming_tasks.media.sampler import frame_range
-from siming_tasks.media.timeline import Timeline, read_timeline
+from siming_tasks.media.timeline import Timeline, timeline_of
 from siming_tasks.schema import Video
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
     try:
         with open_video(path) as (container, stream):
             problems = list(_header(about, container, stream))
-        timeline = read_timeline(path)
+            timeline = timeline_of(path, container, stream)
     except MediaError as error:
         code = next((code for words, code in _BROKEN if words in str(error)), "media-unreadable")
         found = about.problem(code, str(error), "Export it again; `siming build` repairs odd timestamps.")
