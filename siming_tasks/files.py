@@ -16,6 +16,7 @@ from typing import IO, Any
 import yaml
 
 from siming_tasks.errors import DataError
+from siming_tasks.yamltext import as_written
 
 __all__ = [
     "atomic_path",
@@ -63,7 +64,7 @@ class _Loader(_Base):  # type: ignore[misc,valid-type]
         return super().construct_mapping(node, deep)
 
 
-def _load(text: str) -> Any:
+def _load(text: str, model: Any) -> Any:
     """Safe YAML without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=_Base):
@@ -74,7 +75,13 @@ def _load(text: str) -> Any:
             raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", mark)
         if depth > MAX_YAML_DEPTH:
             raise yaml.composer.ComposerError(None, None, "nested too deeply to be one of our files", mark)
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from SafeLoader
+    loader: Any = _Loader(text)  # derived from SafeLoader
+    try:
+        node = loader.get_single_node()
+        as_written(node, model)
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 @contextmanager
@@ -136,8 +143,13 @@ def read_text(path: Path, most: int, fix: str = "") -> str:
         raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, model: Any = None) -> Any:
     """The content of a YAML file, loaded safely.
+
+    Args:
+        path: the file.
+        model: the pydantic model that it is meant for: where that wants text or numbers, scalars are what was written
+            (:func:`siming_tasks.yamltext.as_written`).
 
     Raises:
         DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
@@ -145,7 +157,7 @@ def read_yaml(path: Path) -> Any:
     """
     text = read_text(path, MAX_YAML_BYTES)
     try:
-        return _load(text)
+        return _load(text, model)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)

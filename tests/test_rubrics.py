@@ -175,11 +175,11 @@ def test_unused_fields_leave_the_digest_as_it_was() -> None:
     ("changes", "said"),
     [
         ({"grain": 0.25}, "0.25 is no grain; 1 (whole points) and 0.5 (half points) are"),
-        ({"grain": True}, "`yes` (or true, false, on, off) is not a number"),
+        ({"grain": True}, "`yes` is not a number; write points such as 2 or 2.5"),
         ({"grain": 1, "max_score": 2.5}, "grain is 1, but max_score is 2.5; state `grain: 0.5` for this step"),
         ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
         ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
-        ({"max_score": True}, "skills.0.steps.1.max_score: `yes` (or true, false, on, off) is not a number"),
+        ({"max_score": True}, "skills.0.steps.1.max_score: `yes` is not a number; write points such as 2 or 2.5"),
     ],
 )
 def test_points_are_whole_or_half(changes: dict[str, Any], said: str) -> None:

@@ -201,7 +201,7 @@ def _media_digests(root: Path, info: DatasetInfo, videos: list[Video]) -> dict[s
 
 def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
     try:
-        return DatasetInfo.model_validate(read_yaml(root / "dataset.yaml"))
+        return DatasetInfo.model_validate(read_yaml(root / "dataset.yaml", DatasetInfo))
     except DataError as error:
         fix = "At least `name: my-exams` must be there."
         problems.append(Problem("dataset-unreadable", str(error), fix, "dataset.yaml"))

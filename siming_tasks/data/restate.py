@@ -10,6 +10,7 @@ import yaml
 from siming_tasks.data.croissant import croissant
 from siming_tasks.data.dataset import scan
 from siming_tasks.data.digest import label_digest
+from siming_tasks.data.rows import DatasetInfo
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write, read_text, read_yaml, sha256_file
 
@@ -39,7 +40,7 @@ def restate(root: str | Path) -> tuple[str | None, str]:
     if "revision" in dataset.meta:
         raise DataError(f"{root}: a copy fetched from a hub is not changed here. Fetch it again, or copy the folder.")
     media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
-    info = read_yaml(root / "dataset.yaml")
+    info = read_yaml(root / "dataset.yaml", DatasetInfo)
     before, now = info.get("digest"), label_digest(root, dataset.rubric, media)
     info |= {"digest": now, "media_sha256": dict(sorted(media.items()))}
     with atomic_write(root / "dataset.yaml") as stream:

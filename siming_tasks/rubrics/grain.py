@@ -24,6 +24,7 @@ _HALVES = re.compile(
     r"|\bhalf an? (?:point|mark)\b|半分",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def fits(points: float, grain: float) -> bool:
@@ -52,9 +53,11 @@ def visible_grain(numbers: Iterable[float], texts: Iterable[str]) -> float:
     return HALF if halves else WHOLE
 
 
-def _not_yes_or_no(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError(f"`{'yes' if value else 'no'}` (or true, false, on, off) is not a number")
+def _a_number(value: Any) -> Any:
+    """Text of a file as people read it: 010 is 10, and ``yes``, ``1:30`` and ``2,5`` are no numbers."""
+    if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
+        said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value[:40]
+        raise ValueError(f"`{said}` is not a number; write points such as 2 or 2.5")
     return value
 
 
@@ -70,7 +73,7 @@ def _a_grain(value: float) -> float:
     return value
 
 
-Points = Annotated[float, BeforeValidator(_not_yes_or_no), AfterValidator(_in_halves)]
+Points = Annotated[float, BeforeValidator(_a_number), AfterValidator(_in_halves)]
 """A number of points, whole or half."""
-Grain = Annotated[float, BeforeValidator(_not_yes_or_no), AfterValidator(_a_grain)]
+Grain = Annotated[float, BeforeValidator(_a_number), AfterValidator(_a_grain)]
 """1 (whole points) or 0.5 (half points)."""

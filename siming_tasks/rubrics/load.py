@@ -39,13 +39,19 @@ def rubric_from(data: Any, source: str = "rubric") -> Rubric:
                 code="rubric-invalid",
                 file=source,
                 field=".".join(map(str, item["loc"])) or None,
-                what=item["msg"].removeprefix("Value error, ") + ".",
+                what=item["msg"].removeprefix("Value error, ") + _found(item) + ".",
                 fix="Mend that entry; siming_tasks/rubrics/default.yaml is a complete example.",
             )
             for item in items
             if item["loc"] not in deeper  # a list whose entries are wrong is also called too short
         ]
         raise RubricError.of(problems) from None
+
+
+def _found(item: Any) -> str:
+    """What stood there, where pydantic's words do not say."""
+    value, shown = item.get("input"), item["type"] not in ("value_error", "missing", "extra_forbidden")
+    return f", found {str(value)[:60]!r}" if shown and isinstance(value, str | int | float) else ""
 
 
 def load_rubric(path: str | Path) -> Rubric:
@@ -55,7 +61,7 @@ def load_rubric(path: str | Path) -> Rubric:
         RubricError: the file is missing, not YAML or not a rubric.
     """
     try:
-        data = read_yaml(Path(path))
+        data = read_yaml(Path(path), Rubric)
     except DataError as error:
         raise RubricError(str(error)) from None
     return rubric_from(data, str(path))

@@ -83,7 +83,7 @@ def read_mapping(path: Path) -> SheetMapping:
         DataError: not YAML, or not a mapping file.
     """
     try:
-        return SheetMapping.model_validate(read_yaml(path) or {})
+        return SheetMapping.model_validate(read_yaml(path, SheetMapping) or {})
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None
 
