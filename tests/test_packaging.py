@@ -95,7 +95,8 @@ def fresh_host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process says that imports lmms-eval's tasks only (its models, hence our plugin, are not imported)."""
     code = (
         "import inspect, json, sys; from lmms_eval.tasks import TaskManager as T;"
-        "methods = [list(inspect.signature(method).parameters) for method in (T.initialize_tasks, T.match_tasks, T.load_task_or_group)];"
+        "methods = (T.initialize_tasks, T.match_tasks, T.load_task_or_group);"
+        "methods = [list(inspect.signature(method).parameters) for method in methods];"
         f"found = T(include_path={plugin.tasks_path()!r}).all_tasks;"
         "print(json.dumps({'methods': methods, 'found': [name for name in found if name.startswith('siming')],"
         "'plugin': 'siming_tasks.host.entry' in sys.modules}))"

@@ -152,14 +152,14 @@ class _Given:
 
     @classmethod
     def to(cls, kind: Any, told: Told, mode: Mode) -> Any:
-        """The class itself where nothing is to be added: it is shown frames, or the user said it all."""
-        frames = SESSION.options.frames
-        wanted = {key: frames if value == "frames" else value for key, value in told.backend.arguments.items()}
+        """The class itself where nothing is to be added, because the table says nothing or the user said it all."""
+        frames, ours = SESSION.options.frames, told.backend.frames if mode == "frames" else told.backend.arguments
+        wanted = {key: frames if value == "frames" else value for key, value in ours.items()}
         added = {key: value for key, value in wanted.items() if key not in told.arguments}
-        if mode == "frames" or not added:
+        if not added:
             return kind
         said = ", ".join(f"{key}={value}" for key, value in added.items())
-        logger.warning("siming-tasks: %s reads the video itself and is given %s.", told.name, said)
+        logger.warning("siming-tasks: %s is given %s (docs/models.md).", told.name, said)
         return cls(kind, added)
 
     def create_from_arg_string(self, arguments: str, more: Mapping[str, Any] | None = None) -> Any:

@@ -22,9 +22,6 @@ from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
 
 __all__ = ["Told", "is_ours", "refuse"]
 
-EXPERTS = re.compile(r"A\d+B")
-"""How the host's ``qwen3_vl`` recognises experts in the path of a model."""
-
 
 @dataclass(frozen=True)
 class Told:
@@ -111,11 +108,11 @@ def _refuse_guessed_experts(told: Told) -> None:
         config = json.loads(Path(path, "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return  # a name on the hub: there the names are right
-    mixture, named = "moe" in str(config.get("model_type", "")), EXPERTS.search(path) is not None
-    if mixture != named:
-        says = "is a mixture of experts" if mixture else "has no experts"
-        way = 'a link whose name has them, as in "-A3B"' if mixture else "a link whose name has no such part"
+    mixture = "moe" in str(config.get("model_type", ""))
+    if mixture != (re.search(told.backend.experts, path) is not None):
+        says, other = ("is a mixture of experts", "dense") if mixture else ("is dense", "a mixture of experts")
         raise OptionsError(
-            f"{path} {says}, and lmms-eval 0.7.3 goes by the name (A3B, A22B, ...): part of its weights would stay "
-            f"random, without an error. Give pretrained= {way}."
+            f"{path} {says}, and lmms-eval 0.7.3 goes by the path and takes it for {other}: part of the weights would "
+            "stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes paths "
+            f"with {told.backend.experts!r} for a mixture)."
         )

@@ -37,6 +37,7 @@ class Backend:
     images: Literal["several", "paths", "one", "none"] = "none"
     video: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    frames: Mapping[str, Any] = field(default_factory=dict)
     prefer: Literal["video"] | None = None
     modality: bool = False
     file: Literal["faulty"] | None = None

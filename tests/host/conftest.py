@@ -94,19 +94,27 @@ def warm() -> Iterator[Warm]:
 
 @pytest.fixture
 def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
-    """``host(*arguments, data=folder, name="run", launcher=(), ENV=...)`` runs lmms-eval in an empty folder.
+    """``host(*arguments, data=folder, name="run", launcher=(), script="", ENV=...)`` runs lmms-eval in an empty folder.
 
-    In a fork of a process that has lmms-eval imported (``warm.py``); with a launcher as a process of its own.
+    In a fork of a process that has lmms-eval imported (``warm.py``); with a launcher as a process of its own; with a
+    script through that, which ends in lmms-eval's ``main``.
     """
 
-    def call(*arguments: str, data: Path | None, name: str = "run", launcher: tuple[str, ...] = (), **env: str) -> Run:
+    def call(
+        *arguments: str,
+        data: Path | None,
+        name: str = "run",
+        launcher: tuple[str, ...] = (),
+        script: str = "",
+        **env: str,
+    ) -> Run:
         folder = tmp_path / name
         folder.mkdir()
         argv = [*arguments, "--output_path", str(folder / "out"), "--log_samples"]
         settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
         env = environment(**settings, **({"SIMING_DATA": str(data)} if data else {}), **env)
         if not launcher:
-            code = warm.run(argv, folder, env, folder / "log")
+            code = warm.run(argv, folder, env, folder / "log", **({"script": script} if script else {}))
             return Run(code, (folder / "log").read_text(errors="replace"), folder / "out")
         done = subprocess.run(
             [*launcher, *argv], cwd=folder, env=env, text=True, errors="replace", timeout=TIMEOUT,

@@ -42,7 +42,7 @@ def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
     """By the text of the modules, since most classes need packages to be imported; many chat classes inherit theirs."""
     for name, row in backends().items():
         text = source(name) + (source(name.replace("chat.", "simple.")) if name.startswith("chat.") else "")
-        for argument in row.arguments:
+        for argument in [*row.arguments, *row.frames]:
             assert f"        {argument}:" in text, f"{name} has no argument {argument}"
 
 

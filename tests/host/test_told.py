@@ -67,13 +67,18 @@ def test_packages_are_asked_for_where_they_are_needed() -> None:
         ("qwen3_vl_moe", "Qwen3-VL-30B-A3B", None),
         ("qwen3_vl_moe", "MediX-R1-30B", "is a mixture of experts"),
         ("qwen3_vl", "MediX-R1-8B", None),
-        ("qwen3_vl", "my-A3B-distilled", "has no experts"),
+        ("qwen3_vl", "my-A3B-distilled", "is dense"),
+        ("glm4v_moe", "GLM-4.6V", None),
+        ("glm4v", "GLM-4.6V-Flash", None),
+        ("glm4v", "GLM-4.1V-9B", "is dense"),
+        ("glm4v_moe", "GLM-4.6V-Flash-big", "is a mixture of experts"),
     ],
 )
 def test_experts_are_what_the_configuration_says(tmp_path: Path, kind: str, folder: str, words: str | None) -> None:
+    row = backends()["simple.glm4v" if kind.startswith("glm") else "chat.qwen3_vl"]
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
-    told = Told("qwen3_vl", backends()["chat.qwen3_vl"], {"pretrained": str(tmp_path / folder)})
+    told = Told("it", row, {"pretrained": str(tmp_path / folder)})
     if words is None:
         assert refuse(told, POLICY) == "frames"
     else:
@@ -85,9 +90,10 @@ def test_the_host_still_goes_by_the_name() -> None:
     """If this changes, the refusal above can go."""
     import inspect
 
-    from lmms_eval.models.simple import qwen3_vl
+    from lmms_eval.models.simple import glm4v, qwen3_vl
 
-    assert r"A\d+B" in inspect.getsource(qwen3_vl)
+    assert backends()["simple.qwen3_vl"].experts in inspect.getsource(qwen3_vl)
+    assert '"Flash" not in pretrained' in inspect.getsource(glm4v)
 
 
 def test_which_tasks_are_ours() -> None:

@@ -74,6 +74,7 @@ if __name__ == "__main__":
     else:
         os._exit(0)
     if "script" in job:
+        sys.path.insert(0, str(Path(job["script"]).parent))
         runpy.run_path(job["script"], run_name="__main__")
     else:
         main()

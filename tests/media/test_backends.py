@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from siming_tasks.errors import OptionsError
@@ -67,3 +71,9 @@ def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
 def test_a_word_that_the_table_does_not_know_is_an_error() -> None:
     with pytest.raises(ValueError, match="imagse"):
         Backend("x", imagse="several")  # type: ignore[call-arg]
+
+
+def test_the_page_is_current() -> None:
+    script = Path(__file__).parents[2] / "utils" / "make_models_page.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,61 @@
+"""Write docs/models.md from the table of model classes: ``python utils/make_models_page.py [--check]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from siming_tasks.media import Backend, backends
+
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+TEXT = Path(__file__).with_name("models_page.md")
+TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or where there is no other)"}
+
+
+def _shown(row: Backend) -> str:
+    if row.media is None:
+        return "-"
+    other = " (video)" if row.modality and row.media == "frames" else " (frames)" if row.modality else ""
+    return f"{row.media}{other}" + (", as files" if row.images == "paths" else "")
+
+
+def _reader(row: Backend) -> str:
+    given = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
+    refused = " (refused)" if row.file == "faulty" else ""
+    return (row.video or "-") + refused + (f" [`{given}`]" if given else "")
+
+
+def _notes(row: Backend) -> str:
+    said = [
+        row.note,
+        row.tokens and f"new tokens: {row.tokens}",
+        ", ".join(f"{key}={value}" for key, value in row.frames.items()) and "given with frames: "
+        + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
+        row.needs and f"needs {', '.join(row.needs)}",
+        row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
+        row.batch and "batch size 1 only",
+    ]  # fmt: skip
+    return "; ".join(part for part in said if part)
+
+
+def page() -> str:
+    """The whole page."""
+    lines = []
+    for registry, title in TITLES.items():
+        rows = [row for name, row in backends().items() if name.startswith(f"{registry}.")]
+        lines.append(f"## {title}\n\n| `--model` | shown | own reader | verdict | |\n|---|---|---|---|---|\n")
+        for row in sorted(rows, key=lambda row: row.name.lower()):
+            name = row.name.removeprefix(f"{registry}.")
+            cells = (f"`{name}`", _shown(row), _reader(row), row.verdict, _notes(row))
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+        lines.append("\n")
+    return TEXT.read_text(encoding="utf-8").replace("{tables}\n", "".join(lines).rstrip("\n") + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the page is current")
+    if parser.parse_args().check:
+        sys.exit(0 if PAGE.read_text(encoding="utf-8") == page() else "docs/models.md is not current")
+    PAGE.write_text(page(), encoding="utf-8")
