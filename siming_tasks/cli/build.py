@@ -8,8 +8,9 @@ from typing import Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.findings import show
+from siming_tasks.cli.spans import list_spans
 from siming_tasks.cli.terminal import say
-from siming_tasks.options import Whole
+from siming_tasks.options import Decimal, Whole
 
 __all__ = ["add"]
 
@@ -17,17 +18,31 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     build = commands.add_parser("build", help="make a dataset folder of a rubric, a score sheet and videos")
-    build.add_argument("out", type=Path, metavar="OUT", help="the new folder")
+    build.add_argument("out", type=Path, nargs="?", metavar="OUT", help="the new folder")
     build.add_argument("--rubric", type=Path, required=True, help="rubric.yaml")
     build.add_argument(
         "--labels",
         action="append",
-        required=True,
         metavar="[NAME=]FILE",
         help="score sheet: .csv, .xlsx or .jsonl; may be repeated with a sheet for each physician",
     )
-    build.add_argument("--videos", type=Path, required=True, help="folder of the video files")
-    build.add_argument("--spans", type=Path, help="sheet with video_id, step_id, start, end (for wide score sheets)")
+    build.add_argument("--videos", type=Path, help="folder of the video files")
+    build.add_argument(
+        "--spans",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="for wide score sheets: a sheet with video_id, step_id, start, end, or a file of ELAN (.eaf), BORIS "
+        "(aggregated events) or Label Studio (.json), or their folder; may be repeated",
+    )
+    build.add_argument(
+        "--spans-fps",
+        action=Checked,
+        kind=Decimal(least=1, most=1000),
+        help="frames per second, where --spans counts frames",
+    )
+    build.add_argument("--list", action="store_true", help="only list what labels --spans has, and build nothing")
+    build.add_argument("--draft", type=Path, metavar="FILE", help="with --list: write a mapping file to begin with")
     build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
     build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
     build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name in earlier versions
@@ -47,7 +62,15 @@ def add(commands: Any) -> None:
 
 def _build(arguments: argparse.Namespace) -> int:
     from siming_tasks.data import BuildOptions, build_dataset
-    from siming_tasks.errors import DataError
+    from siming_tasks.errors import DataError, OptionsError
+
+    listing = arguments.list or arguments.draft
+    needed = {"--spans": arguments.spans} if listing else {"OUT": arguments.out, "--labels": arguments.labels}
+    needed |= {} if listing else {"--videos": arguments.videos}
+    if missing := [name for name, value in needed.items() if not value]:
+        raise OptionsError(f"{', '.join(missing)} must be given (see siming build --help).")
+    if listing:
+        return list_spans(arguments)
 
     options = BuildOptions(
         name=arguments.name,
@@ -67,6 +90,7 @@ def _build(arguments: argparse.Namespace) -> int:
             labels=arguments.labels,
             videos=arguments.videos,
             spans=arguments.spans,
+            spans_fps=arguments.spans_fps,
             adjudicated=arguments.adjudicated,
             mapping=arguments.columns,
             encoding=arguments.encoding,

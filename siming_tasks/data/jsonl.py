@@ -13,7 +13,7 @@ import orjson
 from siming_tasks.errors import Problem
 from siming_tasks.files import open_regular
 
-__all__ = ["MAX_LINE", "parse_object", "read_jsonl"]
+__all__ = ["MAX_LINE", "parse_object", "parse_value", "read_jsonl"]
 
 MAX_LINE = 4_000_000
 """Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
@@ -115,16 +115,24 @@ def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
         ValueError: with the reason, no full stop.
         RecursionError: nested beyond reason.
     """
-    try:
-        hooks: dict[str, Any] = (
-            {"object_pairs_hook": _unique, "parse_constant": _no_constant} if strict else dict(_LENIENT)
-        )
-        hooks |= {"parse_int": _whole} | ({"parse_float": _finite} if strict else {})
-        value = json.loads(text, **hooks)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}") from None
+    value = parse_value(text, strict)
     if not isinstance(value, dict):
         raise ValueError(f"found {type(value).__name__}")
+    return value
+
+
+def parse_value(text: str, strict: bool = True) -> Any:
+    """Any JSON value, under the rules of :func:`parse_object`.
+
+    Raises:
+        ValueError: with the reason, no full stop.
+        RecursionError: nested beyond reason.
+    """
+    try:
+        value = json.loads(text, **(_STRICT if strict else _LENIENT))
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+        raise ValueError(f"{error.msg} at {at}") from None
     if strict and "\\u" in text:
         _refuse_surrogates(value)
     return value

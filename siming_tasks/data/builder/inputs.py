@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from siming_tasks.data.annotation.match import Matcher
+from siming_tasks.data.annotation.read import read_marks, span_files
 from siming_tasks.data.builder.columns import Kind
 from siming_tasks.data.builder.labels import LabelRow, read_sheets
 from siming_tasks.data.builder.mapping import SheetMapping, Words, read_mapping
@@ -33,10 +35,11 @@ class Inputs:
     rubric: Path
     labels: str | Path | Sequence[str | Path]
     videos: Path
-    spans: Path | None = None
+    spans: Path | Sequence[Path] | None = None
     adjudicated: Path | None = None
     mapping: Path | None = None
     encoding: str | None = None
+    spans_fps: float | None = None
 
 
 def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFiles, list[Problem]]:
@@ -65,25 +68,42 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
     problems += found
     known = {(row.video, row.step_id): row for row in rows}
     raters = {rater for row in rows for rater in row.scores}
-    further: list[tuple[Kind, Path | None, Fill]] = [
-        ("spans", inputs.spans, _span),
-        ("adjudicated", inputs.adjudicated, _decided),
-    ]
-    for kind, path, fill in further:
-        if path is None:
-            continue
-        more = tried(lambda: read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling))  # noqa: B023
-        if more and labels:
-            problems += more[1] + _filled(known, more[0], videos, fill)
+    spans = tried(lambda: span_files(inputs.spans)) or []
+    adjudicated = [inputs.adjudicated] if inputs.adjudicated else []
+    further: list[tuple[Kind, list[Path], Fill]] = [("spans", spans, _span), ("adjudicated", adjudicated, _decided)]
+    for kind, paths, fill in further:
+        more: list[LabelRow] = []
+        for path in paths:
+            got = tried(lambda: _further(path, kind, inputs, rubric, words, raters, videos))  # noqa: B023
+            more += got[0] if got else []
+            problems += got[1] if got else []
+        problems += _filled(known, more, videos, fill) if labels else []
     if mapping is not None:
-        sheets = (*(file.path for file in files), inputs.spans, inputs.adjudicated)
-        problems += words.unmatched(filter(None, sheets))
+        problems += words.unmatched([*(file.path for file in files), *spans, *adjudicated])
     if failed or labels is None or videos is None:
         raise DataError(
             str(DataError.of([*failed, *(p for p in problems if p.severity == "error")], shown=20)),
             [*failed, *problems],
         )
     return list(known.values()), videos, problems
+
+
+def _further(
+    path: Path,
+    kind: Kind,
+    inputs: Inputs,
+    rubric: Rubric,
+    words: Words,
+    raters: set[str],
+    videos: VideoFiles | None,
+) -> tuple[list[LabelRow], list[Problem]]:
+    """The rows of a further sheet, or of an annotation tool's file."""
+    marks = read_marks(path, words, inputs.spans_fps, inputs.encoding) if kind == "spans" else None
+    if marks is None:
+        spelling = videos.speller() if videos else None
+        return read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling)
+    rows, problems = Matcher(rubric, words, videos.find if videos else None).rows(marks.marks)
+    return rows, [*marks.problems, *problems]
 
 
 def _filled(
@@ -104,7 +124,10 @@ def _filled(
             fix = "Write the id as it stands there, add its points, or delete this row."
             problems.append(row.problem("row-unlabelled", f"the score sheet has no {lacks}.", fix))
         elif (first := done.setdefault(at, row)) is not row:
-            what = f"stands on line {first.lines[0]} already, as {first.video!r}."
+            at_line = f" on line {first.lines[0]}" if first.lines[0] else ""
+            where = f"{at_line} already" if first.file == row.file else f" in {first.file}{at_line} already"
+            times = f" ({first.start:g}-{first.end:g} s there)" if None not in (first.start, first.end) else ""
+            what = f"stands{where}, as {first.video!r}{times}."
             problems.append(row.problem("label-twice", what, "Keep one row per video and step."))
         else:
             known[at] = fill(known[at], row, problems)

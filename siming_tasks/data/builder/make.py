@@ -50,7 +50,8 @@ def build_dataset(
     rubric: str | Path,
     labels: str | Path | Sequence[str | Path],
     videos: str | Path,
-    spans: str | Path | None = None,
+    spans: str | Path | Sequence[str | Path] | None = None,
+    spans_fps: float | None = None,
     adjudicated: str | Path | None = None,
     mapping: str | Path | None = None,
     encoding: str | None = None,
@@ -66,7 +67,9 @@ def build_dataset(
         labels: score sheet, long or wide (see :func:`siming_tasks.data.builder.labels.read_labels`), or one for each
             physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``.
         videos: folder of the video files that the sheet names.
-        spans: a second sheet with ``video_id, step_id, start, end``, for wide score sheets.
+        spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
+            annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
+        spans_fps: frames per second of spans that are counted in frames.
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
         mapping: mapping file (see :class:`siming_tasks.data.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
@@ -92,7 +95,8 @@ def build_dataset(
         rubric=Path(rubric),
         labels=labels,
         videos=Path(videos),
-        spans=Path(spans) if spans else None,
+        spans=[Path(each) for each in ([spans] if isinstance(spans, str | Path) else spans or [])],
+        spans_fps=spans_fps,
         adjudicated=Path(adjudicated) if adjudicated else None,
         mapping=Path(mapping) if mapping else None,
         encoding=encoding,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, ValidationInfo, field_validator
 
 from siming_tasks.data.builder.cells import folded, plain
 from siming_tasks.data.rows import problems_of
@@ -34,7 +35,10 @@ class SheetMapping(BaseModel):
         steps: the sheet's heading (wide form) or cell (long form) to the step's id.
         not_applicable: cells that mean N/A.
         ignore: headings and worksheets that are left out on purpose.
-        rate: frames per second of time codes ``hh:mm:ss:ff`` (``25``, ``30000/1001``).
+        rate: frames per second of time codes ``hh:mm:ss:ff`` (``25``, ``30000/1001``), and of Label Studio's frames.
+        videos: the name that an annotation tool has for a video to that of the score sheet.
+        annotator: whose annotations are read, where a file has those of several.
+        repeated: of annotations that repeat a step in a video: ``refuse``, or ``join`` them from first to last.
     """
 
     model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
@@ -45,6 +49,15 @@ class SheetMapping(BaseModel):
     not_applicable: tuple[str, ...] = ()
     ignore: tuple[_Name, ...] = ()
     rate: str | None = None
+    videos: dict[_Name, _Name] = Field(default_factory=dict)
+    annotator: str | None = None
+    repeated: Literal["refuse", "join"] = "refuse"
+
+    @field_validator("columns", "raters", "steps", "videos", "ignore", mode="before")
+    @classmethod
+    def _nothing_yet(cls, table: Any, info: ValidationInfo) -> Any:
+        """A key with nothing below it, as a draft has it."""
+        return table if table is not None else [] if info.field_name == "ignore" else {}
 
     @field_validator("columns", "raters", "steps")
     @classmethod
@@ -95,6 +108,7 @@ class Words:
         self.mapping = mapping
         self.rate = Fraction(mapping.rate) if mapping.rate else None
         self._file = file
+        self._ignore = [str(plain(name)) for name in mapping.ignore]
         self._met: set[tuple[str, str]] = set()
 
     def meaning(self, section: str, word: str) -> str | None:
@@ -105,6 +119,15 @@ class Words:
             return None
         self._met.add((section, name))
         return table[name]
+
+    def video(self, name: str) -> str | None:
+        """What an annotation tool's name of a video means by ``videos``; spelled exactly so, or alike."""
+        table = self.mapping.videos
+        known = name if name in table else _alike(name, table)
+        if known is None:
+            return None
+        self._met.add(("videos", known))
+        return table[known]
 
     def means(self, word: str) -> bool:
         """Whether ``raters`` or ``steps`` say what a word is."""
@@ -119,7 +142,7 @@ class Words:
 
     def ignored(self, word: str) -> bool:
         """Whether a heading or worksheet is left out on purpose."""
-        name = _alike(word, [str(plain(name)) for name in self.mapping.ignore])
+        name = _alike(word, self._ignore)
         if name is not None:
             self._met.add(("ignore", name))
         return name is not None
@@ -128,7 +151,7 @@ class Words:
         """A finding for every entry that met nothing in these files."""
         where = " or ".join(str(sheet) for sheet in sheets)
         entries = [("columns", name, f"columns: {{{name}: {word}}}") for name, word in self.mapping.columns.items()]
-        for section in ("raters", "steps"):
+        for section in ("raters", "steps", "videos"):
             table: Mapping[str, str] = getattr(self.mapping, section)
             entries += [(section, name, f"{section}: {{{name}: {word}}}") for name, word in table.items()]
         entries += [("ignore", str(plain(name)), f"ignore: [{name}]") for name in self.mapping.ignore]
@@ -140,9 +163,14 @@ class Words:
         ]
 
 
+_folded = lru_cache(4096)(folded)
+"""Of the mapping's own words, which are compared with every name of a file."""
+
+
 def _alike(word: str, names: Iterable[str]) -> str | None:
     names, exact = list(names), str(plain(word))
     if exact in names:
         return exact
-    found = [name for name in names if folded(name) == folded(word)]
+    like = folded(word)
+    found = [name for name in names if _folded(name) == like]
     return found[0] if len(found) == 1 else None

@@ -1,0 +1,37 @@
+"""What annotation files hold, printed by ``siming build --list``."""
+
+from __future__ import annotations
+
+import argparse
+
+from siming_tasks.cli.findings import show
+
+__all__ = ["list_spans"]
+
+
+def list_spans(arguments: argparse.Namespace) -> int:
+    """Print the labels, annotators and videos of ``--spans``; write the mapping file of ``--draft``."""
+    from siming_tasks.data.annotation.survey import survey, write_draft
+    from siming_tasks.plaintext import one_line
+    from siming_tasks.rubrics import load_rubric
+
+    rubric = load_rubric(arguments.rubric)
+    found = survey(
+        arguments.spans, rubric, arguments.videos, arguments.columns, arguments.spans_fps, arguments.encoding
+    )
+    show(found.problems)
+    width = min(50, max((len(label.name) for label in found.labels), default=0))
+    print(f"{'label':{width}}  count  spans  step")
+    for label in found.labels:
+        step = label.step or ("left out" if label.left_out else f"? {label.like}".rstrip())
+        print(f"{one_line(label.name, 50):{width}}  {label.count:5,}  {label.spans:5,}  {step}")
+    for name, count in found.annotators.items():
+        print(f"annotator {one_line(name)}: {count:,}")
+    for name, count in found.videos.items():
+        print(f"video {one_line(name)}: {count:,}{'; no such file' if name in found.missing else ''}")
+    unknown = sum(not label.step and not label.left_out for label in found.labels)
+    print(f"{len(found.labels)} labels, {unknown} of them no step of the rubric.")
+    if arguments.draft:
+        write_draft(arguments.draft, found)
+        print(f"{arguments.draft}: complete it and give it as --columns.")
+    return 0

@@ -1,0 +1,1 @@
+"""Spans out of the files of annotation tools: ELAN, BORIS, Label Studio."""
