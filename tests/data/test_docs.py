@@ -14,7 +14,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.runs.read import load_predictions
 
 PAGE = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
-COMMANDS = sorted(set(re.findall(r"^(?:\$ )?(siming (?:build|check|score|withhold) .*)$", PAGE, re.MULTILINE)))
+COMMANDS = sorted(set(re.findall(r"^(?:\$ )?(siming (?:template|build|check|score|withhold) .*)$", PAGE, re.MULTILINE)))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -23,7 +23,7 @@ def test_the_commands_exist(command: str) -> None:
 
 
 def test_there_are_commands_for_every_task() -> None:
-    assert {command.split()[1] for command in COMMANDS} == {"build", "check", "score", "withhold"}
+    assert {command.split()[1] for command in COMMANDS} == {"template", "build", "check", "score", "withhold"}
 
 
 def test_the_prediction_lines_are_read(folder: Path, tmp_path: Path) -> None:

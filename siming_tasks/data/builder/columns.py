@@ -38,13 +38,17 @@ class Points:
 
 @dataclass
 class Layout:
-    """What a sheet's columns are: ours, the points, and those that are not used or left out on purpose."""
+    """What a sheet's columns are: ours, the points, and those that are not used or left out on purpose.
+
+    ``times_only``: the sheet gives the spans of steps whose points stand in another sheet of the file.
+    """
 
     ours: dict[str, str] = field(default_factory=dict)
     points: list[Points] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     twice: list[tuple[str, str, str]] = field(default_factory=list)
+    times_only: bool = False
 
     @property
     def long(self) -> bool:

@@ -104,6 +104,8 @@ class Reader:
             what = "video_id and step_id must be filled." if row.layout.long else "the video's name is missing."
             self.problems.append(row.problem("id-missing", what, "Fill it in.", "video_id"))
             return
+        if row.layout.times_only and row.cell("start") is None and row.cell("end") is None:
+            return  # nobody filled it in
         video, step = self.spelling(name), cell and (self.words.meaning("steps", cell) or cell)
         if "rater" in row.layout.ours:
             whose = self._rater(row)
@@ -133,6 +135,11 @@ class Reader:
             if whose and whose == row.part.owner:
                 self.places.setdefault(row.part.path, {}).setdefault((video, at), f"{row.file}:{row.number}")
             known = self.rows.get((video, at))
+            if row.layout.times_only and "applicable" not in row.layout.ours and known:
+                label = replace(label, applicable=known.applicable)
+            elif row.layout.times_only and not known:
+                fix = "Write the names as they stand there, or delete this row."
+                self.problems.append(label.problem("row-unlabelled", "the sheets with points have no such row.", fix))
             self.rows[video, at] = self._merged(known, label) if known else label
 
     def _rater(self, row: _Row) -> str | None:

@@ -73,6 +73,7 @@ def read_sheets(
         raise DataError.of([*failed, *problems], shown=20)
     problems += _steps_unknown(rubric, words, files[0].path)
     reader = Reader(rubric, words, problems, spelling or one_spelling)
+    parts.sort(key=lambda part: part.layout.times_only)
     reader.all([part for part in parts if part.sheet.rows])
     problems += unequal(reader.places, {part.path for part in parts if part.owner == CONSENSUS})
     for part in parts:
@@ -108,6 +109,9 @@ def _layouts(
             other.append(sheet)
     if not layouts:
         raise DataError.of([_no_sheet(path, kind, other), *(p for sheet in other for p in sheet.problems)], shown=20)
+    if any(layout.points for _, layout in layouts):
+        for _, layout in layouts:
+            layout.times_only = not layout.points and {"start", "end"} <= set(layout.ours)
     problems += _unread(path, other)
     return layouts
 
