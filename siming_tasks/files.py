@@ -29,6 +29,7 @@ __all__ = [
     "read_yaml",
     "sha256_file",
     "sha256_json",
+    "yaml_lines",
 ]
 
 MAX_YAML_BYTES = 4_000_000
@@ -163,6 +164,29 @@ def read_yaml(path: Path, model: Any = None) -> Any:
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or str(error)
         raise DataError(f"{where}: not valid YAML: {what}. Mend that line.") from None
+
+
+def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
+    """The line (from 1) of every entry of a YAML file that :func:`read_yaml` reads, by the keys that lead to it.
+
+    Raises:
+        DataError: it is not readable.
+    """
+    lines: dict[tuple[str | int, ...], int] = {}
+
+    def walk(node: Any, place: tuple[str | int, ...], line: int) -> None:
+        lines[place] = line + 1
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                walk(value, (*place, str(key.value)), key.start_mark.line)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                walk(value, (*place, index), value.start_mark.line)
+
+    root = yaml.compose(read_text(path, MAX_YAML_BYTES), Loader=_Base)
+    if root is not None:
+        walk(root, (), root.start_mark.line)
+    return lines
 
 
 @contextmanager

@@ -154,7 +154,7 @@ def test_the_grain_is_stated_or_seen(changes: dict[str, Any], grain: float) -> N
 def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
     assert [step.grain for step in rubric_from({**broken(grain=1), "grain": 0.5}).steps] == [0.5, 1]
     with pytest.raises(
-        RubricError, match=r"steps\.1: grain is 1, but max_score is 2\.5; state `grain: 0\.5` for this step"
+        RubricError, match=r"steps\.1\.max_score: grain is 1, but max_score is 2\.5; state `grain: 0\.5` for this step"
     ):
         rubric_from({**broken(max_score=2.5), "grain": 1})
 

@@ -16,7 +16,7 @@ from siming_tasks.redact import redact
 __all__ = ["main"]
 
 MODULES = (
-    *("template", "build", "check", "withhold", "demo", "prepare", "plan", "score", "compare", "raters"),
+    *("rubric", "template", "build", "check", "withhold", "demo", "prepare", "plan", "score", "compare", "raters"),
     *("diagnose", "power", "lint", "report", "submit", "board", "rate", "tasks"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""

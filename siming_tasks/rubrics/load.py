@@ -2,50 +2,86 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from siming_tasks.errors import DataError, Problem, RubricError
-from siming_tasks.files import read_yaml
-from siming_tasks.rubrics.model import Rubric
+from siming_tasks.files import read_yaml, yaml_lines
+from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
+from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
 
-__all__ = ["DEFAULT_ID", "default_rubric", "load_rubric", "rubric_from"]
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+__all__ = ["DEFAULT_ID", "default_rubric", "line_of", "load_rubric", "rubric_from"]
+
+MODELS = (Rubric, Skill, RubricStep, Criteria, StepError, Requirement, Evidence)
 
 DEFAULT_ID = "siming-default"
 """``rubric_id`` of the embedded rubric."""
 
 
-def rubric_from(data: Any, source: str = "rubric") -> Rubric:
+def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[Place, int]] | None = None) -> Rubric:
     """A checked rubric from plain data.
 
     Args:
         data: the mapping that a rubric file holds.
         source: how error messages name its origin.
+        lines: gives the line of each entry; asked only if something is wrong.
 
     Raises:
-        RubricError: lists every fault with its place, e.g. ``rubric.yaml: skills.0.steps.3.max_score: ...``.
+        RubricError: lists every fault with its place, e.g. ``rubric.yaml:41: skills.0.steps.3.max_score: ...``.
     """
     try:
         return Rubric.model_validate(data)
     except ValidationError as error:
         items = error.errors(include_url=False)
-        deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
-        problems = [
-            Problem(
-                code="rubric-invalid",
-                file=source,
-                field=".".join(map(str, item["loc"])) or None,
-                what=item["msg"].removeprefix("Value error, ") + _found(item) + ".",
-                fix="Mend that entry; siming_tasks/rubrics/default.yaml is a complete example.",
-            )
-            for item in items
-            if item["loc"] not in deeper  # a list whose entries are wrong is also called too short
-        ]
-        raise RubricError.of(problems) from None
+    deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
+    found = list(conflicts(data))
+    told = {conflict.what for conflict in found}
+    for item in items:
+        what = item["msg"].removeprefix("Value error, ")
+        # a list whose entries are wrong is also called too short
+        if what not in told and (item["loc"] not in deeper or item["type"] == "value_error"):
+            found.append(Conflict(item["loc"], what + _found(item), _fix(item)))
+    where = lines() if lines else {}
+    problems = [
+        Problem(
+            code="rubric-invalid",
+            file=source,
+            line=line_of(each.place, where),
+            field=".".join(map(str, each.place)) or None,
+            what=f"{each.what}.",
+            fix=each.fix,
+        )
+        for each in found
+    ]
+    raise RubricError.of(sorted(problems, key=lambda problem: problem.line or 0), shown=20) from None
+
+
+def line_of(place: Place, lines: Mapping[Place, int]) -> int | None:
+    """The line of an entry, or of the nearest one around it."""
+    return next((lines[place[:depth]] for depth in range(len(place), -1, -1) if place[:depth] in lines), None)
+
+
+def _fix(item: ErrorDetails) -> str:
+    """How to mend what pydantic found."""
+    name, kind = str(item["loc"][-1]) if item["loc"] else "", item["type"]
+    if kind == "missing":
+        return "Add it; docs/rubric.md lists what an entry has."
+    if kind == "extra_forbidden":
+        known = {field.alias or key for model in MODELS for key, field in model.model_fields.items()}
+        near = difflib.get_close_matches(name, known - {name}, 1)
+        return f"Write `{near[0]}`, or delete it." if near else "Delete it, or correct its name."
+    if kind == "string_type" and isinstance(item["input"], int | float):
+        return f"Put it in quotes, such as '{item['input']}'."
+    return "Mend that entry; siming_tasks/rubrics/default.yaml is a complete example."
 
 
 def _found(item: Any) -> str:
@@ -60,11 +96,12 @@ def load_rubric(path: str | Path) -> Rubric:
     Raises:
         RubricError: the file is missing, not YAML or not a rubric.
     """
+    path = Path(path)
     try:
-        data = read_yaml(Path(path), Rubric)
+        data = read_yaml(path, Rubric)
     except DataError as error:
         raise RubricError(str(error)) from None
-    return rubric_from(data, str(path))
+    return rubric_from(data, str(path), lambda: yaml_lines(path))
 
 
 @cache

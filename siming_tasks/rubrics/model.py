@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from siming_tasks.rubrics.conflicts import conflicts
 from siming_tasks.rubrics.grain import Grain, Points, fits, visible_grain
 
 __all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError"]
@@ -91,20 +91,6 @@ class RubricStep(_Model):
     name_zh: str | None = None
     note: str | None = None
 
-    @model_validator(mode="after")
-    def _errors_cost_at_most_everything(self) -> RubricStep:
-        for error in self.errors:
-            if error.deduct > self.max_score:
-                raise ValueError(f"error {error.id!r} deducts {error.deduct:g} of {self.max_score:g} points")
-        return self
-
-    @model_validator(mode="after")
-    def _whole_if_stated(self) -> RubricStep:
-        for name, value in self._points():
-            if not fits(value, self.grain):
-                raise ValueError(f"grain is {self.grain:g}, but {name} is {value:g}; state `grain: 0.5` for this step")
-        return self
-
     def _points(self) -> list[tuple[str, float]]:
         """Everything that the step says in points."""
         found = [("max_score", self.max_score)]
@@ -174,28 +160,8 @@ class Rubric(_Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:
-        ids = [step.id for step in self.steps]
-        for kind, names in (
-            ("skill id", [skill.id for skill in self.skills]),
-            ("step id", ids),
-            ("error id", [error.id for step in self.steps for error in step.errors]),
-        ):
-            twice = [name for name, count in Counter(names).items() if count > 1]
-            if twice:
-                raise ValueError(f"{kind} {twice[0]!r} appears twice")
-        folded = Counter(name.casefold().replace("-", "_") for name in ids)
-        if clash := [name for name in ids if folded[name.casefold().replace("-", "_")] > 1]:
-            raise ValueError(f"step ids {clash!r} differ only in case or dashes; replies could not be told apart")
-        earlier: set[str] = set()
-        for step in self.steps:
-            for requirement in step.requires:
-                if requirement.id not in earlier:
-                    known = "a later step or itself" if requirement.id in ids else "no step of this rubric"
-                    raise ValueError(f"step {step.id!r} requires {requirement.id!r}, which is {known}")
-            for fact in step.facts:
-                if fact.get("source") not in self.sources:
-                    raise ValueError(f"step {step.id!r} cites source {fact.get('source')!r}, which `sources` lacks")
-            earlier.add(step.id)
+        for conflict in conflicts(self.model_dump()):
+            raise ValueError(conflict.what)
         return self
 
     @cached_property
