@@ -16,6 +16,8 @@ from siming_tasks.cli.main import parser
 from siming_tasks.options import OPTIONS, Choice, Decimal, Options, Text, Whole
 
 WORDS = {
+    "rubric": ["check"],
+    "template": ["out.xlsx", "--rubric", "r", "--videos", "v"],
     "build": ["out", "--rubric", "r", "--labels", "l", "--videos", "v"],
     "check": [],
     "withhold": ["out", "--key", "k"],

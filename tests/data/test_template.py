@@ -109,6 +109,26 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
     assert check_dataset(built.dataset.root).errors == ()
 
 
+def test_a_workbook_for_each_physician(given: tuple[Path, Path], tmp_path: Path) -> None:
+    for name, first in (("Li", 2), ("Wang", 1)):
+        book = made(given, tmp_path / f"{name}.xlsx", "--raters", name, "--skill", "aed")
+        for row in range(2, 6):
+            book[f"rater_{name.lower()}"].cell(row, 2).value = first
+        if name == "Li":  # the spans are marked once
+            book["spans"]["C2"].value, book["spans"]["D2"].value = "0:00.5", "1"
+        book.save(tmp_path / f"{name}.xlsx")
+    built = build_dataset(
+        tmp_path / "out",
+        rubric=given[0],
+        labels=[tmp_path / "Li.xlsx", tmp_path / "Wang.xlsx"],
+        videos=given[1],
+        options=BuildOptions(consensus="mean", keep_rater_names=True),
+    )
+    first = built.dataset.videos[0].steps[0]
+    assert dict(first.scores) == {"rater_li": 2, "rater_wang": 1, "consensus": 1.5} and first.span == (0.5, 1.0)
+    assert [video.steps[0].span for video in built.dataset.videos[1:]] == [None] * 3
+
+
 def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp_path: Path) -> None:
     book = made(given, tmp_path / "t.xlsx", "--raters", "1", "--skill", "aed")
     sheet = book["rater_a"]
