@@ -30,7 +30,8 @@ class Tally:
         steps: steps asked and steps answered, ``float64[V, 2]``.
         verdicts: TN, FP, FN, TP of "positive", ``float64[V, 4]``; points below the maximum are "wrong".
         labels: 4 x 4 confusion counts of the ordinal labels, ``float64[V, 16]``; zeros for ``answer="error"``.
-        totals: reference and predicted totals of the videos that have both; none for ``answer="error"``.
+        totals: reference and predicted totals of the videos that have both, as shares of the points available; none for
+            ``answer="error"``.
     """
 
     panel: Panel
@@ -58,7 +59,7 @@ class Tally:
         if panel.answer == "score":
             sides = [np.where(both, points, np.nan) for points in (panel.reference, panel.predicted)]
             labels = kappa.confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
-            x, y = correlation.totals(panel)
+            x, y = correlation.shares(panel)
         return cls(
             panel=panel,
             metrics=select(panel.answer) if metrics is None else tuple(metrics),

@@ -17,7 +17,9 @@ from sklearn import metrics as sk
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics.agreement.correlation import shares, totals
 from siming_tasks.metrics.compare.twoway import two_way
+from siming_tasks.metrics.video.split import shuffle_p
 
 TOL = 1e-12
 
@@ -194,6 +196,49 @@ def test_totals_are_prorated_by_points(panel):
     assert got["coverage"] == pytest.approx(14 / 15)
 
 
+def test_totals_are_shares_where_a_step_does_not_apply(panel):
+    """Step 3 (5 points) does not apply to video 2: of 10, 10, 5 and 10 points. Sums would put it last on both sides."""
+    reference = [[3, 2, 5], [1, 1, 3], [3, 2, np.nan], [0, 2, 5]]
+    predicted = [[3, 2, 4], [2, 1, 1], [3, 1, 5], [1, 2, 3]]
+    found = evaluate(panel(reference, predicted, max_score=[3, 2, 5]), resamples=0).metrics
+    parts = [10 / 10, 5 / 10, 5 / 5, 7 / 10], [9 / 10, 4 / 10, 4 / 5, 6 / 10]
+    assert found["plcc"].value == pytest.approx(stats.pearsonr(*parts)[0], abs=TOL)
+    assert found["srcc"].value == pytest.approx(stats.spearmanr(*parts)[0], abs=TOL)
+
+
+def test_totals_are_shares_where_a_step_has_no_clip(panel):
+    """Not asked about, with a label all the same; the answer that is left over is prorated within what was asked."""
+    reference = [[3, 2, 5], [1, 1, 3], [3, 2, 0], [0, 2, 5], [2] * 3]
+    predicted = [[3, 2, 4], [2, 1, 1], [3, 1, 5], [1, 2, 3], [1] * 3]
+    asked = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 1, 1], [0, 0, 1]], bool)
+    found = evaluate(panel(reference, predicted, max_score=[3, 2, 5], asked=asked), resamples=0).metrics
+    parts = [10 / 10, 5 / 10, 5 / 5, 7 / 10, 2 / 5], [9 / 10, 4 / 10, 4 / 5, 6 / 10, 1 / 5]
+    assert found["plcc"].value == pytest.approx(stats.pearsonr(*parts)[0], abs=TOL)
+
+
+def test_a_constant_judge_has_no_correlation_whatever_was_asked(synthetic):
+    """One step in ten does not apply: its sums would correlate with the truth's."""
+    rng = np.random.default_rng(0)
+    whole = synthetic(rng, videos=80)
+    gone = rng.random(whole.reference.shape) < 0.1
+    for part in (replace(whole, reference=np.where(gone, np.nan, whole.reference)), replace(whole, asked=~gone)):
+        for guess in (part.max_score, 0 * part.max_score):
+            constant = part.predicting(np.broadcast_to(guess, part.reference.shape))
+            found = evaluate(constant, resamples=0).metrics
+            for name in ("plcc", "srcc"):
+                only(found[name], value=0.0, undefined=True, reason="All predicted totals are equal: 0/0.")
+            assert shuffle_p(constant, permutations=9)["plcc"] is None
+    counted = ~gone
+    sums = (np.where(counted, whole.max_score, 0).sum(axis=1), np.where(counted, whole.reference, 0).sum(axis=1))
+    assert stats.pearsonr(*sums)[0] > 0.4  # the trap
+
+
+def test_shares_of_complete_data_are_the_totals_to_the_last_bit(synthetic):
+    complete = synthetic(np.random.default_rng(2), missing=0.05)
+    for share, total in zip(shares(complete), totals(complete), strict=True):
+        np.testing.assert_array_equal(share, total)
+
+
 def test_a_video_below_80_percent_leaves_the_correlation_only(panel):
     reference = [[3, 2, 1, 0, 3]] * 2 + [[1, 1, 1, 1, 1], [2, 2, 2, 2, 2], [0, 0, 0, 1, 0]]
     predicted = np.array(reference, float)
@@ -215,7 +260,8 @@ def test_steps_not_asked_or_without_reference_do_not_count(panel):
     assert found["qwk"].value == pytest.approx(expected, abs=TOL)
     assert found["qwk"].n_items == 7
     assert found["coverage"].value == 1.0
-    assert found["plcc"].value == pytest.approx(stats.pearsonr([4, 1, 6], [3, 1, 6])[0], abs=TOL)
+    parts = [4 / 6, 1 / 6, 6 / 9], [3 / 6, 1 / 6, 6 / 9]  # of the points of the steps that count
+    assert found["plcc"].value == pytest.approx(stats.pearsonr(*parts)[0], abs=TOL)
 
 
 def test_fill_sensitivity_by_hand(panel):

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
-__all__ = ["Cells", "Paired", "correlation", "from_moments", "moments", "pearson", "spearman", "totals"]
+__all__ = ["Cells", "Paired", "correlation", "from_moments", "moments", "pearson", "shares", "spearman", "totals"]
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
 
 def totals(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Reference and predicted points of each video, ``float64[V]`` each, over the steps that count.
+    """Reference and predicted points of each video, ``float64[V]`` each, over the steps that count: a video's sheet.
 
+    Videos have different points available where steps do not apply or have no clip; to correlate, see :func:`shares`.
     Missing answers are prorated: points earned / points available on the answered steps, times the points available.
     NaN on both sides where nothing counts or fewer than 80 % of the counted steps were answered. Rounded to 1e-9, so
     that ties and constants are seen as such.
@@ -73,6 +74,28 @@ class Cells:
         number = np.empty_like(by_y)
         number[by_y] = np.cumsum(new_y) - 1
         return cls(order, first, np.cumsum(new_x) - 1, number, np.flatnonzero(new_x), by_y, np.flatnonzero(new_y))
+
+
+def shares(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """What is correlated: the share of the available points that :func:`totals` are, ``float64[V]`` each.
+
+    Sums of points would grow with the points available: a judge that calls everything correct would correlate with the
+    truth as soon as a step is not applicable in some videos. As a share it is a constant, and has no correlation.
+
+    The unit is the most that any video has available, not 1, so that whole points stay whole: the same numbers as
+    :func:`totals` where all videos have the same steps. Rounded to 1e-9 as they are.
+
+    Args:
+        panel: as there.
+        times: as there.
+    """
+    available = panel.counted @ (panel.max_score * (1.0 if times is None else times))
+    most = available.max(initial=0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        reference, predicted = (
+            np.where(available == most, points, (points / available * most).round(9)) for points in totals(panel, times)
+        )
+    return reference, predicted
 
 
 class Paired:

@@ -72,5 +72,5 @@ def two_way(
 
 def _totals(row: Metric, panel: Panel, weights: FloatArray, drawn: FloatArray) -> FloatArray:
     """A correlation of totals over the videos and steps that were drawn, in each resample."""
-    pairs = (correlation.Paired(*correlation.totals(panel, times)) for times in drawn)
+    pairs = (correlation.Paired(*correlation.shares(panel, times)) for times in drawn)
     return np.concatenate([row.function(pair, taken[None]) for pair, taken in zip(pairs, weights, strict=True)])

@@ -24,7 +24,7 @@ class Mismatch:
     def __init__(self, panel: Panel) -> None:
         both = panel.counted & panel.answered
         x, y = (np.where(both, side, 0) for side in (panel.reference, panel.predicted))
-        self.pairs = correlation.Paired(*correlation.totals(panel))
+        self.pairs = correlation.Paired(*correlation.shares(panel))
         self.steps = np.concatenate([both, x, y, x * x], axis=1).astype(np.float64)
         self.products = np.stack([(a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y))], axis=1)
 

@@ -88,7 +88,7 @@ def shuffle_p(
     panel = panel.sorted()
     x, y, both = cells(panel, mapping)
     k = 4 if panel.answer == "score" else 2
-    pairs = correlation.Paired(*correlation.totals(panel) if k == 4 else (np.full(len(x), np.nan),) * 2)
+    pairs = correlation.Paired(*correlation.shares(panel) if k == 4 else (np.full(len(x), np.nan),) * 2)
     exchanged, product_of = _Exchanged(x, y, both > 0, k), _Product(pairs)
     tables = np.empty((1 + permutations, k * k))
     sums = np.empty(1 + permutations)
