@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.raters import no_ceiling, origin, title
+from siming_tasks.errors import DataError
 from siming_tasks.runs.uncollected import uncollected
 
 if TYPE_CHECKING:
@@ -57,19 +58,28 @@ def compare(arguments: argparse.Namespace) -> None:
     dataset = open_chosen(arguments, options, sources, reference=True)
     runs = [read_run(source, dataset, partial=arguments.partial, allow=arguments.allow) for source in sources]
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
-    found = {
-        setting: compare_runs(runs, setting, options, **how) for setting in common_settings(runs, arguments.setting)
-    }
+    found: dict[str, RunComparison] = {}
+    refused: dict[str, str] = {}
+    for setting in common_settings(runs, arguments.setting):
+        try:
+            found[setting] = compare_runs(runs, setting, options, **how)
+        except DataError as error:
+            refused[setting] = str(error)
+    if not found:
+        raise DataError("\n".join(f"{setting}: {why}" for setting, why in refused.items())) if len(refused) > 1 else (
+            DataError(next(iter(refused.values()))))  # fmt: skip
     if arguments.json:
         parts = {setting: part.to_json() for setting, part in found.items()}
         parts = {
             setting: part if part["human_ratio"] else {**part, "human_ratio_reason": no_ceiling(dataset)}
             for setting, part in parts.items()
         }
-        print(json.dumps(origin(dataset) | {"settings": parts}, allow_nan=False))
+        print(json.dumps(origin(dataset) | {"settings": parts, "not_compared": refused}, allow_nan=False))
         return
     for setting, part in found.items():
         print(f"## {setting} on {title(dataset)}\n\n{_markdown(part, dataset, joint=arguments.max_t)}")
+    for setting, why in refused.items():
+        print(f"## {setting} on {title(dataset)}\n\nNot compared: {why}\n")
 
 
 def _markdown(found: RunComparison, dataset: Dataset, *, joint: bool) -> str:

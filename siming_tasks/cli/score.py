@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
 
 @uncollected()
 def _score(arguments: argparse.Namespace) -> int:
-    from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
+    from siming_tasks.metrics.estimate import FLAGS
     from siming_tasks.runs.find import run_at
     from siming_tasks.runs.run import load_run, read_run
     from siming_tasks.runs.scores import score_run, validation
@@ -80,28 +80,34 @@ def _score(arguments: argparse.Namespace) -> int:
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}")
     width = max(12, *map(len, scores.settings))
-    head = f"{'metric':<10} {'value':>7} {'stderr':>7} {'95 % interval':>17} {'videos':>6} {'coverage':>8}"
+    head = (
+        f"{'metric':<10} {'value':>7} {'stderr':>7} {'95 % interval':>17} {'filled':>7} {'videos':>6} {'coverage':>8}"
+    )
     print(f"{'setting':<{width}} {head}")
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
-            print(f"{name:<{width}} {_line(metric, estimate)}")
+            print(f"{name:<{width}} {_line(metric, estimate, result['filled'].get(metric))}")
         if arguments.observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             print(f"{name:<{width}} left out: {left_out}")
-    if any(result["metrics"]["coverage"]["value"] < COMPARABLE for result in scores.settings.values()):
-        print(f"Coverage below {COMPARABLE:.2f}: not comparable with other rows.")
-    if len(dataset.videos) < TRUSTED:
-        print(f"Fewer than {TRUSTED} videos: the intervals are not to be trusted.")
+    flagged = [estimate for result in scores.settings.values() for estimate in result["metrics"].values()]
+    for flag in sorted({flag for estimate in flagged for flag in estimate["flags"]} & set(_SAID)):
+        print(FLAGS[flag])
     return 0
 
 
-def _line(metric: str, estimate: dict[str, Any]) -> str:
+_SAID = ("few-videos", "no-interval", "not-comparable", "tailed")
+"""Flags that stand beneath the table; the others are of single rows."""
+
+
+def _line(metric: str, estimate: dict[str, Any], filled: dict[str, Any] | None) -> str:
     def number(key: str) -> str:
         return "-" if estimate.get(key) is None else f"{estimate[key]:.3f}"
 
     interval = f"[{number('low')}, {number('high')}]" if estimate.get("low") is not None else "-"
     flag = f"  undefined: {estimate['reason']}" if estimate.get("undefined") else ""
+    value = "-" if filled is None or filled["value"] is None else f"{filled['value']:.3f}"
     return (
-        f"{metric:<10} {number('value'):>7} {number('stderr'):>7} {interval:>17} "
+        f"{metric:<10} {number('value'):>7} {number('stderr'):>7} {interval:>17} {value:>7} "
         f"{estimate.get('n_videos', '-'):>6} {number('coverage'):>8}{flag}"
     )

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, reasons
+from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, linear, reasons
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.schema import Answer
 
@@ -48,9 +48,13 @@ class Metric:
             recall alone can be had by answering the same everywhere.
         headline: orders the tables of its kind of answer.
         higher_is_better: larger values are better.
-
         left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
             totals alone: without it, a comparison of many videos would take the square of their number.
+        slope: for counts, the gradient of the function in its counts (of labels: in the moments of
+            :data:`siming_tasks.metrics.agreement.kappa.MOMENTS`): gives its standard error in closed form, and so an
+            interval from studentised resamples.
+        fisher: for ``totals``, the standard error of ``atanh`` of the value, from the sums of powers and the number of
+            videos: the same, on that scale. Metrics with neither have an (expanded) percentile interval.
 
     Raises:
         ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a blind judge would get) or
@@ -72,6 +76,8 @@ class Metric:
     headline: bool = False
     higher_is_better: bool = True
     left_out: Callable[[correlation.Paired], FloatArray] | None = None
+    slope: Callable[[FloatArray], FloatArray] | None = None
+    fisher: Callable[[FloatArray, int], FloatArray] | None = None
 
     def __post_init__(self) -> None:
         if self.family == "totals" and not self.corrected:
@@ -83,6 +89,11 @@ class Metric:
     def compared(self) -> bool:
         """An agreement, which runs are compared by; not the coverage."""
         return self.family != COVERAGE
+
+    @property
+    def share(self) -> bool:
+        """A share of steps, which may be 0 or 1 in a sample without being so in truth."""
+        return self.family == "verdicts" and self.low == 0
 
     @property
     def sign(self) -> float:
@@ -106,20 +117,22 @@ _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
     Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, reasons.one_total,
-           left_out=left_out.pearson_left_out),
+           left_out=left_out.pearson_left_out, fisher=linear.fisher),
     Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, reasons.one_total,
            left_out=left_out.spearman_left_out),
-    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk, reasons.one_label, headline=True),
-    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, reasons.single_class, headline=True),
+    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk, reasons.one_label, headline=True,
+           slope=kappa.qwk_slope),
+    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, reasons.single_class, headline=True,
+           slope=classification.mcc_slope),
     Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,
            reasons.says("No step was predicted {positive}: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False),
+           low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.precision_slope),
     Metric("recall", "R", "Recall", _E, "verdicts", classification.recall,
            reasons.says("No step is {positive} in the reference: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False),
+           low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.recall_slope),
     Metric("f1", "F1", "F1", _E, "verdicts", classification.f1,
            reasons.says("No step is {positive} in the reference, and none was predicted so: 0/0."),
-           low=0.0, corrected=False),
+           low=0.0, corrected=False, slope=classification.f1_slope),
     Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), "coverage", _answered,
            reasons.says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED, UNDEFINED
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, TRUSTED, UNDEFINED
 
 __all__ = ["FLAGS", "Estimate", "plain"]
 
@@ -15,11 +15,15 @@ FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
     "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
-    "not-comparable": f"Fewer than {100 * COMPARABLE:g} % of the asked steps were answered: do not compare this "
-    "row with complete ones.",
+    "no-interval": f"Fewer than {FEWEST} videos: no interval.",
+    "no-variation": "Nothing varies from video to video: no interval.",
+    "not-comparable": f"Rests on fewer than {100 * COMPARABLE:g} % of the asked steps (of the videos, for totals): do "
+    "not compare this row with complete ones.",
     "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
-    "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which count as 0 in the "
-    "interval.",
+    "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
+    "truth in 86 to 95 % of samples like this.",
+    "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
+    "out.",
 }
 """Every flag an :class:`Estimate` can carry, with the sentence to print."""
 
@@ -37,8 +41,9 @@ class Estimate:
         n_items: steps that it rests on; for a correlation of totals, the videos again.
         undefined: the formula has no value here (0/0).
         reason: why there is no value or it is undefined, as a sentence.
-        coverage: answered / asked steps, 0..1, or None if nothing was asked.
-        undefined_share: share of the resamples in which the metric was undefined; they count as 0.
+        coverage: share of what was asked that the value rests on, 0..1: answered / asked steps, or for totals videos;
+            None if nothing was asked.
+        undefined_share: share of the resamples in which the metric was undefined; the interval leaves them out.
         flags: keys of :data:`FLAGS`.
 
     Raises:

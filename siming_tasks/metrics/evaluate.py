@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -10,14 +11,15 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import extra
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.resample import jackknife_spread, sample, spreads
-from siming_tasks.metrics.summary import summarise
+from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
+from siming_tasks.metrics.summary import spread_of, summarise
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["RESAMPLES", "Evaluation", "Method", "estimates", "evaluate"]
+__all__ = ["RESAMPLES", "Evaluation", "Method", "draw", "estimates", "evaluate", "summaries"]
 
 K = TypeVar("K", bound=Hashable)
 Method = Literal["bootstrap", "jackknife"]
@@ -32,6 +34,10 @@ class Evaluation:
     Attributes:
         metrics: by name, in printing order (:data:`siming_tasks.metrics.catalogue.CATALOGUE`).
         per_skill: the same for the steps of each skill.
+        filled: the compared metrics with every missing answer as full points or "correct"
+            (:meth:`siming_tasks.metrics.panel.Panel.filled`): what answering less cannot raise. None without
+            any answer.
+        filled_per_skill: the same for the steps of each skill.
         extra: everything else that a result file states: ``mapping`` (kappa under both readings of equation 3),
             ``positive`` (MCC and precision, recall, F1 of both classes), and :func:`siming_tasks.metrics.extra.facts`.
         options: mapping, positive class, method, resamples and seed that were used.
@@ -39,13 +45,15 @@ class Evaluation:
 
     metrics: Mapping[str, Estimate]
     per_skill: Mapping[str, Mapping[str, Estimate]]
+    filled: Mapping[str, Estimate] = field(default_factory=dict)
+    filled_per_skill: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        parts = {"metrics": self.metrics, "per_skill": self.per_skill, "extra": self.extra, "options": self.options}
-        return {name: plain(part) for name, part in parts.items()}
+        names = ("metrics", "per_skill", "filled", "filled_per_skill", "extra", "options")
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 def evaluate(
@@ -67,7 +75,8 @@ def evaluate(
         positive: the class of precision, recall and F1.
         resamples: bootstrap resamples; fewer than 2 give values without intervals.
         seed: of the resamples.
-        method: ``bootstrap`` (percentile interval) or ``jackknife`` (leave one video out; no randomness).
+        method: ``bootstrap`` (studentised or expanded percentile interval) or ``jackknife`` (leave one video out; no
+            randomness).
 
     Returns:
         An estimate of every metric that :data:`siming_tasks.metrics.catalogue.CATALOGUE` has for this kind of answer.
@@ -90,17 +99,33 @@ def evaluate(
     whole = Tally.of(panel, mapping, positive)
     skills = list(dict.fromkeys(panel.skills))
     readings = extra.readings(panel)
-    tallies: dict[tuple[str, ...], Tally] = {("whole",): whole, **readings}
+    chosen = {("mapping", mapping), ("positive", positive)} if panel.answer == "error" else {("mapping", mapping)}
+    tallies: dict[tuple[str, ...], Tally] = {("whole",): whole}
+    tallies |= {key: tally for key, tally in readings.items() if key not in chosen}
     if len(skills) > 1:
         tallies |= {("skill", name): Tally.of(panel.skill(name), mapping, positive) for name in skills}
+    parts = {key: tally for key, tally in tallies.items() if key[0] in ("whole", "skill")}
+    tallies |= {("filled", *key): tally.filled() for key, tally in parts.items() if tally.filled() is not tally}
     found = estimates(tallies, resamples=resamples, seed=seed, method=method)
     per_skill = {name: found.get(("skill", name), found["whole",]) for name in skills}
+
+    def filled(*key: str) -> dict[str, Estimate]:
+        answered = found.get(key, found["whole",])
+        return {m: found.get(("filled", *key), answered)[m] for m in answered if CATALOGUE[m].compared}
+
     beside: dict[str, dict[str, Any]] = {}
     for key in readings:
-        beside.setdefault(key[0], {})[key[1]] = found[key]
+        beside.setdefault(key[0], {})[key[1]] = found.get(key) or {m: found["whole",][m] for m in readings[key].metrics}
     options = {"mapping": mapping, "positive": positive, "method": method, "level": LEVEL, "unit": "video"}
     options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
-    return Evaluation(found["whole",], per_skill, beside | extra.facts(panel, whole), options)
+    return Evaluation(
+        found["whole",],
+        per_skill,
+        filled("whole"),
+        {name: filled("skill", name) if len(skills) > 1 else filled("whole") for name in skills},
+        beside | extra.facts(panel, whole),
+        options,
+    )
 
 
 def estimates(
@@ -110,19 +135,59 @@ def estimates(
     if method not in ("bootstrap", "jackknife"):
         raise DataError(f"The method is {method!r}; it must be 'bootstrap' or 'jackknife'.")
 
-    def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
-        return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
-
     n = max((len(tally.asked) for tally in tallies.values()), default=0)
-    values, drawn = sample(compute, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
-    spread = spreads(drawn)
+    values, drawn, errors = draw(tallies, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
+    spread: dict[tuple[K, str], Spread] = {}
     if n > 1 and method == "jackknife":
         for key, tally in tallies.items():
             for name, left_out in tally.left_out().items():
                 rests_on = tally.contributing(name)
                 if len(rests_on) > 1:
                     spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])
+    return summaries(tallies, values, drawn, errors, spread)
+
+
+def summaries(
+    tallies: Mapping[K, Tally],
+    values: Mapping[tuple[K, str], float],
+    drawn: Mapping[tuple[K, str], FloatArray],
+    errors: Mapping[tuple[K, str], FloatArray],
+    known: Mapping[tuple[K, str], Spread] | None = None,
+) -> dict[K, dict[str, Estimate]]:
+    """Estimates from what :func:`draw` gives; ``known`` are intervals that were made otherwise."""
+    spread = dict(known or {})
+    for key, tally in tallies.items() if drawn else ():
+        own = tally.own_errors()
+        for name in tally.metrics:
+            at = key, name
+            spread[at] = spread_of(tally, name, values[at], drawn[at], errors.get(at), own.get(name, math.nan))
     return {
         key: {name: summarise(tally, name, values[key, name], spread.get((key, name))) for name in tally.metrics}
         for key, tally in tallies.items()
     }
+
+
+def draw(
+    tallies: Mapping[K, Tally], videos: int, *, resamples: int, seed: int
+) -> tuple[dict[tuple[K, str], float], dict[tuple[K, str], FloatArray], dict[tuple[K, str], FloatArray]]:
+    """Values of several tallies of the same videos, their replicates, and the standard errors of those that have one.
+
+    No replicates for a single video or resample.
+    """
+
+    def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
+        return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
+
+    def both(weights: FloatArray) -> dict[tuple[str, K, str], FloatArray]:
+        found = {("value", *at): got for at, got in compute(weights).items()}
+        for key, tally in tallies.items():
+            found |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
+        return found
+
+    drawn = bootstrap(both, videos, resamples=resamples, seed=seed) if videos > 1 and resamples > 1 else {}
+    values = {(key, name): got for (part, key, name), got in drawn.items() if part == "value"}
+    errors: dict[tuple[K, str], FloatArray] = {}
+    for key, tally in tallies.items() if drawn else ():
+        sums: Any = {family: got for (part, of, family), got in drawn.items() if part == "sums" and of == key}
+        errors |= {(key, name): got for name, got in tally.errors(sums).items()}
+    return observed(compute, videos), values, errors

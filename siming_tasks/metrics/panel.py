@@ -148,6 +148,16 @@ class Panel:
         """The steps of one skill."""
         return self.subset(step for step, skill in zip(self.step_ids, self.skills, strict=True) if skill == name)
 
+    def filled(self) -> Panel:
+        """The same with every missing answer as full points, or as the verdict "correct"; itself if none is missing.
+
+        What ranks and tests use. A judge can say "correct" whenever it is unsure, so leaving an answer out must not
+        earn more than that; as the commonest label by far it is also the guess that costs an honest judge least.
+        """
+        missing = self.asked & np.isnan(self.predicted)
+        best = np.broadcast_to(self.max_score if self.answer == "score" else 0.0, missing.shape)
+        return self.predicting(np.where(missing, best, self.predicted)) if missing.any() else self
+
     def predicting(self, predicted: FloatArray) -> Panel:
         """The same questions with other answers (a baseline, another rater)."""
         return replace(self, predicted=predicted)

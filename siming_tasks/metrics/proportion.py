@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from siming_tasks.metrics.panel import BoolArray
 from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["Proportion", "share", "wilson"]
+__all__ = ["Proportion", "at_boundary", "share", "wilson"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,21 @@ def wilson(count: int, n: int, level: float = LEVEL) -> Proportion:
 
     interval = binomtest(count, n).proportion_ci(level, method="wilson")
     return Proportion(count, n, count / n, float(interval.low), float(interval.high))
+
+
+def at_boundary(value: float, videos: int) -> tuple[float, float]:
+    """Interval of a share that is 0 or 1 in a sample of independent videos: Clopper and Pearson's, of the videos.
+
+    Resampling cannot see beyond what was seen and would give an interval without width. If more than a share q of all
+    videos differed, none in n would have been found with a chance below (1 - q)^n.
+
+    Example:
+        >>> low, high = at_boundary(1.0, 60)
+        >>> print(f"{low:.3f} {high}")
+        0.940 1.0
+    """
+    reach = 1 - ((1 - LEVEL) / 2) ** (1 / videos)
+    return (1 - reach, 1.0) if value > 0.5 else (0.0, reach)
 
 
 def share(hit: BoolArray, among: BoolArray) -> Proportion:

@@ -7,23 +7,30 @@ their differences paired.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
+from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.thresholds import LEVEL
+from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
-__all__ = ["Compute", "Spread", "bootstrap", "interval", "jackknife_spread", "observed", "sample",
-           "spreads", "weight_chunks"]  # fmt: skip
+__all__ = ["Compute", "Spread", "bootstrap", "jackknife_spread", "observed", "quantile_of_t", "sample", "spreads",
+           "studentised", "weight_chunks"]  # fmt: skip
 
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
 
 
 class Spread(NamedTuple):
-    """Standard error and both ends of the interval of one number, and the share of resamples without a value."""
+    """Standard error and both ends of the interval of one number, and the share of resamples without a value.
+
+    NaN where there is none.
+    """
 
     stderr: float
     low: float
@@ -71,42 +78,93 @@ def sample(
     return observed(compute, n_videos), spread
 
 
-def spreads(replicates: Mapping[K, FloatArray], level: float = LEVEL) -> dict[K, Spread]:
-    """Standard error and percentile interval of bootstrap replicates; undefined ones count as 0, as values do."""
+def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, level: float = LEVEL) -> dict[K, Spread]:
+    """Standard error and expanded percentile interval of bootstrap replicates; undefined ones are left out.
+
+    A percentile interval of n videos is too short by the factor sqrt((n - 1) / n), and by the normal quantile in place
+    of Student's; the expanded one takes the percentiles at which a normal distribution would make up for both:
+    ``tail = Phi(-sqrt(n / (n - 1)) t)`` (Hesterberg 2015).
+
+    Args:
+        replicates: by name, ``float64[B]``, NaN where undefined.
+        videos: that each rests on.
+        level: nominal coverage.
+    """
     names = list(replicates)
     found: dict[K, Spread] = {}
     rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
-    for start in range(0, len(names), rows):
-        chunk = names[start : start + rows]  # many short rows at once: each call of a quantile costs more than its work
-        table = np.stack([replicates[name] for name in chunk])
-        columns = np.concatenate([_intervals(table, level), np.isnan(table).mean(axis=1)[:, None]], axis=1)
+    sizes = {name: videos if isinstance(videos, int) else videos[name] for name in names}
+    names.sort(key=sizes.__getitem__)
+    start = 0
+    while start < len(names):  # many short rows at once: each call of a quantile costs more than its work
+        size = sizes[names[start]]
+        chunk = [name for name in names[start : start + rows] if sizes[name] == size]
+        start += len(chunk)
+        columns = _intervals(np.stack([replicates[name] for name in chunk]), _tail(size, level))
         found |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
+    return {name: found[name] for name in replicates}
+
+
+def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArray) -> tuple[float, float]:
+    """Interval from studentised resamples: what ``(drawn - value) / errors`` is at either tail, in units of ``error``.
+
+    Args:
+        value: of the data.
+        error: its standard error.
+        drawn: values of the resamples, ``float64[B]``, NaN where undefined.
+        errors: their standard errors.
+
+    Returns:
+        Both ends, the value between them; NaN if the value has no error, or most resamples have none.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = (drawn - value) / errors
+    t = t[np.isfinite(t)]
+    if not (error > NOISE and 2 * len(t) > len(drawn)):
+        return float("nan"), float("nan")
+    lower, upper = np.quantile(t, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return value - max(upper, 0.0) * error, value - min(lower, 0.0) * error
+
+
+@cache
+def _tail(videos: int, level: float) -> float:
+    """The share of replicates beyond either end of an expanded percentile interval."""
+    if videos < 2:
+        return (1 - level) / 2
+    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1, level))
+
+
+def quantile_of_t(freedom: int, level: float = LEVEL) -> float:
+    """Standard errors on either side of an interval from Student's distribution."""
+    from scipy.special import stdtrit  # not at import time: slow
+
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
+def _intervals(replicates: FloatArray, tail: float) -> FloatArray:
+    """:class:`Spread` of many numbers: ``float64[K, B]`` to ``float64[K, 4]``, NaN with fewer than two values."""
+    missing = np.isnan(replicates)
+    found = np.full((len(replicates), 4), np.nan)
+    found[:, 3] = missing.mean(axis=1)
+    whole = ~missing.any(axis=1)
+    if whole.any():
+        found[whole, :3] = _three(replicates[whole], tail)
+    for row in np.flatnonzero(~whole & ((~missing).sum(axis=1) > 1)):
+        found[row, :3] = _three(replicates[row, ~missing[row]][None], tail)[0]
     return found
 
 
-def interval(replicates: FloatArray, level: float = LEVEL) -> tuple[float, float, float]:
-    """Standard error, lower and upper end of one number's replicates ``float64[B]``."""
-    stderr, low, high = _intervals(replicates[None], level)[0].tolist()
-    return stderr, low, high
-
-
-def _intervals(replicates: FloatArray, level: float) -> FloatArray:
-    """:func:`interval` of many numbers: ``float64[K, B]`` to ``float64[K, 3]``."""
-    values = np.nan_to_num(replicates, nan=0.0)
-    tail = (1 - level) / 2
+def _three(values: FloatArray, tail: float) -> FloatArray:
     low, high = np.quantile(values, [tail, 1 - tail], axis=1)
     return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
 
 
 def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
-    """Standard error and t interval from n leave-one-out values; undefined ones count as 0."""
-    from scipy.special import stdtrit  # not at import time: slow, and a run with bootstrap intervals needs no SciPy
-
-    values = np.nan_to_num(left_out, nan=0.0)
-    n = len(values)
-    stderr = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
-    reach = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * stderr
-    return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()))
+    """Standard error and t interval from n leave-one-out values; none if one of them is undefined."""
+    undefined = float(np.isnan(left_out).mean())
+    stderr = jackknife_error(left_out)
+    reach = quantile_of_t(len(left_out) - 1) * stderr
+    return Spread(stderr, value - reach, value + reach, undefined)
 
 
 def _collect(compute: Compute[K], chunks: Iterator[FloatArray]) -> dict[K, FloatArray]:

@@ -33,6 +33,7 @@ class Stat:
         items: how many steps (or videos) it rests on.
         needs: what is missing when there is nothing to rest on, as a sentence.
         coverage: answered / asked steps, where that matters.
+        share: a share of steps or videos, whose interval at 0 or 1 is that of the videos it rests on.
     """
 
     counts: FloatArray
@@ -40,6 +41,7 @@ class Stat:
     items: int
     needs: str = NOTHING
     coverage: float | None = None
+    share: bool = False
 
     @property
     def videos(self) -> int:
@@ -50,7 +52,7 @@ class Stat:
 def estimate_stats(
     stats: Mapping[K, Stat], videos: int, resamples: int, seed: int | np.random.Generator
 ) -> dict[K, Estimate]:
-    """Every statistic with the standard error and percentile interval of one shared bootstrap over videos.
+    """Every statistic with the standard error and (expanded) percentile interval of one shared bootstrap over videos.
 
     A generator gives the seed, and only if there is something to draw.
     """
@@ -64,7 +66,7 @@ def estimate_stats(
         return {key: stat.formula(part) for (key, stat), part in zip(stats.items(), parts, strict=True)}
 
     values, drawn = sample(compute, videos, resamples=resamples, seed=seed)
-    spread = spreads(drawn)
+    spread = spreads(drawn, {key: stat.videos for key, stat in stats.items()})
     return {
         key: finish(
             values[key],
@@ -73,15 +75,17 @@ def estimate_stats(
             items=stat.items,
             why="0/0 in these data." if stat.items else stat.needs,
             coverage=stat.coverage,
+            bearing=stat.videos if stat.share else 0,
         )
         for key, stat in stats.items()
     }
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic], needs: str = NOTHING) -> Stat:
-    """Share of marked steps: sums of two ``[V, S]`` (or ``[V]``) arrays over each other."""
+    """Share of marked steps (or mean of a number): sums of two ``[V, S]`` (or ``[V]``) arrays over each other."""
     parts = [np.asarray(part, np.float64).reshape(len(part), -1).sum(axis=1) for part in (numerator, denominator)]
-    return Stat(np.stack(parts, axis=1), _share, int(np.count_nonzero(denominator)), needs)
+    items = int(np.count_nonzero(denominator))
+    return Stat(np.stack(parts, axis=1), _share, items, needs, share=numerator.dtype == np.bool_)
 
 
 def difference(first: Stat, second: Stat) -> Stat:

@@ -17,8 +17,6 @@ class Stream(IntEnum):
 
     STEPS = 1
     """Which steps a resample of videos and steps takes."""
-    FLIPS = 2
-    """Signs of the paired test."""
     EXCHANGES = 3
     """Which other video's answers a video is given."""
     DIAGNOSES = 7
@@ -31,7 +29,7 @@ def stream(seed: int, what: Stream) -> np.random.SeedSequence:
     """The seed of one stream.
 
     Example:
-        >>> stream(5, Stream.FLIPS).spawn_key
-        (2,)
+        >>> stream(5, Stream.STEPS).spawn_key
+        (1,)
     """
     return np.random.SeedSequence(seed, spawn_key=(int(what),))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.agreement import classification, correlation, kappa
+from siming_tasks.metrics.agreement import classification, correlation, kappa, linear
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.agreement.reasons import Classes
 from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
 from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.thresholds import NOISE
 
 __all__ = ["Tally"]
 
@@ -71,6 +73,17 @@ class Tally:
             totals=correlation.Paired(x, y),
         )
 
+    def filled(self) -> Tally:
+        """Of the panel with its missing answers filled (:meth:`siming_tasks.metrics.panel.Panel.filled`).
+
+        Itself if no answer is missing, or if there is none: a run that said nothing has no value either way.
+        """
+        panel = self.panel.filled()
+        if panel is self.panel or not self.verdicts.any():
+            return self
+        metrics = [name for name in self.metrics if CATALOGUE[name].compared]
+        return Tally.of(panel, self.mapping, self.positive, metrics)
+
     def counts(self, family: Family) -> FloatArray:
         """The counts that a family of metrics is computed of, one row for each video: they add up."""
         if family == "totals":
@@ -90,6 +103,58 @@ class Tally:
                 sums[row.family] = weights @ self.counts(row.family)
             values[name] = row.function(sums[row.family])
         return values
+
+    def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
+        """What :meth:`errors` are computed of, by family, under every row of ``weights``: ``float64[B, columns]``."""
+        found: dict[Family, FloatArray] = {
+            family: weights @ columns for family, (_, columns, _) in self._linear.items()
+        }
+        if any(CATALOGUE[name].fisher for name in self.metrics):
+            found["totals"] = self.totals.weights(weights) @ self.totals.powers
+        return found
+
+    def errors(self, sums: Mapping[Family, FloatArray]) -> dict[str, FloatArray]:
+        """Linearised standard errors of the metrics that have one in closed form, from :meth:`sums`.
+
+        ``float64[B]`` each, NaN where undefined; those of a correlation are of its ``atanh``.
+        """
+        found: dict[str, FloatArray] = {}
+        for family, (k, _, names) in self._linear.items():
+            summed, pairs, videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
+            for name in names:
+                slope = CATALOGUE[name].slope
+                if slope is not None:
+                    found[name] = linear.linear_error(slope(summed[:, :k]), summed[:, k:], pairs, videos)
+        for name in self.metrics:
+            fisher = CATALOGUE[name].fisher
+            if fisher is not None:
+                found[name] = fisher(sums["totals"], len(self.totals))
+        return found
+
+    @cached_property
+    def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
+        """By family: how many columns, the columns beside their products, and the metrics that have a slope in them."""
+        found: dict[Family, tuple[int, FloatArray, list[str]]] = {}
+        for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
+            names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
+            counts = self.counts(family)
+            columns = counts @ kappa.MOMENTS if family == "labels" else counts
+            found[family] = columns.shape[1], np.concatenate([columns, linear.products(columns)], axis=1), names
+        return found
+
+    def own_errors(self) -> dict[str, float]:
+        """The standard errors of the data as they are, on the scale of :meth:`errors`.
+
+        For a correlation that of the jackknife, which sees what a few extreme videos do and the closed form does not.
+        """
+        once = np.ones((1, len(self.asked)))
+        found = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
+        for name in found:
+            left_out = CATALOGUE[name].left_out
+            if left_out:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    found[name] = linear.jackknife_error(np.arctanh(left_out(self.totals)))
+        return found
 
     def left_out(self) -> dict[str, FloatArray]:
         """The metrics with each video left out in turn (the jackknife), ``float64[V]`` each; NaN where undefined."""
@@ -122,6 +187,11 @@ class Tally:
         steps: FloatArray = self.steps[:, 0] if family == "coverage" else self.verdicts.sum(axis=1)
         return steps
 
+    def bearing(self, metric: str) -> int:
+        """Videos in which a share of steps has a denominator: those that could have shown another value than 0 or 1."""
+        row = CATALOGUE[metric]
+        return int((~np.isnan(row.function(self.counts(row.family)))).sum()) if row.share else 0
+
     @property
     def asked(self) -> FloatArray:
         """Steps asked, ``float64[V]``."""
@@ -132,6 +202,27 @@ class Tally:
         """Answered / asked steps; None if nothing was asked."""
         asked, answered = self.steps.sum(axis=0).tolist()
         return answered / asked if asked else None
+
+    def coverage_of(self, metric: str) -> float | None:
+        """Share of what was asked that the metric rests on: steps with a reference, or for totals videos with one.
+
+        None if there is nothing of the kind; of the coverage itself, its value.
+        """
+        family = CATALOGUE[metric].family
+        counted = self.panel.counted
+        due = counted.any(axis=1) if family == "totals" else counted
+        return self.coverage if family == "coverage" or not due.any() else self.size(metric)[1] / int(due.sum())
+
+    @cached_property
+    def skew(self) -> float:
+        """Skewness of the videos' shares of points in the reference, of the videos that were scored; 0 if constant."""
+        kept = self.verdicts.any(axis=1)
+        both = self.panel.counted[kept]
+        points = np.where(both, self.panel.reference[kept], 0).sum(axis=1)
+        share = points / (both @ self.panel.max_score)
+        away = share - share.mean() if len(share) else share
+        spread = float((away**2).mean()) if len(share) else 0.0
+        return float((away**3).mean()) / spread**1.5 if spread > NOISE**2 else 0.0
 
     def reason(self, metric: str) -> str:
         """Why the metric has no value or is undefined, given that it is."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import NormalDist  # SciPy has it too, and takes a second to import
 
-__all__ = ["ALPHA", "COMPARABLE", "LEVEL", "MIN_ANSWERED", "POWER", "SMALL_N", "THIN", "TRUSTED", "UNDEFINED", "Z"]
+__all__ = ["ALPHA", "COMPARABLE", "FEWEST", "LEVEL", "MIN_ANSWERED", "NOISE", "POWER", "SMALL_N", "TAILED", "THIN",
+           "TRUSTED", "UNDEFINED", "Z"]  # fmt: skip
 
 LEVEL = 0.95
 """Nominal coverage of every interval."""
@@ -16,6 +17,12 @@ POWER = 0.8
 """Power at which an effect is called detectable."""
 TRUSTED = 50
 """Videos below which an interval is marked as not to be trusted."""
+FEWEST = 10
+"""Videos below which there is no interval and no test at all."""
+TAILED = 1.5
+"""Skewness of the videos' totals, either way, from which intervals are marked as too short."""
+NOISE = 1e-9
+"""A standard error below this is rounding: nothing varies."""
 COMPARABLE = 0.95
 """Coverage below which a row is marked "not comparable"."""
 MIN_ANSWERED = 0.8

@@ -10,9 +10,14 @@ from siming_tasks.metrics.compare.twoway import CLAIMS
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
 from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import pvalue, short, table
+from siming_tasks.present.cells import plain_value, pvalue, short, table
 
 __all__ = ["markdown", "two_way_markdown"]
+
+FILLED = (
+    'Every missing answer as full points ("correct"), which no run can gain from by answering less; in parentheses the '
+    "rank and its 95 % interval. Ranks and tests are of these values."
+)
 
 
 def markdown(found: Comparison, *, joint: bool = False) -> str:
@@ -30,40 +35,28 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
         lines += [f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**", ""]
     if found.n_videos < TRUSTED:
         lines += [f"**{FLAGS['few-videos']}**", ""]
-    rows = [[literal(run), *(_cell(found, run, name) for name in names)] for run in found.runs]
-    lines += table(["run", *(CATALOGUE[name].label for name in names)], rows)
-    lines += ["", "95 % intervals over videos; in parentheses the rank and its 95 % interval."]
+    head = ["run", *(CATALOGUE[name].label for name in names)]
+    if found.complete:
+        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in names)] for run in found.runs])
+        lines += ["", "95 % intervals over videos; in parentheses the rank and its 95 % interval."]
+    else:
+        rows = [[literal(run), *(_plain(found.estimates[run][name]) for name in names)] for run in found.runs]
+        lines += [*table(head, rows), "", "Of what each run answered; 95 % intervals over videos.", ""]
+        ranked = [name for name in names if CATALOGUE[name].compared]
+        head = ["missing answers filled", *(CATALOGUE[name].label for name in ranked)]
+        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in ranked)] for run in found.runs])
+        lines += ["", FILLED]
     lines += _notes(found)
-    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
-    rows = [
-        [
-            CATALOGUE[d.metric].label,
-            literal(d.a),
-            literal(d.b),
-            f"{d.value:+.3f}",
-            f"{d.low:+.3f} .. {d.high:+.3f}",
-            pvalue(d.p),
-            pvalue(d.p_holm),
-        ]
-        + ([pvalue(d.p_max_t)] if joint else [])
-        for d in found.differences
-    ]
-    if rows:
-        lines += ["", *table(head, rows), ""]
-        lines += [
-            "Paired intervals over videos; p by sign flips of pseudo-value differences, Holm within each metric. "
-            "Judge a difference by its own row; whether the intervals of two runs overlap says nothing about it."
-        ]
+    lines += _differences(found, joint=joint)
     if found.detectable:
-        pairs = next(iter(found.detectable.values())).pairs
         rows = [
-            [CATALOGUE[name].label, f"{d.against_zero:.3f}", f"{d.between_two:.3f}", f"{d.corrected:.3f}"]
+            [CATALOGUE[name].label, *map(plain_value, (d.against_zero, d.between_two, d.corrected)), str(d.pairs)]
             for name, d in found.detectable.items()
         ]
-        head = ["metric", "one run against 0", "two runs", f"two runs, Holm over {pairs} comparisons"]
+        head = ["metric", "one run against 0", "two runs", "two runs, Holm", "over comparisons"]
         lines += ["", *table(head, rows), ""]
         lines += [f"Smallest true effect that these videos would show with {100 * POWER:g} % power at the "
-                  f"{100 * ALPHA:g} % level."]  # fmt: skip
+                  f"{100 * ALPHA:g} % level; -: none that the metric can reach, or 0 is no benchmark."]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -75,17 +68,59 @@ def two_way_markdown(runs: Mapping[str, Mapping[str, Estimate]]) -> str:
     return "\n".join([*lines, "", *CLAIMS.values()]) + "\n"
 
 
+def _differences(found: Comparison, *, joint: bool) -> list[str]:
+    """Every comparison with its interval and p, the primary metric first."""
+    if not found.differences:
+        return []
+    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
+    head += [] if found.complete else ["both answered"]
+    rows = []
+    for d in sorted(found.differences, key=lambda item: not item.primary):
+        span = "-" if d.low is None or d.high is None else f"{d.low:+.3f} .. {d.high:+.3f}"
+        cells = [CATALOGUE[d.metric].label, literal(d.a), literal(d.b), f"{d.value:+.3f}", span, pvalue(d.p)]
+        cells += [pvalue(d.p_holm), *([pvalue(d.p_max_t)] if joint else [])]
+        there = "-" if d.answered is None else f"{d.answered:+.3f} (p {pvalue(d.answered_p)})"
+        rows.append(cells if found.complete else [*cells, there + ("" if d.holds else " ✗")])
+    primary = CATALOGUE[found.primary].label
+    others = [row for row in found.differences if not row.primary]
+    lines = ["", *table(head, rows), ""]
+    lines += [
+        f"{primary} is the primary metric, Holm over its {len(found.differences) - len(others)} comparisons"
+        + (f"; the others are secondary, Holm over all their {len(others)}" if others else "")
+        + ". Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
+        "whether the intervals of two runs overlap says nothing about it."
+    ]
+    if not found.complete:
+        lines += ["", "✗: the lead is not one of the answers too: the run that answered no more than the other is not "
+                  "surely ahead on the items that both answered. It is not called better."]  # fmt: skip
+    return lines
+
+
+def _plain(estimate: Estimate) -> str:
+    return short(estimate) if estimate.low is None else str(estimate)
+
+
 def _cell(found: Comparison, run: str, metric: str) -> str:
-    estimate = found.estimates[run][metric]
-    if not CATALOGUE[metric].compared or metric in found.skipped:
-        return short(estimate)
-    standing = found.ranks[metric][run]
-    return f"{estimate} ({standing.rank}; {standing.low}-{standing.high})"
+    if not CATALOGUE[metric].compared:
+        return short(found.estimates[run][metric])
+    estimate, standing = found.filled[run][metric], found.ranks.get(metric, {}).get(run)
+    return f"{estimate} ({standing.rank}; {standing.low}-{standing.high})" if standing else str(estimate)
 
 
 def _notes(found: Comparison) -> list[str]:
     """Undefined values, reasons and flags, one line for each run that has any."""
-    lines = [f"{CATALOGUE[name].label} is not compared: {reason}" for name, reason in found.skipped.items()]
+    lines = [
+        f"{literal(run)} is not compared in {CATALOGUE[name].label}: {reason}"
+        for name, reasons in found.skipped.items()
+        for run, reason in reasons.items()
+    ]
+    for name, ranks in found.ranks.items():
+        lines += [
+            f"{literal(run)} is not ranked above {', '.join(map(literal, standing.unsettled))} in "
+            f"{CATALOGUE[name].label}, although its filled value is larger: it is not ahead on the items both answered."
+            for run, standing in ranks.items()
+            if standing.unsettled
+        ]
     for run, row in found.estimates.items():
         said: dict[str, list[str]] = {}
         for name, estimate in row.items():

@@ -99,8 +99,8 @@ def compare(
         >>> runs = [read_run(path, dataset) for path in (physician, constant)]
         >>> found = compare(runs, "full_score", Options(resamples=500))
         >>> first = found.comparison.differences[0]
-        >>> first.metric, first.a, first.b, first.low <= first.value <= first.high
-        ('plcc', 'physician', 'constant', True)
+        >>> first.metric, first.a, first.b, first.value > 0.5
+        ('qwk', 'physician', 'constant', True)
     """
     check_allowed(allow)
     options = options or Options()
@@ -116,7 +116,6 @@ def _compare(
     entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)
     found = paired(entered, allow=allow, against=against, **how)
     aligned = align(entered, allow)
-    drawn: dict[str, Any] = {"mapping": options.mapping, "resamples": options.resamples, "seed": options.seed}
     physicians = runs[0].dataset.physicians
     labels = [labels_of(runs[0].dataset, setting, name) for name in physicians] if len(physicians) > 1 else []
     return RunComparison(
@@ -129,7 +128,7 @@ def _compare(
             for run in aligned
             if labels
         },
-        two_way={run.name: two_way(run.panel, **drawn) for run in aligned if steps_too},
+        two_way={run.name: two_way(run.panel, **how) for run in aligned if steps_too},
     )
 
 

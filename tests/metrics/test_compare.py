@@ -15,7 +15,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel, evaluate
 from siming_tasks.metrics.compare.align import Contestant, align
 from siming_tasks.metrics.compare.paired import compare
-from siming_tasks.metrics.compare.significance import detectable, holm, max_t, pseudo_values, sign_flip
+from siming_tasks.metrics.compare.significance import detectable, holm, jackknife_t, max_t
 from siming_tasks.metrics.humans.raters import rater_table
 from siming_tasks.metrics.humans.ratio import human_ratio
 from siming_tasks.present.comparison import markdown
@@ -45,27 +45,44 @@ def test_holm_equals_statsmodels():
         np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], rtol=0, atol=1e-12)
 
 
-def test_sign_flip_equals_scipy():
-    differences = np.random.default_rng(0).normal(0.3, 1, (12, 1))
-    ours = sign_flip(differences, flips=40_000, seed=1)[0]
-    exact = stats.permutation_test(
-        (differences[:, 0],), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=np.inf
-    ).pvalue
-    assert ours == pytest.approx(exact, abs=0.01)
+def test_jackknife_t_of_a_mean_is_the_paired_t_test():
+    """Leaving one out of a mean gives back the data: estimate, interval and p are the textbook's."""
+    x = np.random.default_rng(0).normal(0.4, 1, 23)
+    ours = jackknife_t(x.mean(), (x.sum() - x) / 22)
+    theirs = stats.ttest_1samp(x, 0)
+    assert ours.p == pytest.approx(theirs.pvalue, rel=1e-9)
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval()))
+    assert ours.stderr == pytest.approx(x.std(ddof=1) / np.sqrt(23))
 
 
-def test_sign_flip_of_equal_runs_is_one():
-    assert sign_flip(np.zeros((10, 2)), flips=99, seed=0).tolist() == [1.0, 1.0]
+def test_jackknife_t_where_there_is_nothing_to_test():
+    assert jackknife_t(0.0, np.zeros(30))[1:] == (0, 0, 0, 1)
+    constant = jackknife_t(0.5, np.full(30, 0.5))
+    assert constant.stderr == 0 and np.isnan(constant[2:]).all()
+    assert np.isnan(jackknife_t(0.5, np.linspace(0.4, 0.6, 9))[2:]).all()  # nine videos
+    assert np.isnan(jackknife_t(0.5, np.r_[np.nan, np.linspace(0.4, 0.6, 30)])[2:]).all()
 
 
-def test_smallest_possible_p_value():
-    assert sign_flip(np.ones((30, 1)), flips=999, seed=0)[0] == 1 / 1000
-
-
-def test_pseudo_values_of_a_mean_are_the_data():
-    x = np.random.default_rng(0).normal(size=9)
-    left_out = (x.sum() - x) / 8
-    np.testing.assert_allclose(pseudo_values(x.mean()[None], left_out[:, None])[:, 0], x)
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.integers(10, 40), st.floats(0, 1), st.sampled_from(["score", "error"]))
+def test_interval_and_p_never_disagree(seed, videos, shared, answer):
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 3, (3, videos, 3)).astype(float)
+    points[2] = np.where(rng.random((videos, 3)) < shared, points[1], points[2])
+    said = points[1:] if answer == "score" else (points[1:] < 2).astype(float)
+    said[0][rng.random((videos, 3)) < 0.02] = np.nan
+    base = Panel(
+        [f"v{v}" for v in range(videos)], "abc", "xxx", [2.0] * 3, points[0], said[0], np.ones((videos, 3)), answer
+    )
+    found = compare([Contestant("a", base), Contestant("b", base.predicting(said[1]))], resamples=2)
+    for row in found.differences:
+        if row.p is not None:
+            if row.stderr > 0:
+                assert (row.p <= 0.05) == (not row.low < 0 < row.high) or row.p == pytest.approx(0.05, abs=1e-9)
+            else:
+                assert (row.low, row.high, row.p) == (0, 0, 1)
+            assert row.low <= row.value <= row.high
+            assert row.p <= row.p_holm and row.p <= row.p_max_t
 
 
 def test_max_t_by_hand():
@@ -114,8 +131,10 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
     found = compare(judges, resamples=999)
     row = next(d for d in found.differences if (d.metric, d.a, d.b) == ("qwk", "good", "weak"))
     assert row.low > 0.2
-    assert row.p == 1 / 1000
-    assert row.p_holm == 6 / 1000
+    assert row.primary and row.p < 1e-9
+    assert row.p_holm == pytest.approx(row.p * 6)  # the smallest of the six comparisons of kappa
+    assert row.p_max_t == 1 / 1000
+    assert row.better == "good" and row.holds
     standing = found.ranks["qwk"]
     assert [standing[name].rank for name in ("good", "weak", "copy", "constant")] == [1, 2, 2, 4]
     assert standing["good"].first == 1.0
@@ -125,7 +144,7 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
 def test_detectable_effects_come_from_runs_that_vary(judges):
     """The constant's standard error of zero is no noise; the median of the other three is that of the equal pair."""
     found = compare(judges, resamples=400)
-    stderr = found.estimates["weak"]["plcc"].stderr
+    stderr = found.filled["weak"]["plcc"].stderr
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
 
 
@@ -141,7 +160,8 @@ def test_pairing_shortens_the_interval(judges):
 
 def test_against_one_run(judges):
     found = compare(judges, against="weak", resamples=50)
-    assert [(d.a, d.b) for d in found.differences if d.metric == "plcc"] == [
+    assert [(d.a, d.b) for d in found.differences if d.metric == "plcc"] == [("good", "weak"), ("copy", "weak")]
+    assert [(d.a, d.b) for d in found.differences if d.metric == "qwk"] == [
         ("good", "weak"), ("copy", "weak"), ("constant", "weak"),
     ]  # fmt: skip
 
@@ -168,14 +188,92 @@ def test_markdown_says_that_fifty_videos_are_few(judges):
     assert "**Fewer than 50 videos: the interval is not to be trusted.**" in markdown(compare(few, resamples=50))
 
 
-def test_a_metric_without_data_is_skipped(judges):
-    """Half of every video missing: no totals, but steps to compare."""
+def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
+    """Ranked and tested as 0 it would stand above a judge with a negative correlation."""
+    found = compare(judges, resamples=50)
+    reason = "All predicted totals are equal: 0/0."
+    assert found.skipped == {name: {"constant": reason} for name in ("plcc", "srcc")}
+    assert set(found.ranks["plcc"]) == {"good", "weak", "copy"} and "constant" in found.ranks["qwk"]
+    assert {d.metric for d in found.differences if "constant" in (d.a, d.b)} == {"qwk"}
+    assert f"constant is not compared in PLCC: {reason}" in markdown(found)
+
+
+def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
+    silent = Contestant("silent", judges[1].panel.predicting(np.full(judges[1].panel.reference.shape, np.nan)))
+    found = compare([*judges[:2], silent], resamples=50)
+    assert {name: list(why) for name, why in found.skipped.items()} == {
+        key: ["silent"] for key in ("plcc", "srcc", "qwk")
+    }
+    assert found.filled["silent"]["qwk"].value is None
+    assert {(d.a, d.b) for d in found.differences} == {("good", "weak")}
+
+
+def test_nothing_is_tested_below_ten_videos(judges):
+    few = [replace(run, panel=run.panel.videos(range(9))) for run in judges[:2]]
+    found = compare(few, resamples=50)
+    assert all(d.low is d.high is d.p is d.p_holm is None for d in found.differences)
+    assert "| - | - | - |" in markdown(found)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_secondary_metrics_are_one_family(judges):
+    """Of twelve p-values, nine are of the primary metric's family of six or of the secondary's six by hand."""
+    found = compare(judges, resamples=50)
+    assert found.primary == "qwk"
+    for primary, count in ((True, 6), (False, 6)):
+        rows = [d for d in found.differences if d.primary == primary]
+        assert len(rows) == count
+        np.testing.assert_allclose([d.p_holm for d in rows], multipletests([d.p for d in rows], method="holm")[1])
+
+
+# --- answering less --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unsure(judges, synthetic):
+    """A judge, and itself answering only what it is right about (and a bit more), or listing errors alone."""
+    rng = np.random.default_rng(4)
+    honest = judges[1].panel.filled()
+    right = (honest.predicted == honest.reference) | (rng.random(honest.predicted.shape) < 0.1)
+    errors = honest.predicted < honest.max_score
+    return honest, *(honest.predicting(np.where(kept, honest.predicted, np.nan)) for kept in (right, errors))
+
+
+def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
+    honest, sure, errors = (
+        Contestant(name, panel) for name, panel in zip(("honest", "sure", "errors"), unsure, strict=True)
+    )
+    found = compare([sure, honest, errors, judges[0]], resamples=200)
+    assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
+    assert found.filled["errors"]["qwk"] == replace(found.filled["honest"]["qwk"])  # what it says is the same
+    for metric, ranks in found.ranks.items():
+        for name in ("sure", "errors"):
+            assert ranks[name].rank >= ranks["honest"].rank, metric
+    assert all(d.better != "sure" or (d.a != "honest" and d.b != "honest") for d in found.differences)
+    assert "honest" in found.ranks["qwk"]["sure"].unsettled
+    text = markdown(found)
+    assert "sure is not ranked above honest" in text and "(“correct”)" not in text
+    row = next(d for d in found.differences if d.metric == "qwk" and {d.a, d.b} == {"sure", "honest"})
+    assert row.answered == 0 and row.answered_p == 1 and not row.holds and row.p < 0.05
+
+
+def test_a_physician_who_loses_a_few_videos_keeps_its_correlation(judges):
+    """Two of eighty videos lost: zero points would take most of the correlation away."""
+    panel = judges[0].panel
+    lost = panel.predicting(np.where(np.arange(80)[:, None] < 2, np.nan, panel.predicted))
+    whole, found = evaluate(panel, resamples=0), evaluate(lost, resamples=0)
+    assert found.filled["plcc"].value > whole.metrics["plcc"].value - 0.1
+    assert found.extra["fill"]["zero"]["plcc"] < whole.metrics["plcc"].value - 0.4
+
+
+def test_a_saboteur_does_not_drag_others_down(judges):
+    """It answers a handful of items, where it is right; whoever answered more need not be ahead on those."""
     good, weak = judges[:2]
-    half = weak.panel.predicting(np.where(np.arange(33) % 2, weak.panel.predicted, np.nan))
-    found = compare([good, Contestant("half", half)], resamples=50)
-    assert {d.metric for d in found.differences} == {"qwk"}
-    assert found.skipped["plcc"] == "half: No video had 80 % of its steps answered."
-    assert "PLCC is not compared: half: No video had 80 % of its steps answered." in markdown(found)
+    few = np.zeros(weak.panel.asked.shape, bool)
+    few[::9, ::7] = True
+    sab = weak.panel.predicting(np.where(few, weak.panel.reference, np.nan))
+    found = compare([good, weak, Contestant("sab", sab)], resamples=50)
+    assert [found.ranks["qwk"][name].rank for name in ("good", "weak", "sab")] == [1, 2, 3]
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

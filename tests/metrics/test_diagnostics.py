@@ -75,7 +75,7 @@ class TestFrame:
         frame = frame_of(synthetic(rng))
         stat = kappa_stat(frame.truth, frame.said)
         found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
-        assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+        assert (found.value, found.stderr, found.low, found.flags) == (0.0, 0.0, None, ("no-variation",))
 
     def test_what_rests_on_one_video_has_no_interval(self, panel, rng):
         """Resamples either have the video or are empty; their quantiles say nothing."""

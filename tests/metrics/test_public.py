@@ -40,4 +40,4 @@ def test_example_of_the_documentation_prints_what_it_says(capsys):
     exec(compile(code, "docs/metrics.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert f'print(found.metrics["qwk"])          # {printed[0]}' in code
-    assert printed[1].startswith("('Fewer than 50 videos")
+    assert printed[1].startswith("('Fewer than 10 videos")

@@ -186,7 +186,18 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
-    assert table[1].split() == ["setting", "metric", "value", "stderr", "95", "%", "interval", "videos", "coverage"]
+    assert table[1].split() == [
+        "setting",
+        "metric",
+        "value",
+        "stderr",
+        "95",
+        "%",
+        "interval",
+        "filled",
+        "videos",
+        "coverage",
+    ]
     assert table[-2] == "Coverage below 0.95: not comparable with other rows."
     assert table[-1] == "Fewer than 50 videos: the intervals are not to be trusted."
     assert len(table) == 2 + 3 * (4 + 5) + 2

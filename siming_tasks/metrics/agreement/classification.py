@@ -8,7 +8,8 @@ import numpy as np
 
 from siming_tasks.metrics.panel import BoolArray, FloatArray
 
-__all__ = ["Positive", "binary_counts", "f1", "mcc", "precision", "recall", "swap_classes"]
+__all__ = ["Positive", "binary_counts", "f1", "f1_slope", "mcc", "mcc_slope", "precision", "precision_slope", "recall",
+           "recall_slope", "swap_classes"]  # fmt: skip
 
 Positive = Literal["error", "correct"]
 """The class that precision, recall and F1 speak of; ``error`` (the step is wrong) unless told otherwise."""
@@ -58,6 +59,44 @@ def f1(counts: FloatArray) -> FloatArray:
     """``2 TP / (2 TP + FP + FN)``; NaN if there are neither positives nor predicted positives."""
     _, fp, fn, tp = np.moveaxis(counts, -1, 0)
     return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def mcc_slope(counts: FloatArray) -> FloatArray:
+    """Gradient of :func:`mcc` in its counts, ``[..., 4]``; NaN where it is undefined."""
+    tn, fp, fn, tp = np.moveaxis(counts, -1, 0)
+    called, wrong, right, passed = tp + fp, tp + fn, tn + fp, tn + fn
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.sqrt(called * wrong) * np.sqrt(right * passed)
+        half = mcc(counts) / 2
+        parts = [
+            tp / scale - half * (1 / right + 1 / passed),
+            -fn / scale - half * (1 / called + 1 / right),
+            -fp / scale - half * (1 / wrong + 1 / passed),
+            tn / scale - half * (1 / called + 1 / wrong),
+        ]
+    return np.stack(parts, axis=-1)
+
+
+def precision_slope(counts: FloatArray) -> FloatArray:
+    """Gradient of :func:`precision`."""
+    return _share_slope(precision(counts), counts, hit=(0, 0, 0, 1), among=(0, 1, 0, 1))
+
+
+def recall_slope(counts: FloatArray) -> FloatArray:
+    """Gradient of :func:`recall`."""
+    return _share_slope(recall(counts), counts, hit=(0, 0, 0, 1), among=(0, 0, 1, 1))
+
+
+def f1_slope(counts: FloatArray) -> FloatArray:
+    """Gradient of :func:`f1`."""
+    return _share_slope(f1(counts), counts, hit=(0, 0, 0, 2), among=(0, 1, 1, 2))
+
+
+def _share_slope(value: FloatArray, counts: FloatArray, *, hit: tuple[int, ...], among: tuple[int, ...]) -> FloatArray:
+    """Of a value that is the counts times ``hit`` over the counts times ``among``."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope: FloatArray = (np.array(hit) - value[..., None] * np.array(among)) / (counts @ np.array(among))[..., None]
+    return slope
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

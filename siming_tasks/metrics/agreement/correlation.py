@@ -11,7 +11,21 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
-__all__ = ["Cells", "Paired", "correlation", "from_moments", "moments", "pearson", "shares", "spearman", "totals"]
+__all__ = [
+    "POWERS",
+    "Cells",
+    "Paired",
+    "correlation",
+    "from_moments",
+    "moments",
+    "pearson",
+    "shares",
+    "spearman",
+    "totals",
+]
+
+POWERS = tuple((i, j) for i in range(5) for j in range(5 - i))
+"""Powers whose products make the moments up to the fourth."""
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
@@ -112,6 +126,13 @@ class Paired:
     def cells(self) -> Cells:
         """The distinct pairs of totals."""
         return Cells.of(self.x, self.y)
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        """``x^i y^j`` of each video for (i, j) of :data:`POWERS`, ``float64[n, 15]``, of totals scaled to [-1, 1]."""
+        x, y = (values - np.sort(values)[len(values) // 2 :][:1] for values in (self.x, self.y))
+        x, y = (values / (np.abs(values).max(initial=0.0) or 1.0) for values in (x, y))
+        return np.stack([x**i * y**j for i, j in POWERS], axis=1)
 
     def weights(self, weights: FloatArray) -> FloatArray:
         """The columns of the kept videos, ``float64[B, n]``."""

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.agreement.labels import LEVELS
 from siming_tasks.metrics.panel import FloatArray
 
-__all__ = ["confusion", "qwk"]
+__all__ = ["MOMENTS", "confusion", "qwk", "qwk_slope"]
 
 _K = len(LEVELS)
-# Columns: n, sum x, sum y, sum xx, sum yy, sum xy of a confusion matrix flattened as 4 * reference + prediction.
 _X, _Y = (grid.ravel().astype(np.float64) for grid in np.meshgrid(range(_K), range(_K), indexing="ij"))
-_MOMENTS = np.stack([np.ones(_K * _K), _X, _Y, _X * _X, _Y * _Y, _X * _Y], axis=1)
+MOMENTS = np.stack([np.ones(_K * _K), _X, _Y, _X * _X, _Y * _Y, _X * _Y], axis=1)
+"""Times confusion counts (flattened as 4 * reference + prediction): n, sum x, sum y, sum xx, sum yy, sum xy."""
 
 
 def confusion(reference: NDArray[np.int8], predicted: NDArray[np.int8]) -> FloatArray:
@@ -49,9 +49,20 @@ def qwk(counts: FloatArray) -> FloatArray:
         >>> float(qwk(table.ravel()))
         1.0
     """
-    moments = counts @ _MOMENTS
+    moments = counts @ MOMENTS
     n, x, y, xx, yy, xy = (moments[..., k] for k in range(6))
     numerator = 2 * (n * xy - x * y)
     denominator = (n * xx - x * x) + (n * yy - y * y) + (x - y) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominator > 0, numerator / denominator, np.nan)
+
+
+def qwk_slope(moments: FloatArray) -> FloatArray:
+    """Gradient of :func:`qwk` in the sums of :data:`MOMENTS`, ``float64[..., 6]`` to the same shape; NaN where 0/0."""
+    n, x, y, xx, yy, xy = np.moveaxis(moments, -1, 0)
+    bottom = (n * xx - x * x) + (n * yy - y * y) + (x - y) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        k = np.where(bottom > 0, 2 * (n * xy - x * y) / bottom, np.nan)
+        parts = [2 * xy - k * (xx + yy), 2 * (k - 1) * y, 2 * (k - 1) * x, -k * n, -k * n, 2 * n + 0 * k]
+        slope: FloatArray = np.stack(parts, axis=-1) / bottom[..., None]
+    return slope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,85 +12,124 @@ import numpy as np
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
-from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.compare.align import Contestant, align
-from siming_tasks.metrics.compare.significance import detectable, holm, max_t, pseudo_values, sign_flip
+from siming_tasks.metrics.compare.common import Answered, answered_by_both, paired_difference, turned
+from siming_tasks.metrics.compare.ranks import Standing, standings
+from siming_tasks.metrics.compare.significance import Paired, detectable, holm, max_t
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.panel import FloatArray, IntArray
-from siming_tasks.metrics.resample import bootstrap, interval, observed, spreads
-from siming_tasks.metrics.summary import summarise
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.thresholds import LEVEL
+from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
 __all__ = ["Comparison", "Detectable", "Difference", "Standing", "compare"]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """``a`` minus ``b`` in one metric: paired interval, p-value by sign flips, p-values corrected within the metric."""
+    """``a`` minus ``b`` in one metric, missing answers filled: paired interval and p, corrected within its family.
+
+    Attributes:
+        metric: which.
+        a: one run.
+        b: the other.
+        primary: of the setting's declared primary metric; else secondary.
+        value: with every missing answer as full points or "correct".
+        stderr: by the jackknife; None where a value without some video is undefined.
+        low: lower end of the 95 % interval; None where there is none.
+        high: upper end.
+        p: two-sided, of the same construction as the interval.
+        p_holm: corrected by Holm over all comparisons of the primary metric, or of all secondary ones.
+        p_max_t: by the step-down maximum over the comparisons of the metric.
+        answered: the difference on the items that both answered; None if it is undefined there.
+        answered_p: its p.
+        holds: the lead is one of the answers too (:meth:`siming_tasks.metrics.compare.common.Answered.holds`).
+    """
 
     metric: str
     a: str
     b: str
+    primary: bool
     value: float
-    stderr: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    p_max_t: float
+    stderr: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    p_max_t: float | None
+    answered: float | None
+    answered_p: float | None
+    holds: bool
 
-
-@dataclass(frozen=True)
-class Standing:
-    """Rank of a run (1 = best; equal values share the better rank), its 95 % interval, and how often it came first."""
-
-    rank: int
-    low: int
-    high: int
-    first: float
+    @property
+    def better(self) -> str | None:
+        """The run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
+        if self.p_holm is None or self.p_holm > ALPHA or not self.holds:
+            return None
+        return self.a if CATALOGUE[self.metric].sign * self.value > 0 else self.b
 
 
 @dataclass(frozen=True)
 class Detectable:
     """Smallest true effect found with 80 % power at the 5 % level with these videos and runs like these.
 
-    ``against_zero``: one run against 0; ``between_two``: two runs; ``corrected``: two runs among ``pairs`` comparisons.
+    ``against_zero``: one run against 0, None where 0 is no benchmark; ``between_two``: two runs; ``corrected``: two
+    runs among the ``pairs`` comparisons of the family. None where nothing varies, or the effect is out of the metric's
+    reach.
     """
 
-    against_zero: float
-    between_two: float
-    corrected: float
+    against_zero: float | None
+    between_two: float | None
+    corrected: float | None
     pairs: int
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found; undefined values take part as 0, as they are printed.
+    """What :func:`compare` found.
 
-    ``skipped`` says which metrics could not be compared, and why.
+    Attributes:
+        runs: names.
+        n_videos: that all share.
+        primary: the declared primary metric; all others are secondary.
+        estimates: by run and metric, of what each run answered.
+        filled: by run and metric, with every missing answer as full points or "correct": what is ranked and tested.
+        differences: of every pair in every metric in which both have a value.
+        ranks: by metric and run.
+        detectable: by metric.
+        skipped: by metric and run, why it could not be compared; the others are.
+        options: what was used.
     """
 
     runs: tuple[str, ...]
     n_videos: int
+    primary: str
     estimates: Mapping[str, Mapping[str, Estimate]]
+    filled: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
     ranks: Mapping[str, Mapping[str, Standing]]
     detectable: Mapping[str, Detectable]
-    skipped: Mapping[str, str]
+    skipped: Mapping[str, Mapping[str, str]]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """No run left an answer out."""
+        return all(row[name] == self.estimates[run][name] for run, row in self.filled.items() for name in row)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         return {
             "runs": list(self.runs),
             "n_videos": self.n_videos,
+            "primary": self.primary,
             "estimates": plain(self.estimates),
+            "filled": plain(self.filled),
             "differences": [asdict(item) for item in self.differences],
             "ranks": {name: {run: asdict(item) for run, item in row.items()} for name, row in self.ranks.items()},
             "detectable": {name: asdict(item) for name, item in self.detectable.items()},
-            "skipped": dict(self.skipped),
+            "skipped": plain(self.skipped),
             "options": plain(self.options),
         }
 
@@ -107,8 +146,10 @@ def compare(
 ) -> Comparison:
     """Compare runs over the same videos; the unit of resampling is the video, shared by all runs.
 
-    Intervals of differences are paired percentile cluster bootstraps. p-values flip signs of differences of jackknife
-    pseudo-values. A family for the corrections is all comparisons of one metric.
+    Ranks and tests take a missing answer as full points or "correct", and a lead must hold on the items that both
+    answered. Interval and p-value of a difference are the jackknife's t over videos, so they never disagree. There are
+    two families for Holm's correction: all comparisons of the primary metric (the headline of this kind of answer), and
+    all comparisons of the secondary ones.
 
     Args:
         runs: at least two, on the same videos, steps and reference with equal facts.
@@ -116,8 +157,8 @@ def compare(
         against: compare every other run with this one instead of all pairs.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
-        resamples: bootstrap resamples, and sign flips.
-        seed: of both.
+        resamples: bootstrap resamples, of the runs' own intervals and ranks.
+        seed: of them.
 
     Raises:
         DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.
@@ -134,84 +175,133 @@ def compare(
     if resamples < 2:
         raise DataError(f"A comparison needs at least two resamples; {resamples} given.")
     tallies = {run.name: Tally.of(run.panel, mapping, positive) for run in runs}
-    for name, tally in tallies.items():
-        if not tally.verdicts.any():
-            raise DataError(f"Run {name!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
-    index = range(len(names))
-    pairs = list(combinations(index, 2)) if against is None else [(j, names.index(against)) for j in index]
-    pairs = [(a, b) for a, b in pairs if a != b]
+    silent = [name for name, tally in tallies.items() if not tally.verdicts.any()]
+    if len(silent) > len(names) - 2:
+        tally = tallies[silent[0]]
+        raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
+    full = {name: tally.filled() for name, tally in tallies.items()}
+    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
+    both = {("own", name): tally for name, tally in tallies.items()}
+    both |= {("filled", name): tally for name, tally in full.items() if tally is not tallies[name]}
+    values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
+    found = summaries(both, values, drawn, errors)
+    compared = select(runs[0].panel.answer, compared=True)
+    estimates = {name: found["own", name] for name in names}
+    filled = {name: {m: found.get(("filled", name), estimates[name])[m] for m in compared} for name in names}
 
-    def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
-        return {(name, metric): v for name, tally in tallies.items() for metric, v in tally.compute(weights).items()}
+    def of(kind: Mapping[tuple[tuple[str, str], str], Any], name: str, metric: str) -> Any:
+        return kind[("own" if full[name] is tallies[name] else "filled", name), metric]
 
-    values = observed(compute, n)
-    left_out = {(name, metric): v for name, tally in tallies.items() for metric, v in tally.left_out().items()}
-    replicates = bootstrap(compute, n, resamples=resamples, seed=seed)
-    spread = spreads(replicates)
-    estimates = {
-        name: {m: summarise(tally, m, values[name, m], spread[name, m]) for m in tally.metrics}
-        for name, tally in tallies.items()
-    }
+    apart, answered = _paired(names, tallies, full, compared)
+    primary = headline(runs[0].panel.answer)
     differences: list[Difference] = []
-    skipped: dict[str, str] = {}
     ranks: dict[str, dict[str, Standing]] = {}
-    found: dict[str, Detectable] = {}
-    for metric in select(runs[0].panel.answer, compared=True):
-        if missing := next((name for name in names if estimates[name][metric].value is None), None):
-            skipped[metric] = f"{missing}: {estimates[missing][metric].reason}"
-            continue
-        value, left, drawn = (
-            np.nan_to_num(np.stack([source[name, metric] for name in names], axis=-1))
-            for source in (values, left_out, replicates)
-        )
-        rows = _differences(metric, names, pairs, value, left, drawn, seed)
-        differences += rows
-        sign = CATALOGUE[metric].sign
-        ranks[metric] = _ranks(names, sign * value, sign * drawn)
-        alone, two = _typical(drawn.std(axis=0, ddof=1)), _typical([row.stderr for row in rows])
-        found[metric] = Detectable(detectable(alone), detectable(two), detectable(two, len(pairs)), len(pairs))
+    skipped: dict[str, dict[str, str]] = {}
+    for metric in compared:
+        reasons = {name: filled[name][metric].reason for name in names if _without(filled[name][metric])}
+        skipped |= {metric: {name: reason or "" for name, reason in reasons.items()}} if reasons else {}
+        mine = [name for name in names if name not in reasons]
+        chosen = [pair for pair in pairs if not {*pair} & {*reasons}]
+        value = np.array([of(values, name, metric) for name in mine])
+        replicates = np.array([of(drawn, name, metric) for name in mine]).T.reshape(resamples, len(mine))
+        ahead = {pair: answered[pair].holds(metric, CATALOGUE[metric].sign) for pair in answered}
+        ranks |= {metric: standings(mine, CATALOGUE[metric].sign, value, replicates, ahead)} if len(mine) > 1 else {}
+        at = {name: k for k, name in enumerate(mine)}
+        deltas = np.array([replicates[:, at[a]] - replicates[:, at[b]] for a, b in chosen]).T
+        differences += _rows(metric, metric == primary, chosen, apart, answered, deltas)
+    differences = _corrected(differences)
+    reach = {
+        metric: _reach(metric, ranks[metric], filled, [row for row in differences if row.metric == metric],
+                       sum(row.primary == (metric == primary) for row in differences))
+        for metric in ranks
+    }  # fmt: skip
     options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples, "seed": seed}
     options |= {"level": LEVEL, "unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
-    return Comparison(names, n, estimates, tuple(differences), ranks, found, skipped, options)
+    options |= {"missing": "full points"}
+    return Comparison(names, n, primary, estimates, filled, tuple(differences), ranks, reach, skipped, options)
 
 
-def _differences(
+def _without(estimate: Estimate) -> bool:
+    return estimate.value is None or estimate.undefined
+
+
+def _paired(
+    names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
+) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], Answered]]:
+    """Of every ordered pair, its differences with answers filled, and on what both answered."""
+    slim = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
+    apart: dict[tuple[str, str], Mapping[str, Paired]] = {}
+    answered: dict[tuple[str, str], Answered] = {}
+    for a, b in combinations(names, 2):
+        found = paired_difference(slim[a], slim[b])
+        both = answered_by_both(tallies[a], tallies[b], found)
+        answered[a, b], answered[b, a] = both, both.turned()
+        apart[a, b], apart[b, a] = found, turned(found)
+    return apart, answered
+
+
+def _rows(
     metric: str,
-    names: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    value: FloatArray,
-    left_out: FloatArray,
-    replicates: FloatArray,
-    seed: int,
+    primary: bool,
+    pairs: Sequence[tuple[str, str]],
+    apart: Mapping[tuple[str, str], Mapping[str, Paired]],
+    answered: Mapping[tuple[str, str], Answered],
+    deltas: FloatArray,
 ) -> list[Difference]:
-    a, b = np.transpose(pairs)
-    delta, drawn = value[a] - value[b], replicates[:, a] - replicates[:, b]
-    pseudo = pseudo_values(value, left_out)
-    p = sign_flip(pseudo[:, a] - pseudo[:, b], flips=len(replicates), seed=seed)
-    tests = zip(pairs, p.tolist(), holm(p).tolist(), max_t(delta, drawn).tolist(), strict=True)
-    return [
-        Difference(metric, names[i], names[j], float(delta[k]), *interval(drawn[:, k]), *ps)
-        for k, ((i, j), *ps) in enumerate(tests)
-    ]
+    """The comparisons of one metric, not yet corrected by Holm."""
+    if not pairs:
+        return []
+    found = [apart[pair][metric] for pair in pairs]
+    joint = max_t(np.array([d.value for d in found]), deltas)
+    rows = []
+    for (a, b), d, maximum in zip(pairs, found, joint.tolist(), strict=True):
+        lead = CATALOGUE[metric].sign * d.value
+        both = answered[a, b] if lead >= 0 else answered[b, a]
+        there = answered[a, b].difference[metric]
+        stderr, low, high, p, on_both, p_both = map(_known, (*d[1:], there.value, there.p))
+        holds = abs(lead) <= NOISE or both.holds(metric, CATALOGUE[metric].sign, sure=True)
+        top = None if p is None else max(maximum, p)
+        rows.append(Difference(metric, a, b, primary, d.value, stderr, low, high, p, p, top, on_both, p_both, holds))
+    return rows
 
 
-def _ranks(names: Sequence[str], value: FloatArray, replicates: FloatArray) -> dict[str, Standing]:
-    rank, drawn = _rank(value), _rank(replicates)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    first = (drawn == 1).mean(axis=0)
-    return {name: Standing(int(rank[k]), int(low[k]), int(high[k]), float(first[k])) for k, name in enumerate(names)}
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else number
 
 
-def _typical(stderrs: Sequence[float] | FloatArray) -> float:
+def _corrected(rows: Sequence[Difference]) -> list[Difference]:
+    """Holm's correction within the primary metric, and over all secondary ones."""
+    found = list(rows)
+    for primary in (True, False):
+        places = [k for k, row in enumerate(found) if row.primary == primary and row.p is not None]
+        for k, p in zip(places, holm(np.array([found[k].p for k in places], float)).tolist(), strict=True):
+            found[k] = replace(found[k], p_holm=p)
+    return found
+
+
+def _reach(
+    metric: str,
+    ranked: Collection[str],
+    filled: Mapping[str, Mapping[str, Estimate]],
+    rows: Sequence[Difference],
+    family: int,
+) -> Detectable:
+    row = CATALOGUE[metric]
+    alone = _typical([filled[name][metric].stderr for name in ranked]) if row.corrected else None
+    two = _typical([item.stderr for item in rows])
+
+    def reach(stderr: float | None, most: float, tests: int = 1) -> float | None:
+        found = None if stderr is None else detectable(stderr, max(1, tests))
+        return found if found is not None and found <= most else None
+
+    wide = row.high - row.low
+    return Detectable(reach(alone, row.high), reach(two, wide), reach(two, wide, family), family)
+
+
+def _typical(stderrs: Sequence[float | None]) -> float | None:
     """Median standard error of what varies at all: a constant has none, which says nothing of the noise of others."""
-    return float(np.median([value for value in stderrs if value > 0] or [0.0]))
-
-
-def _rank(values: FloatArray) -> IntArray:
-    """1 + how many are larger, along the last axis."""
-    larger: IntArray = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
-    return 1 + larger
+    known = [value for value in stderrs if value is not None and value > NOISE]
+    return float(np.median(known)) if known else None
 
 
 def _common(runs: Sequence[Contestant]) -> dict[str, str]:

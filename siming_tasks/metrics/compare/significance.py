@@ -1,57 +1,54 @@
-"""Tests of differences: sign flips of pseudo-values, Holm's correction, the step-down maximum."""
+"""Tests of differences: the jackknife's t, Holm's correction, the step-down maximum."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.streams import Stream, stream
-from siming_tasks.metrics.thresholds import ALPHA, POWER
+from siming_tasks.metrics.resample import quantile_of_t
+from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER
 
-__all__ = ["detectable", "holm", "max_t", "pseudo_values", "sign_flip"]
-
-_CELLS = 2**20
+__all__ = ["Paired", "detectable", "holm", "jackknife_t", "max_t"]
 
 
-def pseudo_values(value: FloatArray, left_out: FloatArray) -> FloatArray:
-    """Jackknife pseudo-values ``n value - (n - 1) left_out``: what each video says about the metric.
+class Paired(NamedTuple):
+    """A difference with its standard error, both ends of its interval, and its p-value; NaN where there is none."""
 
-    Args:
-        value: of the whole sample, ``float64[K]``.
-        left_out: without each video, ``float64[n, K]``.
-
-    Returns:
-        ``float64[n, K]``.
-    """
-    n = len(left_out)
-    return n * value - (n - 1) * left_out
+    value: float
+    stderr: float
+    low: float
+    high: float
+    p: float
 
 
-def sign_flip(differences: FloatArray, *, flips: int, seed: int) -> FloatArray:
-    """Two-sided p-values of "the mean difference is zero", by flipping the sign of each video's difference.
+def jackknife_t(value: float, left_out: FloatArray) -> Paired:
+    """A difference by the jackknife: interval ``value -+ t stderr``, two-sided p of "there is none" from the same t.
 
-    On differences of pseudo-values this holds its size for metrics that are no means; swapping the two models' answers
-    within a video does not when they have different positive rates.
+    Interval and p-value are one construction, so p is below :data:`siming_tasks.metrics.thresholds.ALPHA` exactly if
+    the interval leaves out 0.
 
     Args:
-        differences: one column for each comparison, ``float64[n, K]``; all columns share the flips.
-        flips: random flips; the data themselves count as one more.
-        seed: of the flips.
+        value: of all n videos.
+        left_out: without each of them, ``float64[n]``.
 
     Returns:
-        ``float64[K]`` in (0, 1]; 1 where all differences are zero.
+        No interval and no p below :data:`siming_tasks.metrics.thresholds.FEWEST` videos, where a value without some
+        video is undefined, or where a difference other than 0 never varies. Equal runs differ by 0 for certain.
     """
-    n = len(differences)
-    observed = np.abs(differences.sum(axis=0))
-    # Relative tolerance: flips that only reorder the same sum count as equal to it.
-    bar = observed - 1e-9 * np.abs(differences).sum(axis=0)
-    rng = np.random.default_rng(stream(seed, Stream.FLIPS))
-    rows = max(1, _CELLS // max(1, n))
-    reached = np.zeros(differences.shape[1])
-    for start in range(0, flips, rows):
-        signs = rng.integers(0, 2, size=(min(rows, flips - start), n)) * 2.0 - 1.0
-        reached += (np.abs(signs @ differences) >= bar).sum(axis=0)
-    return np.asarray((1 + reached) / (1 + flips))
+    nan, n = float("nan"), len(left_out)
+    stderr = jackknife_error(left_out)
+    if n < FEWEST or np.isnan(stderr) or np.isnan(value):
+        return Paired(value, stderr, nan, nan, nan)
+    if stderr <= NOISE:
+        same = abs(value) <= NOISE
+        return Paired(value, 0.0, value, value, 1.0) if same else Paired(value, 0.0, nan, nan, nan)
+    from scipy.special import stdtr  # not at import time: slow
+
+    reach = quantile_of_t(n - 1) * stderr
+    return Paired(value, stderr, value - reach, value + reach, 2 * float(stdtr(n - 1, -abs(value) / stderr)))
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -68,14 +65,15 @@ def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
 
     Args:
         values: observed differences, ``float64[K]``.
-        replicates: their joint bootstrap, ``float64[B, K]``.
+        replicates: their joint bootstrap, ``float64[B, K]``; undefined ones (NaN) say nothing of their difference.
 
     Returns:
         ``float64[K]``; 1 where a difference never varies and is zero.
     """
-    scale = replicates.std(axis=0, ddof=1)
-    scale = np.where(scale > 0, scale, np.inf)
-    observed, null = np.abs(values) / scale, np.abs(replicates - values) / scale
+    drawn = np.where(np.isnan(replicates), values, replicates)
+    scale = drawn.std(axis=0, ddof=1)
+    scale = np.where(scale > NOISE, scale, np.inf)
+    observed, null = np.abs(values) / scale, np.abs(drawn - values) / scale
     order = np.argsort(-observed, kind="stable")
     # The k-th largest statistic is held against the maximum over itself and all smaller ones.
     maxima = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]

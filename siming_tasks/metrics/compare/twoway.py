@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from siming_tasks.metrics.agreement import correlation
+from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, Metric, select
 from siming_tasks.metrics.estimate import Estimate
@@ -28,7 +29,12 @@ CLAIMS: Mapping[str, str] = {
 
 
 def two_way(
-    panel: Panel, *, mapping: LabelMapping = "absolute", resamples: int = RESAMPLES, seed: int = 0
+    panel: Panel,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> dict[str, Estimate]:
     """Estimates whose intervals resample videos and, independently, steps (the pigeonhole bootstrap).
 
@@ -38,14 +44,15 @@ def two_way(
     Args:
         panel: what to evaluate; every metric of its kind of answer but coverage.
         mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
         resamples: how many.
         seed: of the resamples.
     """
     panel = panel.sorted()
     v, s = panel.reference.shape
     rows = [CATALOGUE[name] for name in select(panel.answer, compared=True)]
-    tally = Tally.of(panel, mapping, metrics=[row.key for row in rows])
-    cells = [Tally.of(panel.subset([step]), mapping) for step in panel.step_ids]
+    tally = Tally.of(panel, mapping, positive, [row.key for row in rows])
+    cells = [Tally.of(panel.subset([step]), mapping, positive) for step in panel.step_ids]
     families = {row.family for row in rows} - {"totals"}
     columns = {name: np.stack([cell.counts(name) for cell in cells], axis=1).reshape(v, -1) for name in families}
     parts: dict[str, list[FloatArray]] = {row.key: [] for row in rows}
@@ -66,7 +73,8 @@ def two_way(
                 )
                 parts[row.key].append(found)
     values = observed(tally.compute, v)
-    spread = spreads({name: np.concatenate(chunks) for name, chunks in parts.items() if chunks})
+    replicates = {name: np.concatenate(chunks) for name, chunks in parts.items() if chunks}
+    spread = spreads(replicates, {name: tally.size(name)[0] for name in replicates})
     return {name: summarise(tally, name, values[name], spread.get(name)) for name in tally.metrics}
 
 

@@ -94,7 +94,9 @@ def _random_splits(
     per_step = np.stack([confusion(frame.truth[:, [s]], frame.said[:, [s]]).sum(axis=0) for s in range(len(scope))])
     shuffled = rng.permuted(np.broadcast_to(scope, (SPLITS, len(scope))), axis=1)
     local, history = (qwk((shuffled == name) @ per_step) for name in ("local", "history"))
-    drawn = np.nan_to_num(local - history)
+    drawn = (local - history)[~np.isnan(local - history)]
+    if not len(drawn):
+        return None, None
     low, high = np.quantile(drawn, [0.025, 0.975])
     reached = int((drawn >= contrast.value - 1e-12).sum())
-    return (float(low), float(high)), (1 + reached) / (1 + SPLITS)
+    return (float(low), float(high)), (1 + reached) / (1 + len(drawn))

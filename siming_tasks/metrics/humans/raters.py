@@ -166,12 +166,11 @@ def _inflation(
 
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
         own, other = (tally.compute(weights) for tally in tallies)
-        return {name: np.nan_to_num(own[name]) - np.nan_to_num(other[name]) for name in metrics}
+        return {name: own[name] - other[name] for name in metrics}
 
     values, drawn = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
-    spread = spreads(drawn)
-    sizes = {name: tallies[0].size(name) for name in metrics}
+    spread = spreads(drawn, {name: tallies[0].size(name)[0] for name in drawn})
     return {
-        name: derived(tallies[0], values[name], spread.get(name), videos=videos, items=items, why="No steps.")
-        for name, (videos, items) in sizes.items()
+        name: derived(tallies[0], name, values[name], spread.get(name), why="An agreement is undefined: 0/0.")
+        for name in metrics
     }

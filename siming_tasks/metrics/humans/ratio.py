@@ -80,16 +80,24 @@ def human_ratio(
         }
 
     values, drawn = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
-    spread = spreads(drawn)
-    why = "The raters do not agree beyond chance, so there is no ceiling to compare with."
-    return {
-        name: derived(sides[0], values[name], spread.get(name), videos=size[0], items=size[1], why=why)
-        for name, size in ((name, sides[0].size(name)) for name in metrics)
-    }
+    spread = spreads(drawn, {name: sides[0].size(name)[0] for name in drawn})
+    once = np.ones((1, len(run.video_ids)))
+    alone = [side.compute(once) for side in sides]
+
+    def why(name: str) -> str:
+        undefined = (side for side, found in zip(sides, alone, strict=True) if np.isnan(found[name][0]))
+        silent = next(undefined, None)
+        return (
+            silent.reason(name)
+            if silent
+            else "The raters do not agree beyond chance, so there is no ceiling to compare with."
+        )
+
+    return {name: derived(sides[0], name, values[name], spread.get(name), why=why(name)) for name in metrics}
 
 
 def _ratio(run: Sequence[FloatArray], humans: Sequence[FloatArray]) -> FloatArray:
-    """Undefined agreement counts as 0; without agreement of the raters there is no ratio."""
-    mean, human = (sum(map(np.nan_to_num, side), np.zeros(len(side[0]))) / len(side) for side in (run, humans))
+    """Undefined where an agreement is; without agreement of the raters there is no ratio."""
+    mean, human = (sum(side, np.zeros(len(side[0]))) / len(side) for side in (run, humans))
     ratio: FloatArray = np.divide(mean, human, out=np.full(len(human), np.nan), where=human > 0)
     return ratio

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.summary import derived, summarise
@@ -104,32 +105,36 @@ def contribution(
         for name, (judge, _) in baselines.JUDGES.items()
     }
     split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
-    parts: dict[str, Tally | ShuffledSelf | Split | Mismatch] = {"run": run, **blind}
-    parts |= {"shuffled-self": ShuffledSelf(run), "split": split}
+    tallies, n = {"run": run, **blind}, len(panel.video_ids)
+    parts: dict[str, ShuffledSelf | Split | Mismatch] = {"shuffled-self": ShuffledSelf(run), "split": split}
     if panel.answer == "score":
         parts["mismatch"] = Mismatch(panel)
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
-        found = {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
-        return found | {("step-prior", name): np.full(len(weights), np.nan) for name in correlations}
+        return {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
 
-    values, drawn = sample(compute, len(panel.video_ids), resamples=resamples, seed=seed)
-    spread = spreads(drawn)
-    rows = {
-        row: {name: summarise(tally, name, values[row, name], spread.get((row, name))) for name in run.metrics}
-        for row, tally in {"run": run, **blind, "shuffled-self": run}.items()
-    }
+    values, drawn, errors = draw(tallies, n, resamples=resamples, seed=seed)
+    judged = summaries(tallies, values, drawn, errors)
+    others, replicates = sample(compute, n, resamples=resamples, seed=seed)  # the same resamples: the seed is
+    values, drawn = values | others, drawn | replicates
+    rests_on = {"split": split.metric, "mismatch": "plcc"}
+    spread = spreads(replicates, {at: run.size(rests_on.get(at[0], at[1]))[0] for at in replicates})
+    shuffled = {name: summarise(run, name, others["shuffled-self", name], spread.get(("shuffled-self", name)))
+                for name in run.metrics}  # fmt: skip
+    rows = {**judged, "shuffled-self": shuffled}
     rows["run"] = dict(known or rows["run"])
     for name in correlations:
-        if rows["step-prior"][name].value is not None:
-            rows["step-prior"][name] = replace(rows["step-prior"][name], reason=_NO_TOTALS, flags=())
+        values["step-prior", name] = math.nan
+        if (prior := rows["step-prior"][name]).value is not None:
+            rows["step-prior"][name] = Estimate(0.0, n_videos=prior.n_videos, n_items=prior.n_items, undefined=True,
+                                                reason=_NO_TOTALS, coverage=prior.coverage)  # fmt: skip
     metric = split.metric
-    videos, items = run.size(metric)
-    lifted = select(panel.answer, lifted=True) if items else ()
+    lifted = select(panel.answer, lifted=True) if run.size(metric)[1] else ()
 
     def of(part: str, name: str) -> Estimate:
-        why = rows["run"][metric].reason or "The reference or the prediction has no spread: 0/0."
-        return derived(run, values[part, name], spread.get((part, name)), videos=videos, items=items, why=why)
+        rests = rests_on[part]
+        why = rows["run"][rests].reason or "The reference or the prediction has no spread: 0/0."
+        return derived(run, rests, values[part, name], spread.get((part, name)), why=why)
 
     return Contribution(
         metric=metric,
@@ -162,9 +167,11 @@ def _lift(
     values: Mapping[tuple[str, str], float],
     drawn: Mapping[tuple[str, str], FloatArray],
 ) -> Lift:
-    over = max(BLIND, key=lambda row: CATALOGUE[name].sign * (rows[row][name].value or 0.0))
-    value, best = (float(np.nan_to_num(values[row, name])) for row in ("run", over))
-    gains = {name: np.nan_to_num(drawn["run", name]) - np.nan_to_num(drawn[over, name])} if drawn else {}
-    videos, items = run.size(name)
-    why = rows["run"][name].reason or ""
-    return Lift(over, derived(run, value - best, spreads(gains).get(name), videos=videos, items=items, why=why))
+    """Undefined rows are no rivals; an undefined metric has no lift."""
+    sign = CATALOGUE[name].sign
+    rivals = {row: sign * values[row, name] for row in BLIND if not np.isnan(values[row, name])}
+    over = max(rivals, key=rivals.__getitem__, default=next(iter(BLIND)))
+    gains = {name: drawn["run", name] - drawn[over, name]} if drawn else {}
+    spread = spreads(gains, run.size(name)[0]).get(name)
+    return Lift(over, derived(run, name, values["run", name] - values[over, name], spread,
+                              why=rows["run"][name].reason or "No blind row has a value here."))  # fmt: skip

@@ -151,7 +151,7 @@ class _Product:
 
 
 def _share(values: FloatArray) -> float | None:
-    """Share of values at least as large as the first, counting it; undefined ones are 0 as in every table."""
+    """Share of values at least as large as the first, counting it; undefined ones agree with nothing: 0."""
     if not len(values) or np.isnan(values[0]):
         return None
     numbers = np.nan_to_num(values)

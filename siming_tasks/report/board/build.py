@@ -14,12 +14,11 @@ from siming_tasks import __version__
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
-from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.plaintext import one_line
 from siming_tasks.redact import redact
 from siming_tasks.report.board.admit import Admitted, admit, refusal
+from siming_tasks.report.board.order import by_value
 from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.rerun import agreement
 from siming_tasks.runs.comparable import Entrant, groups
@@ -100,8 +99,7 @@ def build_board(
             entries.append(_entry(admit(path, dataset, options), dataset, reruns, match))
         except DataError as error:
             refused.append(refusal(path, error))
-    entries = _with_conditions(_with_duplicates(entries), options)
-    entries.sort(key=_order)
+    entries = _ordered(_with_conditions(_with_duplicates(entries), options), options)
     board = _report(dataset, options, entries, refused, match)
     with atomic_write(out / "board.json") as stream:
         json.dump(board, stream, indent=1, allow_nan=False)
@@ -150,16 +148,13 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     return [replace(entry, findings=(*entry.findings, *notes.get(place, ()))) for place, entry in enumerate(entries)]
 
 
-def _order(entry: Entry) -> tuple[bool, bool, float, str]:
-    """Verified rows first, then those that can be compared, then by kappa of full scoring or the first headline."""
-    values = [
-        (entry.settings[name]["metrics"][COVERAGE]["value"], entry.settings[name]["metrics"][metric]["value"], metric)
-        for name, setting in SETTINGS.items()
-        if name in entry.settings and (metric := headline(setting.answer))
+def _ordered(entries: Sequence[Entry], options: Options) -> list[Entry]:
+    """Verified rows first, then those that can be compared, then by the filled value of the first headline."""
+    keys = [
+        (not entry.verified, *place, entry.received.path.name)
+        for entry, place in zip(entries, by_value(entries, options), strict=True)
     ]
-    coverage, value, metric = values[0]
-    comparable = coverage is not None and value is not None and coverage >= COMPARABLE
-    return not entry.verified, not comparable, -CATALOGUE[metric].sign * float(value or 0.0), entry.received.path.name
+    return [entry for _, entry in sorted(zip(keys, entries, strict=True), key=lambda pair: pair[0])]
 
 
 def _report(

@@ -54,7 +54,9 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row with the settings in which it answered too little to be compared."""
     weak = [
-        name for name, found in row["settings"].items() if (found["metrics"]["coverage"]["value"] or 0) < COMPARABLE
+        name
+        for name, found in row["settings"].items()
+        if (found["metrics"][headline(SETTINGS[name].answer)]["coverage"] or 0) < COMPARABLE
     ]
     return {**row, "weak": weak}
 
@@ -65,7 +67,7 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | Non
     marks = [
         Mark.of(
             row["model"]["name"],
-            row["settings"][name]["metrics"][metric],
+            row["settings"][name]["filled"][metric],
             role="model" if row["verified"] else "blind",
             thin=name in row["weak"],
         )

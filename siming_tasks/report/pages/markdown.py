@@ -37,8 +37,9 @@ def markdown(report: Mapping[str, Any]) -> str:
             lines += [f"## {SETTINGS[name].title}", "", *_table(board), ""]
     lines += [
         "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
-        "undefined, printed as zero. Rows marked † answered fewer than "
-        f"{100 * COMPARABLE:g} % of the steps and are not comparable.",
+        "undefined, printed as zero. Rows marked † rest on fewer than "
+        f"{100 * COMPARABLE:g} % of the steps and are not comparable. (filled: every missing answer as full points or "
+        '"correct", by which rows are ranked.)',
         "",
     ]
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
@@ -50,7 +51,7 @@ def _table(board: Mapping[str, Any]) -> list[str]:
     lines = []
     for row in board["rows"]:
         weak = " †" if "not-comparable" in row["metrics"][board["metric"]]["flags"] else ""
-        cells = [_share(row["metrics"][name]) if name == COVERAGE else _estimate(row["metrics"][name])
+        cells = [_share(row["metrics"][name]) if name == COVERAGE else _both(row["metrics"][name], row["filled"][name])
                  for name in board["metrics"]]  # fmt: skip
         standing = row.get("standing")
         rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
@@ -60,6 +61,13 @@ def _table(board: Mapping[str, Any]) -> list[str]:
 
 def _share(estimate: Mapping[str, Any]) -> str:
     return "-" if estimate["value"] is None else f"{100 * estimate['value']:.1f} %"
+
+
+def _both(answered: Mapping[str, Any], filled: Mapping[str, Any]) -> str:
+    """What was answered, and the filled value where that is another one."""
+    text = _estimate(answered)
+    same = filled["value"] is None or filled["value"] == answered["value"]
+    return text if same else f"{text} (filled: {plain_value(filled['value'])})"
 
 
 def _estimate(estimate: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 f"{row['role']} {row['name']}",
                 {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
             )
-            line["cells"][index] = row["metrics"][board["metric"]]
+            line["cells"][index] = row["filled"][board["metric"]]
     order = ("model", "reference", "human", "blind")
     return sorted(found.values(), key=lambda line: order.index(line["role"]))
 
@@ -52,7 +52,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     rows = [_row(row, board) for row in board["rows"]]
     title, question = SETTINGS[name].title, SETTINGS[name].question
     comparison: Any = board["comparison"]
-    marks = [Mark.of(row["name"], row["metrics"][metric], role=row["role"]) for row in rows]
+    marks = [Mark.of(row["name"], row["filled"][metric], role=row["role"]) for row in rows]
     printed = CATALOGUE[metric].title
     alt = f"{title}: {printed} of {len(rows)} judges with intervals; the numbers are in the table below."
     return {

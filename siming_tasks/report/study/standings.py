@@ -8,12 +8,11 @@ from typing import Any
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
-from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.compare.paired import Comparison, compare
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.evaluate import estimates
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.thresholds import ALPHA
 from siming_tasks.metrics.video.baselines import JUDGES
 from siming_tasks.options import Options
 from siming_tasks.report.study.study import Study
@@ -34,8 +33,9 @@ def standings(
 
     Returns:
         ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role`` = model, reference,
-        human or blind, ``metrics``, ``lift``, ``note``, ``standing``, ``better``, ``apart``: why it is not
-        ranked with the others), ``comparison`` or ``not_compared``.
+        human or blind, ``metrics`` of what was answered, ``filled`` with missing answers as full points or "correct",
+        ``lift``, ``note``, ``standing``, ``better``, ``apart``: why it is not ranked with the others), ``comparison``
+        or ``not_compared``.
     """
     mine = [study for study in studies if setting in study.panels]
     if not mine:
@@ -62,7 +62,7 @@ def standings(
         why = next(iter(apart.values()), str(error)) if len(together[0]) < 2 else str(error)
         found |= {"comparison": None, "not_compared": why}
     order = {"model": 0, "reference": 1, "human": 2, "blind": 3}
-    rows.sort(key=lambda row: (order[row["role"]], -_value(row, metric), row["name"]))
+    rows.sort(key=lambda row: (order[row["role"]], *_place(row, metric), row["name"]))
     return {**found, "rows": rows}
 
 
@@ -74,6 +74,7 @@ def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> 
         "slug": study.source.slug,
         "role": study.source.role,
         "metrics": part["numbers"]["metrics"],
+        "filled": part["numbers"]["filled"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
         "note": INFLATED if study.source.kind in raters else None,
@@ -100,7 +101,9 @@ def _beside(dataset: Dataset, setting: str, options: Options) -> list[dict[str, 
 def _row(name: str, role: str, panel: Panel, options: Options, note: str) -> dict[str, Any]:
     tally = Tally.of(panel.sorted(), options.mapping, options.positive)  # as evaluate() does, without what no row shows
     found = estimates({"row": tally}, resamples=options.resamples, seed=options.seed)["row"]
-    return {"name": name, "slug": None, "role": role, "metrics": plain(found), "lift": None, "note": note}
+    filled = {key: item for key, item in plain(found).items() if CATALOGUE[key].compared}  # nothing is missing here
+    return {"name": name, "slug": None, "role": role, "metrics": plain(found), "filled": filled, "lift": None,
+            "note": note}  # fmt: skip
 
 
 def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[str]) -> Comparison:
@@ -111,20 +114,20 @@ def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[st
 
 def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> None:
     """Give each compared row its rank and the runs that it is better than after Holm's correction."""
-    ranks, sign = comparison.ranks.get(metric, {}), CATALOGUE[metric].sign
+    ranks = comparison.ranks.get(metric, {})
     for row in rows:
         if row["role"] in ("model", "reference") and row["name"] in ranks:
             row["standing"] = vars(ranks[row["name"]])
             row["better"] = [
                 item.b if item.a == row["name"] else item.a
                 for item in comparison.differences
-                if item.metric == metric
-                and item.p_holm < ALPHA
-                and (item.a == row["name"] if sign * item.value > 0 else item.b == row["name"])
+                if item.metric == metric and item.better == row["name"]
             ]
 
 
-def _value(row: Mapping[str, Any], metric: str) -> float:
-    """Larger is better; a row without a value comes last."""
-    value = row["metrics"][metric]["value"]
-    return float("-inf") if value is None else CATALOGUE[metric].sign * float(value)
+def _place(row: Mapping[str, Any], metric: str) -> tuple[float, float, float]:
+    """By rank, then by how much was answered, then by the filled value; what is not ranked and has no value is last."""
+    value, standing = row["filled"][metric]["value"], row.get("standing")
+    rank = float(standing["rank"]) if standing else float("inf")
+    answered = row["metrics"][COVERAGE]["value"] or 0.0
+    return rank, -answered if standing else 0.0, float("inf") if value is None else -CATALOGUE[metric].sign * value
