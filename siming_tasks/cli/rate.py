@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.flags import add_options, options_from
 from siming_tasks.options import Whole
+
+if TYPE_CHECKING:
+    from siming_tasks.data.journal import Journal
+    from siming_tasks.options import Options
+    from siming_tasks.station.work import Work
 
 __all__ = ["add"]
 
@@ -22,33 +27,28 @@ def add(commands: Any) -> None:
     rate.add_argument("--store", type=Path, metavar="FILE", help="the journal (default: DIR.ratings.sqlite)")
     rate.add_argument("--port", action=Checked, kind=Whole(least=0), default=0, help="default: a free one")
     rate.add_argument("--no-browser", action="store_true", help="print the address only")
-    add_options(rate, "cache")
+    rate.add_argument("--adjudicate", action="store_true", help="decide the steps on which two raters differ")
+    rate.add_argument("--raters", nargs=2, metavar=("A", "B"), help="with --adjudicate, if more than two have rated")
+    rate.add_argument("--as-model", action="store_true", help="answer a setting from the frames that a model gets")
+    rate.add_argument("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
+    rate.add_argument("--out", type=Path, metavar="FILE", help="with --as-model: the prediction file to write")
+    add_options(rate, "frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb")
     rate.set_defaults(run=_rate)
 
 
 def _rate(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data.journal import Journal
-    from siming_tasks.errors import DataError, OptionsError
-    from siming_tasks.station.exams import find_exams
-    from siming_tasks.station.rate import Rating
+    from siming_tasks.errors import DataError
     from siming_tasks.station.serve import serve
-    from siming_tasks.station.work import rater_name
 
     options = options_from(arguments)
-    if not arguments.rater:
-        raise OptionsError("--rater NAME: say who rates.")
-    rater = rater_name(arguments.rater)
+    _fitting(arguments)
     folder = arguments.dir.expanduser()
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
-    exams = find_exams(folder, options.cache_dir, arguments.rubric)
-    store = arguments.store or default_store(folder)
-    journal = Journal.begin(store, exams.rubric, synthetic=exams.synthetic)
+    work, journal = _work(arguments, folder, options)
     try:
-        work = Rating(journal, rater, exams)
-        print(f"{len(work.items)} exams, {sum(not work.left(item) for item in work.items)} finished by {rater}.")
-        print(f"Every act is kept in {store}: back it up, keep it private.")
-        say = "Open this address, in this machine's browser only; end with Ctrl+C:\n{}"
+        print(f"{_progress(work)}. Every act is kept in {journal.path}: back it up, keep it private.")
+        say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
         serve(
             work,
             port=arguments.port,
@@ -56,14 +56,67 @@ def _rate(arguments: argparse.Namespace) -> int:
             browser=not arguments.no_browser,
             say=lambda address: print(say.format(address), flush=True),
         )
-        done = sum(not work.left(item) for item in work.items)
-        print(f"\n{done} of {len(work.items)} exams finished by {rater}; all of it is in {store}.")
+        print(f"\n{_progress(work)}. All of it is in {journal.path}.")
+        if said := work.end():
+            print(said)
     finally:
         journal.close()
     return 0
 
 
-def default_store(folder: Path) -> Path:
-    """Beside the folder, as everything that holds original names."""
+def _fitting(arguments: argparse.Namespace) -> None:
+    """Refuse flags that do not go together, before anything is read."""
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.settings import BENCHMARK
+
+    if arguments.adjudicate and arguments.as_model:
+        raise OptionsError("--adjudicate and --as-model are two works; give one.")
+    if arguments.adjudicate and arguments.rater:
+        raise OptionsError("--adjudicate is the work of the rater `consensus`; leave out --rater.")
+    if not arguments.adjudicate and not arguments.rater:
+        raise OptionsError("--rater NAME: say who rates.")
+    if arguments.raters and not arguments.adjudicate:
+        raise OptionsError("--raters A B goes with --adjudicate.")
+    if arguments.as_model and (arguments.setting not in BENCHMARK or not arguments.out):
+        raise OptionsError(f"--as-model needs --setting ({', '.join(BENCHMARK)}) and --out FILE.")
+    if not arguments.as_model and (arguments.setting or arguments.out):
+        raise OptionsError("--setting and --out go with --as-model.")
+    if arguments.as_model and arguments.rubric:
+        raise OptionsError("--as-model asks by the data set's rubric; leave out --rubric.")
+
+
+def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, Journal]:
+    """What there is to do, and the journal it goes to."""
+    from siming_tasks.data.journal import Journal
+    from siming_tasks.station.adjudicate import Adjudication
+    from siming_tasks.station.as_model import AsModel
+    from siming_tasks.station.exams import find_exams
+    from siming_tasks.station.rate import Rating
+    from siming_tasks.station.work import rater_name
+
+    store = arguments.store or _beside(folder)
+    if arguments.as_model:
+        from siming_tasks.data import open_dataset, verify_media
+        from siming_tasks.settings import SETTINGS
+
+        dataset = open_dataset(folder)
+        verify_media(dataset, options.cache_dir)
+        journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
+        setting, rater = SETTINGS[arguments.setting], rater_name(arguments.rater)
+        return AsModel(journal, rater, dataset, setting, options, arguments.out), journal
+    exams = find_exams(folder, options.cache_dir, arguments.rubric)
+    journal = Journal.begin(store, exams.rubric, synthetic=exams.synthetic)
+    if arguments.adjudicate:
+        return Adjudication(journal, exams, arguments.raters), journal
+    return Rating(journal, rater_name(arguments.rater), exams), journal
+
+
+def _progress(work: Work) -> str:
+    done = sum(not work.left(item) for item in work.items)
+    return f"{done} of {len(work.items)} {work.unit} finished by {work.rater}{work.remark()}"
+
+
+def _beside(folder: Path) -> Path:
+    """Where the journal lies: beside the folder, as everything that holds original names."""
     whole = folder.resolve()
     return whole.with_name(f"{whole.name}.ratings.sqlite")

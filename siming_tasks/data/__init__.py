@@ -2,6 +2,7 @@
 
 from siming_tasks.data.builder.make import Built, build_dataset
 from siming_tasks.data.builder.plan import BuildOptions
+from siming_tasks.data.builder.ratings import UseRatings
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.resolve import is_hub_name, resolve_dataset
@@ -14,6 +15,7 @@ __all__ = [
     "Built",
     "CheckReport",
     "Dataset",
+    "UseRatings",
     "build_dataset",
     "check_dataset",
     "check_reference",

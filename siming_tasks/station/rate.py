@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from siming_tasks.data.journal import Journal
+from siming_tasks.data.journal import Journal, Known
 from siming_tasks.data.journal.acts import RATING
-from siming_tasks.media import Timeline
 from siming_tasks.station.exams import Exam, Exams
-from siming_tasks.station.work import Item, Work
+from siming_tasks.station.work import Frames, Item, Work
 
-__all__ = ["Rating", "timeline_of"]
+__all__ = ["Rating", "frames_of"]
 
 
 @lru_cache(maxsize=8)
-def timeline_of(exam: Exam) -> Timeline:
-    """An exam's timeline; the last few are kept."""
-    return exam.timeline()
+def frames_of(exam: Exam) -> Frames:
+    """When all frames of an exam are shown; the last few exams are kept."""
+    timeline = exam.timeline()
+    return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
 
 
 class Rating(Work):
@@ -26,10 +26,10 @@ class Rating(Work):
     kinds = ("points", "applicable", "start", "end", "comment")
 
     def __init__(self, journal: Journal, rater: str, exams: Exams) -> None:
-        journal.know((exam.name, exam.digest) for exam in exams.exams)
+        journal.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
         items = [Item(exam, exam.steps, exam.digest) for exam in exams.exams]
         super().__init__(journal, RATING, rater, exams.rubric, items)
 
-    def timeline(self, item: Item) -> Timeline:
-        """When the frames of the exam are shown."""
-        return timeline_of(item.exam)
+    def frames(self, item: Item) -> Frames:
+        """All frames of the video."""
+        return frames_of(item.exam)

@@ -15,13 +15,12 @@ import numpy as np
 
 from siming_tasks.data.journal import ExamState, Journal, check_act, fold
 from siming_tasks.errors import OptionsError
-from siming_tasks.media import Timeline
 from siming_tasks.plaintext import visible
 from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
 from siming_tasks.schema import CONSENSUS
 from siming_tasks.station.exams import Exam
 
-__all__ = ["Item", "Refusal", "Work", "rater_name", "shuffled"]
+__all__ = ["Frames", "Item", "Refusal", "Work", "rater_name", "shuffled"]
 
 MAX_NAME = 60
 _ACT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
@@ -33,11 +32,20 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to work on: an exam, or one step of one."""
+    """One thing to work on: an exam, or one step of one (``part``); ``key`` is its name in the recorded order."""
 
     exam: Exam
     steps: tuple[str, ...]
     key: str
+    part: str | None = None
+
+
+@dataclass(frozen=True)
+class Frames:
+    """When each frame of an item begins, and when the last one ends; seconds from the first of the exam."""
+
+    times: tuple[float, ...]
+    end: float
 
 
 class Work(ABC):
@@ -54,6 +62,7 @@ class Work(ABC):
     """What the page is told to be: ``rate``, ``adjudicate`` or ``model``."""
     heading: ClassVar[str] = "Rating station"
     nothing: ClassVar[str] = "There is nothing to rate."
+    unit: ClassVar[str] = "exams"
     kinds: ClassVar[tuple[str, ...]]
     """Acts on steps that this work takes."""
 
@@ -65,12 +74,13 @@ class Work(ABC):
         self.items = [by_key[key] for key in order if key in by_key]
 
     @abstractmethod
-    def timeline(self, item: Item) -> Timeline:
+    def frames(self, item: Item) -> Frames:
         """When the frames of an item are shown."""
 
     def state(self, item: Item) -> ExamState:
-        """What this rater has said of the item's exam so far."""
-        return fold(self.journal.acts(self.name, self.rater, item.exam.digest))
+        """What this rater has said of the item so far."""
+        acts = self.journal.acts(self.name, self.rater, item.exam.digest)
+        return fold(act for act in acts if item.part is None or act.step == item.part)
 
     def left(self, item: Item, state: ExamState | None = None) -> list[str]:
         """Steps of the item that are not decided."""
@@ -96,10 +106,10 @@ class Work(ABC):
     def open(self, number: int, name: Any) -> dict[str, Any]:
         """What the page needs of one item; that it was opened is an act."""
         item = self._item(number)
-        times = self.timeline(item)
-        self.journal.append(_name(name), work=self.name, rater=self.rater, exam=item.exam.digest, kind="open")
-        seconds = [round(time, 6) for time in times.times.tolist()]
-        player = {"times": seconds, "end": round(times.duration, 6), **self.player(item, number)}
+        frames = self.frames(item)
+        who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
+        self.journal.append(_name(name), **who, step=item.part, kind="open", value=self.facts(item))
+        player = {**asdict(frames), **self.player(number)}
         return {**self.shown(item), "name": self.title(item), "steps": item.steps, "player": player} | self.news(item)
 
     def act(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
@@ -108,7 +118,7 @@ class Work(ABC):
         Args:
             number: of the item.
             name: of the act, made by the page, so that one sent twice is done once.
-            step: rubric step of the item, or None for undo and redo.
+            step: rubric step of the item; what undo and redo are about is the item.
             kind: see :mod:`siming_tasks.data.journal.acts`.
             value: as there, but ``start`` and ``end`` are numbers of frames.
 
@@ -116,6 +126,8 @@ class Work(ABC):
             Refusal: the act cannot be done.
         """
         item = self._item(number)
+        if kind in ("undo", "redo"):
+            step = item.part
         if kind not in (*self.kinds, "undo", "redo"):
             raise Refusal(f"This page does not take {kind!r:.40}.")
         if step is not None and (not isinstance(step, str) or step not in item.steps):
@@ -143,13 +155,25 @@ class Work(ABC):
         """What the page calls the item."""
         return visible(item.exam.name)
 
-    def player(self, item: Item, number: int) -> dict[str, Any]:
-        """How the page shows the item's pictures."""
+    def facts(self, item: Item) -> dict[str, Any] | None:
+        """What the journal keeps of what was brought to the screen."""
+        return None
+
+    def player(self, number: int) -> dict[str, Any]:
+        """How the page shows an item's pictures."""
         return {"kind": "video", "src": f"/media/{number}"}
 
     def picture(self, item: Item, frame: int) -> Path | None:
         """The file of a shown frame, where the page shows single frames."""
         return None
+
+    def remark(self) -> str:
+        """What else there is to say of the work as a whole."""
+        return ""
+
+    def end(self) -> str:
+        """What is done when the station closes, and what to say then."""
+        return ""
 
     def shown(self, item: Item) -> dict[str, Any]:
         """What else the page is told of the item."""
@@ -163,13 +187,10 @@ class Work(ABC):
 
     def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
         """When a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
-        times = self.timeline(item)
-        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < times.n_frames:
+        shown = self.frames(item)
+        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
             raise Refusal(f"The video has no frame {frame!r:.40}.")
-        if kind == "start":
-            at = float(times.times[frame])
-        else:
-            at = float(times.times[frame + 1]) if frame + 1 < times.n_frames else times.duration
+        at = (*shown.times, shown.end)[frame + (kind == "end")]
         now = self.state(item).step(step or "")
         other = now.end if kind == "start" else now.start
         if other is not None and (at >= other if kind == "start" else at <= other):
@@ -177,7 +198,7 @@ class Work(ABC):
             raise Refusal(
                 f"The {kind} would not be {'before' if kind == 'start' else 'after'} it: {where}. Clear it first."
             )
-        return round(at, 6)
+        return at
 
 
 def rater_name(text: str) -> str:

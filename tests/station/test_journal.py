@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.data.journal import Act, Journal, fold
+from siming_tasks.data.journal import Act, Journal, Known, fold
 from siming_tasks.data.journal.fold import seconds_by_step
 from siming_tasks.errors import DataError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
@@ -85,7 +85,7 @@ def test_half_points_and_odd_scales() -> None:
 def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
     path = tmp_path / "new" / "s.sqlite"
     journal = Journal.begin(path, three)
-    journal.know([("exam a", EXAM)])
+    journal.know([Known("exam a", EXAM, ("look",))])
     first = write(journal, "name-0001", "points", "look", 1)
     assert write(journal, "name-0001", "points", "look", 1) == first, "sent twice, done once"
     assert write(journal, "name-0002", "undo") > first
@@ -116,12 +116,12 @@ def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) ->
 
 def test_swapped_and_renamed_videos_are_refused(tmp_path: Path, three: Rubric) -> None:
     journal = Journal.begin(tmp_path / "s.sqlite", three)
-    journal.know([("exam a", EXAM), ("exam b", "b" * 64)])
+    journal.know([Known("exam a", EXAM, ("look",)), Known("exam b", "b" * 64, ("look",))])
     with pytest.raises(DataError, match="'exam a' is not the video that was rated under this name"):
-        journal.know([("exam a", "b" * 64), ("exam b", EXAM)])
+        journal.know([Known("exam a", "b" * 64, ("look",)), Known("exam b", EXAM, ("look",))])
     with pytest.raises(DataError, match="'other' was rated as 'exam a'"):
-        journal.know([("exam c", "c" * 64), ("other", EXAM)])
-    assert journal.exams() == {EXAM: "exam a", "b" * 64: "exam b"}, "all or nothing"
+        journal.know([Known("exam c", "c" * 64, ("look",)), Known("other", EXAM, ("look",))])
+    assert [exam.name for exam in journal.exams().values()] == ["exam a", "exam b"], "all or nothing"
 
 
 def test_another_rubric_or_kind_of_data_is_refused(tmp_path: Path, three: Rubric) -> None:
@@ -156,7 +156,7 @@ def test_files_that_are_no_journal(tmp_path: Path, three: Rubric) -> None:
 )
 def test_a_damaged_act_is_named(tmp_path: Path, three: Rubric, column: str, value: Any) -> None:
     journal = Journal.begin(tmp_path / "s.sqlite", three)
-    journal.know([("exam a", EXAM)])
+    journal.know([Known("exam a", EXAM, ("look",))])
     write(journal, "name-0001", "points", "look", 1)
     journal.close()
     with sqlite3.connect(tmp_path / "s.sqlite") as other:
@@ -170,11 +170,11 @@ def test_a_damaged_act_is_named(tmp_path: Path, three: Rubric, column: str, valu
 RATE = """
 import sys
 from pathlib import Path
-from siming_tasks.data.journal import Journal
+from siming_tasks.data.journal import Journal, Known
 from siming_tasks.rubrics import load_rubric
 path, rubric, rater = sys.argv[1:]
 journal = Journal.begin(Path(path), load_rubric(rubric))
-journal.know([("exam a", "a" * 64)])
+journal.know([Known("exam a", "a" * 64, ("call",))])
 for number in range(150):
     about = {"work": "rate", "rater": rater, "exam": "a" * 64, "step": "call"}
     journal.append(f"{rater}-{number:07}", **about, kind="points", value=number % 13)

@@ -24,7 +24,7 @@ Begin = Callable[..., Station]
 
 def folded(store: Path, rater: str, exam: str) -> Any:
     journal = Journal.read(store)
-    digest = next(digest for digest, name in journal.exams().items() if name == exam)
+    digest = next(digest for digest, known in journal.exams().items() if known.name == exam)
     return folded_exams(journal.acts("rate"))[rater, digest]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +13,9 @@ from siming_tasks.data.builder.columns import Kind
 from siming_tasks.data.builder.labels import LabelRow, read_sheets
 from siming_tasks.data.builder.mapping import SheetMapping, Words, read_mapping
 from siming_tasks.data.builder.physicians import label_files
+from siming_tasks.data.builder.ratings import UseRatings
 from siming_tasks.data.builder.videos import VideoFiles
+from siming_tasks.data.journal import is_journal
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import CONSENSUS
@@ -40,6 +42,7 @@ class Inputs:
     mapping: Path | None = None
     encoding: str | None = None
     spans_fps: float | None = None
+    ratings: UseRatings = field(default_factory=UseRatings)
 
 
 def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFiles, list[Problem]]:
@@ -63,7 +66,7 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
     words = Words(mapping or SheetMapping(), str(file) if file else None)
     videos = tried(lambda: VideoFiles(inputs.videos))
     spelling = videos.speller() if videos else None
-    labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling))
+    labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling, inputs.ratings))
     rows, found = labels or ([], [])
     problems += found
     known = {(row.video, row.step_id): row for row in rows}
@@ -98,10 +101,11 @@ def _further(
     videos: VideoFiles | None,
 ) -> tuple[list[LabelRow], list[Problem]]:
     """The rows of a further sheet, or of an annotation tool's file."""
-    marks = read_marks(path, words, inputs.spans_fps, inputs.encoding) if kind == "spans" else None
+    tools = kind == "spans" and not is_journal(path)
+    marks = read_marks(path, words, inputs.spans_fps, inputs.encoding) if tools else None
     if marks is None:
         spelling = videos.speller() if videos else None
-        return read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling)
+        return read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling, inputs.ratings)
     rows, problems = Matcher(rubric, words, videos.find if videos else None).rows(marks.marks)
     return rows, [*marks.problems, *problems]
 

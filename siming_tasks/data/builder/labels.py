@@ -9,8 +9,10 @@ from siming_tasks.data.builder.columns import Kind, Layout, layout_of
 from siming_tasks.data.builder.label_rows import LabelRow, Part, Reader
 from siming_tasks.data.builder.mapping import SheetMapping, Words
 from siming_tasks.data.builder.physicians import LabelFile, owner_problems, owners, stated_twice, unequal
+from siming_tasks.data.builder.ratings import UseRatings, ratings_sheet
 from siming_tasks.data.builder.tables import Sheet, read_table
 from siming_tasks.data.builder.videos import one_spelling
+from siming_tasks.data.journal import is_journal
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import CONSENSUS
@@ -41,6 +43,7 @@ def read_sheets(
     kind: Kind = "labels",
     raters: Collection[str] = (),
     spelling: Callable[[str], str] | None = None,
+    ratings: UseRatings | None = None,
 ) -> tuple[list[LabelRow], list[Problem]]:
     """The label rows of all sheets of a file (or of several, one per physician) that are of this kind.
 
@@ -52,6 +55,7 @@ def read_sheets(
         kind: a score sheet, a sheet of spans, or the list of adjudicated rows.
         raters: further names of raters that headings may have.
         spelling: the one spelling of a video's name that all its rows get.
+        ratings: how the journal of a rating station is read, if the file is one.
 
     Raises:
         DataError: as :func:`read_labels`; ``.problems`` has whatever was found before.
@@ -63,7 +67,7 @@ def read_sheets(
     parts: list[Part] = []
     for file, name in zip(files, whose, strict=True) if not problems else ():
         try:
-            layouts = _layouts(file.path, rubric, words, encoding, kind, raters, problems)
+            layouts = _layouts(file.path, rubric, words, encoding, kind, raters, problems, ratings)
         except DataError as error:
             failed += error.problems or [Problem("unreadable", str(error), "")]
             continue
@@ -90,9 +94,15 @@ def _layouts(
     kind: Kind,
     raters: Collection[str],
     problems: list[Problem],
+    ratings: UseRatings | None,
 ) -> list[tuple[Sheet, Layout]]:
     """The sheets of a file that are of this kind, with what their columns are; findings go to ``problems``."""
-    sheets, found = read_table(path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")])
+    sheets: tuple[Sheet, ...]
+    if is_journal(path):
+        sheet, found = ratings_sheet(path, rubric, kind, ratings or UseRatings())
+        sheets = (sheet,)
+    else:
+        sheets, found = read_table(path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")])
     problems += found
     layouts: list[tuple[Sheet, Layout]] = []
     other: list[Sheet] = []

@@ -22,6 +22,7 @@ from siming_tasks.data.builder.inputs import Inputs
 from siming_tasks.data.builder.labels import LabelRow
 from siming_tasks.data.builder.mapping import VIDEO_FIELDS
 from siming_tasks.data.builder.plan import BuildOptions, BuildPlan, make_plan
+from siming_tasks.data.builder.ratings import UseRatings
 from siming_tasks.data.builder.sources import span_problems
 from siming_tasks.data.builder.transcode import transcode
 from siming_tasks.data.check.labels import label_problems
@@ -55,6 +56,7 @@ def build_dataset(
     adjudicated: str | Path | None = None,
     mapping: str | Path | None = None,
     encoding: str | None = None,
+    ratings: UseRatings | None = None,
     options: BuildOptions | None = None,
     jobs: int = 2,
     progress: bool = False,
@@ -65,7 +67,7 @@ def build_dataset(
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
         rubric: ``rubric.yaml``.
         labels: score sheet, long or wide (see :func:`siming_tasks.data.builder.labels.read_labels`), or one for each
-            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``.
+            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the journal of a rating station.
         videos: folder of the video files that the sheet names.
         spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
             annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
@@ -73,6 +75,7 @@ def build_dataset(
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
         mapping: mapping file (see :class:`siming_tasks.data.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
+        ratings: how the journal of a rating station is read (see :mod:`siming_tasks.data.builder.ratings`).
         options: the rest.
         jobs: videos worked on at once.
         progress: show a bar on stderr.
@@ -100,6 +103,7 @@ def build_dataset(
         adjudicated=Path(adjudicated) if adjudicated else None,
         mapping=Path(mapping) if mapping else None,
         encoding=encoding,
+        ratings=ratings or UseRatings(),
     )
     with _writable(out):
         _started(out)

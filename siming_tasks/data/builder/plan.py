@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from siming_tasks.data.annotation.read import span_files
 from siming_tasks.data.builder.consensus import Decision, decide
 from siming_tasks.data.builder.inputs import Inputs, read_inputs
 from siming_tasks.data.builder.labels import LabelRow
+from siming_tasks.data.builder.physicians import label_files
 from siming_tasks.data.builder.raters import rater_names
+from siming_tasks.data.builder.ratings import ratings_problems
 from siming_tasks.data.builder.sources import VideoFile, find_sources, new_ids, span_problems
 from siming_tasks.data.builder.transcode import stamp
 from siming_tasks.data.rows import MAX_VIDEO_ID, VIDEO_ID
@@ -98,6 +101,8 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += found
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     problems += _about_videos(rows)
+    sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)
+    problems += ratings_problems(sheets, inputs.ratings, videos, options.synthetic)
     problems += decision.problems
     if options.keep_ids:
         problems += _kept(rows)

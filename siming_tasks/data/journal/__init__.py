@@ -2,6 +2,6 @@
 
 from siming_tasks.data.journal.acts import Act, check_act
 from siming_tasks.data.journal.fold import ExamState, StepState, fold, folded_exams
-from siming_tasks.data.journal.store import Journal, is_journal
+from siming_tasks.data.journal.store import Journal, Known, is_journal
 
-__all__ = ["Act", "ExamState", "Journal", "StepState", "check_act", "fold", "folded_exams", "is_journal"]
+__all__ = ["Act", "ExamState", "Journal", "Known", "StepState", "check_act", "fold", "folded_exams", "is_journal"]

@@ -7,15 +7,16 @@ from typing import Any
 
 from siming_tasks.rubrics import Rubric, allowed_points
 
-__all__ = ["ABOUT_EXAM", "ABOUT_STEP", "MAX_COMMENT", "RATING", "Act", "check_act"]
+__all__ = ["ABOUT_EXAM", "ABOUT_STEP", "ADJUDICATION", "MAX_COMMENT", "RATING", "Act", "check_act"]
 
-RATING = "rate"
-"""The work of scoring and marking spans; adjudicating and answering as a model are other works of the same journal."""
+RATING, ADJUDICATION = "rate", "adjudicate"
+"""Works of a journal: scoring and marking spans; deciding where two raters differ. Answering as a model is another."""
 
 ABOUT_STEP = ("points", "verdict", "applicable", "start", "end", "comment")
 """Acts that set a step's field; the value None clears it."""
 ABOUT_EXAM = ("open", "undo", "redo")
-"""Acts about an exam: it was brought to the screen; the last act was taken back; the last undo was taken back."""
+"""Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
+says what a model would have been shown); the last act was taken back; the last undo was taken back."""
 
 MAX_COMMENT = 2_000
 """Characters of a comment."""
@@ -33,7 +34,7 @@ class Act:
         work: ``rate``, ``adjudicate`` or a setting with its conditions.
         rater: who.
         exam: SHA-256 of the video.
-        step: rubric step, or None for an act about the exam.
+        step: rubric step; None for an act about the whole exam.
         kind: one of :data:`ABOUT_STEP` and :data:`ABOUT_EXAM`.
         value: points; ``correct`` or ``incorrect``; a bool; seconds; text; None clears.
     """
@@ -51,7 +52,9 @@ class Act:
 def check_act(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
     """Why an act cannot stand in a journal under this rubric, in one sentence; None if it can."""
     if kind in ABOUT_EXAM:
-        return None if step is None and value is None else f"{kind} takes neither step nor value."
+        fits = value is None or (kind == "open" and isinstance(value, dict))
+        known = step is None or step in rubric.by_id
+        return None if fits and known else f"{kind} takes no value."
     if kind not in ABOUT_STEP:
         return f"there is no act {kind!r:.40}."
     rule = rubric.by_id.get(step or "")

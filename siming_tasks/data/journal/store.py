@@ -3,7 +3,7 @@
 ::
 
     about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
-    exams    digest, name                   SHA-256 of the video, and its name in the folder
+    exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
     orders   rater, work, place, item       in which order a rater gets the exams
     acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
 
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from siming_tasks import __version__
 from siming_tasks.data.journal.acts import Act
@@ -29,7 +29,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric, rubric_from
 
-__all__ = ["Journal", "is_journal", "rubric_digest"]
+__all__ = ["Journal", "Known", "is_journal", "rubric_digest"]
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
 _VERSION = 1
@@ -39,7 +39,7 @@ _WAIT = 30.0
 
 _SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
 CREATE TABLE orders (
   rater TEXT NOT NULL, work TEXT NOT NULL, place INTEGER NOT NULL, item TEXT NOT NULL,
   PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
@@ -73,6 +73,14 @@ def is_journal(path: Path) -> bool:
 def rubric_digest(rubric: Rubric) -> str:
     """What stands for a rubric's content, however its file is laid out."""
     return sha256_json(rubric.model_dump(mode="json"))
+
+
+class Known(NamedTuple):
+    """An exam as the journal knows it: its name, the SHA-256 of its video, and the steps on its score sheet."""
+
+    name: str
+    digest: str
+    steps: tuple[str, ...]
 
 
 class Journal:
@@ -148,16 +156,16 @@ class Journal:
         with self._lock:
             self._connection.close()
 
-    def know(self, exams: Iterable[tuple[str, str]]) -> None:
-        """Take note of exams, ``(name, digest)``.
+    def know(self, exams: Iterable[Known]) -> None:
+        """Take note of exams.
 
         Raises:
             DataError: a name stood for another video when it was rated, or a video had another name; says which.
         """
         with self._writing():
-            names = {name: digest for digest, name in self.exams().items()}
-            known = self.exams()
-            for name, digest in exams:
+            known = {digest: exam.name for digest, exam in self.exams().items()}
+            names = {name: digest for digest, name in known.items()}
+            for name, digest, steps in exams:
                 if names.get(name, digest) != digest:
                     what = f"{name!r} is not the video that was rated under this name in {self.path}"
                     both = f"(rated {names[name][:12]}, found {digest[:12]})"
@@ -166,11 +174,16 @@ class Journal:
                     what = f"{name!r} was rated as {known[digest]!r} in {self.path}."
                     raise DataError(f"{what} Rename it back, or begin another file with --store.")
                 names[name], known[digest] = digest, name
-                self._connection.execute("INSERT OR IGNORE INTO exams VALUES (?, ?)", (digest, name))
+                row = (digest, name, json.dumps(steps))
+                self._connection.execute("INSERT OR IGNORE INTO exams VALUES (?, ?, ?)", row)
 
-    def exams(self) -> dict[str, str]:
-        """The names of all exams by their digest."""
-        return dict(self._rows("SELECT digest, name FROM exams ORDER BY rowid"))
+    def exams(self) -> dict[str, Known]:
+        """All exams by their digest."""
+        rows = self._rows("SELECT name, digest, steps FROM exams ORDER BY rowid")
+        try:
+            return {digest: Known(name, digest, tuple(map(str, json.loads(steps)))) for name, digest, steps in rows}
+        except (TypeError, ValueError, RecursionError):
+            raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}") from None
 
     def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
         """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""

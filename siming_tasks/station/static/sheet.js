@@ -54,7 +54,7 @@ export class Sheet {
     this.told = told;
     this.states = told.state;
     this.rows = new Map();
-    this.root.replaceChildren();
+    this.root.replaceChildren(...(told.task ? [make("p", { class: "task" }, told.task)] : []));
     for (const skill of this.skills) {
       const steps = skill.steps.filter((step) => told.steps.includes(step.id));
       if (!steps.length) continue;

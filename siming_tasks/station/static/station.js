@@ -39,6 +39,7 @@ const sheet = new Sheet($("sheet"), {
 // ---- acts
 
 async function act(step, kind, value = null) {
+  if (!open) return;
   const at = number;
   const told = await line.send("/act", { item: at, id: fresh(), step, kind, value });
   if (!told) return;
