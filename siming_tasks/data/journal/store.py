@@ -187,13 +187,17 @@ class Journal:
 
     def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
         """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""
-        query = "SELECT item FROM orders WHERE rater = ? AND work = ? ORDER BY place"
         with self._writing():
-            known = [item for (item,) in self._rows(query, rater, work)]
+            known = self.orders(rater, work)
             new = [item for item in dict.fromkeys(items) if item not in set(known)]
             rows = [(rater, work, place, item) for place, item in enumerate(new, len(known))]
             self._connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
         return known + new
+
+    def orders(self, rater: str, work: str) -> list[str]:
+        """The recorded order of a rater's items."""
+        query = "SELECT item FROM orders WHERE rater = ? AND work = ? ORDER BY place"
+        return [item for (item,) in self._rows(query, rater, work)]
 
     def append(
         self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
