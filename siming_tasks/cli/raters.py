@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import add_data, open_chosen
@@ -18,7 +19,7 @@ __all__ = ["add", "no_ceiling", "origin", "title"]
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
-    command = commands.add_parser("raters", help="how far the physicians agree, with intervals")
+    command = commands.add_parser("raters", help="how far the physicians agree, with intervals; also while they rate")
     add_data(command, word=True, labels=True)
     command.add_argument(
         "--raters", nargs=2, metavar=("A", "B"), help="these two raters (default: every pair of physicians)"
@@ -36,6 +37,10 @@ def add(commands: Any) -> None:
 
 def raters(arguments: argparse.Namespace) -> int:
     """Print the inter-rater table of every pair; exit code 1 if the data set cannot have one."""
+    from siming_tasks.data.journal import is_journal
+
+    if arguments.dir and is_journal(Path(arguments.dir)):
+        return _so_far(arguments)
     from siming_tasks.errors import DataError
     from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
     from siming_tasks.present.psychometrics import psychometrics_markdown
@@ -60,6 +65,19 @@ def raters(arguments: argparse.Namespace) -> int:
     else:
         text = markdown(found[0]) if len(found) == 1 else pairs_markdown(found)
         print(f"## Raters of {title(dataset)}\n\n{text}\n{psychometrics_markdown(deeper)}")
+    return 0
+
+
+def _so_far(arguments: argparse.Namespace) -> int:
+    """Print how far the rating in a journal is."""
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.station.sofar import so_far
+    from siming_tasks.station.sofar_text import so_far_markdown
+
+    if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
+        raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")
+    found = so_far(Path(arguments.dir), options_from(arguments), arguments.raters)
+    print(json.dumps(found.to_json(), allow_nan=False) if arguments.json else so_far_markdown(found))
     return 0
 
 
