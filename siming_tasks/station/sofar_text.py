@@ -17,8 +17,8 @@ PACE = (
     "between two acts counts for nothing."
 )
 DOUBT = (
-    "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if one "
-    "alone says N/A."
+    "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
+    "only one of them says N/A."
 )
 
 

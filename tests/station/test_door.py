@@ -130,7 +130,7 @@ def test_an_act_that_makes_no_sense_is_refused_in_a_sentence(station: Station) -
         ("look", "start", 30, "The video has no frame 30."),
         ("look", "start", 1.5, "The video has no frame 1.5."),
         ("look", "comment", "x" * 2001, "at most 2,000 characters"),
-        ("look", "undo", None, "Undo takes neither step nor value."),
+        (None, "undo", 1, "Undo takes no value."),
         ("look", ["points"], None, "does not take"),
     ):
         answer = station.act(number, step, kind, value)

@@ -60,7 +60,9 @@ def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric:
     keys(browser, "u", "u")
     state = folded(store, "Dr. Li", "exam b.mp4")
     assert state.step("press").applicable and state.step("call").points == 1
-    keys(browser, "r", "r", "c", "hands <b>bent</b>", ESCAPE)
+    keys(browser, "r", "r")
+    wait(browser, "document.querySelector('li.current').dataset.step === 'press'")
+    keys(browser, "c", "hands <b>bent</b>", ESCAPE)
     wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
     saved(browser)
     state = folded(store, "Dr. Li", "exam b.mp4")
@@ -245,3 +247,92 @@ def test_hostile_names_and_comments_stay_text(
     with sqlite3.connect(store) as journal:
         assert journal.execute("SELECT DISTINCT rater FROM acts").fetchall() == [("<script>window.ran=2</script>",)]
     journal.close()
+
+
+def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    """Two raters differ on one step of exam a and two of exam b; the third person sees both scores and no name."""
+    given = {"Dr. Li": {"exam a.mp4": (2, 5, 1), "exam b.mp4": (2, 12, 0)}}
+    given["Dr. Wu"] = {"exam a.mp4": (2, 9, 1), "exam b.mp4": (1, 12, 3)}
+    for rater, sheets in given.items():
+        station = begin(videos, "--rater", rater, "--rubric", rubric, "--store", store)
+        for exam, points in sheets.items():
+            number = station.number(exam)
+            for step, each in zip(("look", "call", "press"), points, strict=True):
+                assert station.act(number, step, "points", each)["status"] == 200
+        if rater == "Dr. Wu":
+            station.act(station.number("exam b.mp4"), "look", "start", 3)
+            station.act(station.number("exam b.mp4"), "look", "end", 6)
+        station.kill()
+    station = begin(videos, "--adjudicate", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    if "exam b" not in text(browser, "#who"):
+        keys(browser, "Shift+n")
+        wait(browser, "document.getElementById('who').textContent.includes('exam b')")
+        wait(browser, "document.getElementById('wait').hidden")
+    steps = "[...document.querySelectorAll('li[data-step]')].map(row => row.dataset.step).join()"
+    assert browser.execute_script(f"return {steps}") == "look,press"
+    both = text(browser, ".both")
+    assert "1 point " in both and "2 points" in both and "See 0:00.20" in both
+    page = browser.execute_script("return document.documentElement.outerHTML")
+    assert "Li" not in page and "Wu" not in page
+    keys(browser, "v")
+    wait(
+        browser,
+        "document.getElementById('video').paused && document.getElementById('time').textContent.includes('7 of')",
+    )
+    assert axe(browser) == []
+    keys(browser, "1", DOWN, "3", "c", "agreed on the phone", ESCAPE)
+    wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
+    keys(browser, "Shift+n" if text(browser, "#progress").startswith("Exam 1") else "Shift+p")
+    wait(browser, "document.getElementById('who').textContent.includes('exam a')")
+    assert browser.execute_script(f"return {steps}") == "call"
+    keys(browser, "7")
+    assert "2 of 2 exams finished by consensus" in station.end()
+    journal = Journal.read(store)
+    assert [act.value for act in journal.acts("adjudicate", "consensus") if act.kind == "points"] == [1, 3, 7]
+    assert complaints(browser) == []
+
+
+def test_a_video_that_browsers_cannot_play_is_shown_all_the_same(
+    browser: Any, begin: Begin, rubric: Path, store: Path, tmp_path: Path
+) -> None:
+    """An AVI of a ward's old camera: a copy of exactly its frames is played, at their times."""
+    from tests.data.conftest import write_video
+
+    write_video(tmp_path / "old" / "exam.avi", frames=20, size=(160, 90), codec="mpeg4")
+    station = begin(tmp_path / "old", "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    keys(browser, RIGHT, RIGHT, "s")
+    assert "frame 3 of 20" in text(browser, "#time")
+    assert browser.execute_script("return document.getElementById('video').videoWidth") == 160
+    assert folded(store, "x", "exam.avi").step("look").start == pytest.approx(0.2)
+
+
+def test_a_comment_stays_with_its_exam(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    """Typed and at once left for the next exam by the mouse, before the typing has rested."""
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "1", DOWN, "1", DOWN, "1", "c")
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys("late").perform()
+    browser.find_element("css selector", "#done button").click()
+    wait(browser, f"!document.getElementById('who').textContent.includes({exam!r})")
+    saved(browser)
+    given = [(act.step, act.value, act.exam) for act in Journal.read(store).acts() if act.kind == "comment"]
+    digest = next(digest for digest, known in Journal.read(store).exams().items() if known.name == exam)
+    assert given == [("press", "late", digest)]
+
+
+def test_undo_brings_its_step_to_the_screen(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    keys(browser, "2", DOWN, DOWN)
+    assert current(browser) == "press"
+    keys(browser, "u")
+    wait(browser, "document.querySelector('li.current').dataset.step === 'look'")
+    assert "– / 2" in text(browser, "[data-step=look] .chip")
+    assert browser.execute_script("return document.getElementById('undo').disabled")

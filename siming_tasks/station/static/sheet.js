@@ -19,11 +19,16 @@ function make(name, attributes = {}, ...children) {
 
 const plain = (points) => String(points);
 
+// The key that does the same as a button, for eyes only: the help names them all.
+const key = (letter) => make("kbd", { "aria-hidden": "true" }, letter);
+
 export class Sheet {
   constructor(root, { can, act, moment, mark, chosen }) {
     Object.assign(this, { root, can, act, moment, mark, chosen });
     this.learn([]);
+    this.unit = "exam";
     this.current = null;
+    this.area = null;
     this.rows = new Map();
     this.states = {};
   }
@@ -53,6 +58,7 @@ export class Sheet {
   fill(told) {
     this.told = told;
     this.states = told.state;
+    this.area = null;
     this.rows = new Map();
     this.root.replaceChildren(...(told.task ? [make("p", { class: "task" }, told.task)] : []));
     for (const skill of this.skills) {
@@ -134,7 +140,8 @@ export class Sheet {
   // What the two raters gave, without their names.
   both(id) {
     const given = this.told.scores[id].map(({ points, applicable, comment, span }, index) => {
-      const what = applicable === false ? "not applicable" : points == null ? "no points" : `${plain(points)} points`;
+      const what = applicable === false ? "not applicable" : points == null ? "no points"
+        : points === 1 ? "1 point" : `${plain(points)} points`;
       const see = span && make("button", { type: "button", onclick: () => this.moment(span) }, `See ${clock(span[0])}`);
       return make("li", {}, make("b", {}, ["One", "The other"][index]), ` ${what} `, see,
         comment ? make("q", {}, comment) : null);
@@ -144,20 +151,21 @@ export class Sheet {
 
   choices(row, most) {
     const { step } = row;
-    const button = (text, kind, value, extra = {}) => make("button", {
+    const button = (text, kind, value, letter = null) => make("button", {
       type: "button", "aria-pressed": "false", "data-kind": kind, "data-value": String(value),
-      onclick: () => this.act(step.id, kind, value), ...extra,
-    }, text);
+      onclick: () => this.act(step.id, kind, value),
+    }, text, letter && key(letter));
     const group = make("div", { class: "choices", role: "group", "aria-label": `Points of ${step.name}, at most ${most}` });
     if (this.can("points")) {
       group.append(...step.points.map((points) => button(plain(points), "points", points)));
     }
     if (this.can("verdict")) {
-      group.append(button("Correct (1)", "verdict", "correct"), button("Incorrect (0)", "verdict", "incorrect"));
+      group.append(button("Correct", "verdict", "correct", "1"), button("Incorrect", "verdict", "incorrect", "0"));
     }
     if (this.can("applicable")) {
       const press = () => this.act(step.id, "applicable", this.state(step.id).applicable === false);
-      row.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press }, "Not applicable");
+      row.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press }, "Not applicable",
+        key("N"));
       group.append(row.na);
     }
     row.group = group;
@@ -165,11 +173,12 @@ export class Sheet {
   }
 
   marks(row) {
-    const button = (text, name) => make("button", { type: "button", onclick: () => this.mark(name) }, text);
+    const button = (text, name, letter) =>
+      make("button", { type: "button", onclick: () => this.mark(name) }, text, key(letter));
     row.when = make("span", { class: "when" });
     return make("div", { class: "marking", role: "group", "aria-label": "When the step happens" },
-      button("Mark start", "start"), button("Mark end", "end"), button("Play it", "moment"),
-      button("Clear", "clearSpan"), row.when);
+      button("Mark start", "start", "S"), button("Mark end", "end", "E"), button("Play it", "moment", "V"),
+      button("Clear", "clearSpan", "X"), row.when);
   }
 
   words(row) {
@@ -181,7 +190,7 @@ export class Sheet {
     });
     area.addEventListener("blur", () => this.keepComment());
     this.area = { area, step: row.step.id, saved: area.value };
-    return make("label", { class: "comment" }, "Comment ", area);
+    return make("label", { class: "comment" }, "Comment ", key("C"), area);
   }
 
   keepComment() {
@@ -226,7 +235,7 @@ export class Sheet {
     this.done.replaceChildren();
     if (!all) return;
     this.done.append(make("b", {}, "Every step is decided. "));
-    if (more) this.done.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, "Next exam (Shift N)"));
+    if (more) this.done.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, `Next ${this.unit}`, key("Shift N")));
     else this.done.append("This is the last one.");
   }
 }

@@ -13,6 +13,7 @@ let work = null; // what the station told at the start
 let number = 0; // the item on screen
 let open = null; // what it told of the item
 let player = null;
+let turn = 0; // counts what the physician did, saved or not
 let typed = { text: "", at: 0 };
 
 const line = new Line(
@@ -39,13 +40,21 @@ const sheet = new Sheet($("sheet"), {
 // ---- acts
 
 async function act(step, kind, value = null) {
-  if (!open) return;
   const at = number;
   const told = await line.send("/act", { item: at, id: fresh(), step, kind, value });
-  if (!told) return;
+  if (!told) return null;
   work.items[at].left = told.left;
-  if (at === number && open) show(told);
+  if (at === number) show(told);
   else showProgress();
+  return told;
+}
+
+// The step whose act was taken back comes to the screen, unless the physician has gone on meanwhile.
+async function back(kind) {
+  const then = turn;
+  const told = await act(null, kind);
+  const about = told && (kind === "undo" ? told.redo : told.undo);
+  if (about && then === turn) sheet.choose(about[0], true);
 }
 
 const setStep = (kind, value) => sheet.current && act(sheet.current, kind, value);
@@ -98,8 +107,8 @@ const actions = {
   notApplicable: () => setStep("applicable", sheet.state().applicable === false),
   clear: () => setStep(can("verdict") ? "verdict" : "points", null),
   comment: () => sheet.comment(),
-  undo: () => open.undo && act(null, "undo"),
-  redo: () => open.redo && act(null, "redo"),
+  undo: () => back("undo"),
+  redo: () => back("redo"),
   nextExam: () => visit(number + 1),
   previousExam: () => visit(number - 1),
   help: () => ($("help").open ? $("help").close() : $("help").showModal()),
@@ -120,10 +129,12 @@ document.addEventListener("keydown", (event) => {
   if (target.tagName === "BUTTON" && event.key === " ") return; // a button under the keyboard's focus is pressed
   if (!open && !ALWAYS.includes(action)) return;
   event.preventDefault();
+  turn += 1;
   actions[action](event.key);
 });
 
 document.addEventListener("click", (event) => {
+  turn += 1;
   const button = event.target.closest("[data-do]");
   if (button && (open || ALWAYS.includes(button.dataset.do))) actions[button.dataset.do]();
 });
@@ -152,8 +163,9 @@ function showProgress() {
   const left = work.items[number].left;
   const minutes = Math.round((open ? open.seconds : 0) / 60);
   const exams = work.items.filter((item) => !item.left).length;
-  const what = work.mode === "model" && work.items[number].of === 1 ? "Question" : "Exam";
-  const rest = left ? `${left} of ${work.items[number].of} steps left` : "finished";
+  const single = work.items[number].of === 1;
+  const what = sheet.unit[0].toUpperCase() + sheet.unit.slice(1);
+  const rest = !left ? "finished" : single ? "open" : `${left} of ${work.items[number].of} steps left`;
   $("progress").textContent = `${what} ${number + 1} of ${of} · ${rest} · ${minutes} min here · ${exams} finished`;
   const options = $("exams").options;
   work.items.forEach((item, index) => {
@@ -199,6 +211,7 @@ function moved() {
 async function visit(to) {
   if (to < 0 || to >= work.items.length) return;
   if (player) player.pause();
+  sheet.keepComment();
   await line.last; // acts of the exam that is left are on disk first
   const told = await line.send("/open", { item: to, id: fresh() });
   if (!told) return;
@@ -229,7 +242,9 @@ async function begin() {
   const answer = await fetch("/work");
   work = await answer.json();
   sheet.learn(work.skills);
+  sheet.unit = work.mode === "model" ? "question" : "exam";
   $("synthetic").hidden = !work.synthetic;
+  $("unit").textContent = sheet.unit === "exam" ? "Exam" : "Question";
   describe($("keys"), can);
   $("exams").replaceChildren(...work.items.map((_, index) => new Option(index + 1, index)));
   $("speed").replaceChildren(...SPEEDS.map((each) => new Option(`${each}×`, each, each === 1, each === 1)));
@@ -262,5 +277,7 @@ $("jump").addEventListener("keydown", (event) => {
   event.target.value = "";
   event.target.blur();
 });
+
+addEventListener("visibilitychange", () => sheet.keepComment());
 
 begin();
