@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
         "--labels",
         action="append",
         metavar="[NAME=]FILE",
-        help="score sheet (.csv, .xlsx, .jsonl) or journal of `siming rate`; may be repeated with a sheet for each physician",
+        help="score sheet (.csv, .xlsx, .jsonl) or journal of `siming rate`; may be repeated, one for each physician",
     )
     build.add_argument("--videos", type=Path, help="folder of the video files")
     build.add_argument(

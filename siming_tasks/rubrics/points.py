@@ -8,13 +8,11 @@ __all__ = ["allowed_points"]
 
 
 def allowed_points(step: RubricStep) -> tuple[float, ...]:
-    """All points that a physician may give, ascending from 0 to the step's maximum (which always is one of them).
+    """All points that a physician may give, ascending from 0 to the step's maximum, in steps of its grain.
 
     Example:
         >>> from siming_tasks.rubrics import default_rubric
         >>> allowed_points(default_rubric().by_id["cpr_01"])
         (0.0, 1.0, 2.0)
     """
-    grain = float(getattr(step, "grain", None) or 1.0)
-    below = [grain * count for count in range(int(step.max_score / grain) + 1)]
-    return tuple(dict.fromkeys([*below, float(step.max_score)]))
+    return tuple(step.grain * count for count in range(round(step.max_score / step.grain) + 1))

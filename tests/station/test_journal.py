@@ -79,7 +79,7 @@ def test_time_is_counted_without_breaks() -> None:
 def test_half_points_and_odd_scales() -> None:
     steps = rubric_from(rubric_of({"whole": 3, "odd": 2.5})).by_id
     assert allowed_points(steps["whole"]) == (0, 1, 2, 3)
-    assert allowed_points(steps["odd"]) == (0, 1, 2, 2.5)
+    assert allowed_points(steps["odd"]) == (0, 0.5, 1, 1.5, 2, 2.5)
 
 
 def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
