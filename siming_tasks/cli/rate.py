@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ def add(commands: Any) -> None:
     rate.add_argument("--no-browser", action="store_true", help="print the address only")
     rate.add_argument("--adjudicate", action="store_true", help="decide the steps on which two raters differ")
     rate.add_argument("--raters", nargs=2, metavar=("A", "B"), help="with --adjudicate, if more than two have rated")
+    rate.add_argument(
+        "--join", type=Path, action="append", default=[], metavar="FILE", help="first take over another journal's acts"
+    )
     rate.add_argument("--as-model", action="store_true", help="answer a setting from the frames that a model gets")
     rate.add_argument("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
     rate.add_argument("--out", type=Path, metavar="FILE", help="with --as-model: the prediction file to write")
@@ -102,13 +106,25 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
         dataset = open_dataset(folder)
         verify_media(dataset, options.cache_dir)
         journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
+        _join(journal, arguments.join)
         setting, rater = SETTINGS[arguments.setting], rater_name(arguments.rater)
         return AsModel(journal, rater, dataset, setting, options, arguments.out), journal
     exams = find_exams(folder, options.cache_dir, arguments.rubric)
     journal = Journal.begin(store, exams.rubric, synthetic=exams.synthetic)
+    _join(journal, arguments.join)
     if arguments.adjudicate:
         return Adjudication(journal, exams, arguments.raters), journal
     return Rating(journal, rater_name(arguments.rater), exams), journal
+
+
+def _join(journal: Journal, others: Sequence[Path]) -> None:
+    """Take over the acts of journals that were written on other machines."""
+    from siming_tasks.data.journal import Journal
+
+    for path in others:
+        other = Journal.read(path)
+        print(f"{path}: {journal.join(other)} new acts taken over.")
+        other.close()
 
 
 def _progress(work: Work) -> str:

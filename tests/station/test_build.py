@@ -243,3 +243,38 @@ def test_adjudication_waits_for_both(journal: Journal, exams: Exams) -> None:
             give(work, exam, step, int(rater == "b"))
     found = Adjudication(journal, exams)
     assert [item.exam.name for item in found.items] == ["exam a.mp4"] and found.waiting == 1
+
+
+def test_journals_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, make: Callable[..., Any]) -> None:
+    """Each physician has a file; both are built together, or joined (twice is once) and adjudicated."""
+    files = {}
+    for rater in ("Dr. Li", "Dr. Wu"):
+        files[rater] = Journal.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
+        work = Rating(files[rater], rater, exams)
+        for exam in ("exam a.mp4", "exam b.mp4"):
+            for step, what in GIVEN[rater, exam].items():
+                give(work, exam, step, what)
+            do(work, exam, "look", "points", 0)
+            do(work, exam, None, "undo")
+    li, wu = files.values()
+    assert [li.join(wu), li.join(wu)] == [10, 0], "two exams of three steps, one act and its undo each"
+    assert len(li.acts()) == 20 and li.raters("rate") == ["Dr. Li", "Dr. Wu"]
+    given = {item.exam.name: item.steps for item in Adjudication(li, exams).items}
+    assert given == {"exam a.mp4": ("call", "press"), "exam b.mp4": ("look",)}
+    assert Rating(li, "Dr. Wu", exams).items == Rating(wu, "Dr. Wu", exams).items, "the recorded order comes along"
+    other = Journal.begin(tmp_path / "o.sqlite", exams.rubric, synthetic=True)
+    with pytest.raises(DataError, match="cannot be joined"):
+        li.join(other)
+
+
+def test_two_journals_are_built_together(exams: Exams, tmp_path: Path, rubric: Path, videos: Path) -> None:
+    paths = []
+    for rater in ("Dr. Li", "Dr. Wu"):
+        journal = Journal.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
+        paths.append(journal.path)
+        for exam in ("exam a.mp4", "exam b.mp4"):
+            for step in STEPS:
+                give(Rating(journal, rater, exams), exam, step, 2)
+    built = build_dataset(tmp_path / "out", rubric=rubric, labels=paths, videos=videos)
+    steps = [step for video in built.dataset.videos for step in video.steps]
+    assert all(step.consensus == 2 and len(step.scores) == 3 for step in steps) and len(steps) == 6

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from siming_tasks.data.journal import Journal, folded_exams
 from tests.conftest import NEEDS_BROWSER, open_chromium
-from tests.station.conftest import UNEVEN, Station
+from tests.station.conftest import UNEVEN, Station, rubric_of
 from tests.station.pages import complaints, current, keys, saved, text, visit, wait
 
 pytestmark = NEEDS_BROWSER
@@ -336,3 +337,20 @@ def test_undo_brings_its_step_to_the_screen(
     wait(browser, "document.querySelector('li.current').dataset.step === 'look'")
     assert "– / 2" in text(browser, "[data-step=look] .chip")
     assert browser.execute_script("return document.getElementById('undo').disabled")
+
+
+def test_half_points_by_keyboard(browser: Any, begin: Begin, videos: Path, store: Path, tmp_path: Path) -> None:
+    halves = rubric_of({"look": 2, "call": 3})
+    halves["skills"][0]["steps"][0]["grain"] = 0.5
+    (tmp_path / "halves.yaml").write_text(yaml.safe_dump(halves))
+    station = begin(videos, "--rater", "x", "--rubric", tmp_path / "halves.yaml", "--store", store)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "1")
+    keys(browser, ".")
+    assert folded(store, "x", exam).step("look").points == 1.5
+    shown = "[...document.querySelectorAll('li.current [data-kind=points]')].map(b => b.dataset.value).join()"
+    assert browser.execute_script(f"return {shown}") == "0,0.5,1,1.5,2"
+    keys(browser, DOWN, "1", ".")
+    wait(browser, "document.getElementById('trouble').textContent.includes('not on the scale of call: 0, 1, 2, 3')")
+    assert folded(store, "x", exam).step("call").points == 1

@@ -220,6 +220,30 @@ class Journal:
             ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
         return int(seq)
 
+    def join(self, other: Journal) -> int:
+        """Take over another journal's exams, orders and acts; what is here already is not taken twice.
+
+        Returns:
+            How many acts were new. They keep their times and their order among themselves.
+
+        Raises:
+            DataError: another rubric, other data, or exams that do not fit together.
+        """
+        if rubric_digest(other.rubric) != rubric_digest(self.rubric) or other.synthetic != self.synthetic:
+            what = "has another rubric, or one of the two is SYNTHETIC"
+            raise DataError(f"{other.path}: {what}; it cannot be joined with {self.path}.")
+        self.know(other.exams().values())
+        columns = "id, time, work, rater, exam, step, kind, value"
+        rows = other._rows(f"SELECT {columns} FROM acts ORDER BY seq")
+        orders = other._rows("SELECT rater, work, place, item FROM orders ORDER BY rater, work, place")
+        with self._writing():
+            before = self._connection.total_changes
+            marks = ", ".join("?" * 8)
+            self._connection.executemany(f"INSERT OR IGNORE INTO acts ({columns}) VALUES ({marks})", rows)
+            new = self._connection.total_changes - before
+            self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?)", orders)
+        return new
+
     def acts(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Act]:
         """The acts in the order in which they were written, all or those that match."""
         given = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
