@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 from filelock import FileLock
 
@@ -57,3 +60,42 @@ def open_chromium(profile: Path) -> Any:
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     driver.set_script_timeout(110)
     return driver
+@pytest.fixture(scope="session")
+def photo_video(shared: Path) -> Path:
+    """A recording as cameras make them: 16 s of 1280 x 720 with texture at every scale, a pan, a moving hand and noise.
+
+    The drawings of the demo hide what real frames weigh. Made once per test run.
+    """
+    path = shared / "photo_video.mp4"
+    with FileLock(shared / "photo_video.lock"):
+        if not path.is_file():
+            film(path, frames=80, rate=5)
+    return path
+
+
+def film(path: Path, frames: int, rate: int, width: int = 1280, height: int = 720) -> None:
+    """The recording of :func:`photo_video`."""
+    rng = np.random.default_rng(3)
+    side = 2048
+    distance = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) + 1 / side
+    world = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((side, side), np.float32)) / distance**1.1)
+    world = np.clip(world / world.std() * 42 + 120, 0, 255).astype(np.int16)
+    noise = rng.normal(0, 3, (height + 64, width + 64)).round().astype(np.int16)
+    y, x = np.mgrid[:height, :width]
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.options = {"crf": "20", "preset": "ultrafast"}
+        for index in range(frames):
+            across, down = (int(300 + 280 * np.sin(index / slow)) for slow in (11, 17))
+            luma = world[down : down + height, across : across + width]
+            hand = np.hypot(x - width * (0.5 + 0.3 * np.sin(index / 6)), y - height * 0.6) < 130
+            luma = np.where(hand, luma // 3 + 110, luma)
+            start = 7 * index % 64, 13 * index % 64  # the same noise moved reads as another one
+            luma = luma + noise[start[0] : start[0] + height, start[1] : start[1] + width]
+            luma = np.clip(luma, 16, 235).astype(np.uint8)
+            tint = (luma[::2, ::2] // 8 + 112).reshape(-1, width)
+            frame = av.VideoFrame.from_ndarray(np.concatenate([luma, tint, 255 - tint]), format="yuv420p")
+            frame.pts, frame.time_base = index, Fraction(1, rate)
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))

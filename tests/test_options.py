@@ -17,6 +17,7 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
+ENCODINGS = "{} is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75)."
 
 
 def test_defaults() -> None:
@@ -30,6 +31,26 @@ def test_values_are_read() -> None:
     assert (found.frames, found.media, found.cache_gb, found.seed) == (240, "frames", 1.5, 0)
     assert Options(cache="/somewhere").cache_dir == Path("/somewhere")
     assert Options().cache_dir.name == "siming-tasks"
+
+
+@pytest.mark.parametrize(
+    ("ours", "form", "quality", "expected"),
+    [
+        ("", "", "", "jpeg"),
+        ("", "PNG", "", "png"),
+        ("", "PNG", "80", "png"),  # lmms-eval does not look at the quality of a PNG
+        ("", "jpg", "", "jpeg"),
+        ("", "JPEG", "80", "jpeg80"),
+        ("", "", "80", "jpeg80"),
+        ("", "webp", "", "webp85"),
+        ("", "WEBP", "70", "webp70"),
+        ("PNG", "JPEG", "80", "png"),
+        ("JPG75", "PNG", "", "jpeg75"),
+    ],
+)
+def test_the_hosts_own_variables_are_respected(ours: str, form: str, quality: str, expected: str) -> None:
+    env = {"SIMING_IMAGE_FORMAT": ours, "LMMS_IMAGE_ENCODE_FORMAT": form, "LMMS_IMAGE_JPEG_QUALITY": quality}
+    assert Options.from_env(env).image_format == expected
 
 
 def test_values_become_plain_types() -> None:
@@ -56,6 +77,10 @@ def test_values_become_plain_types() -> None:
         ("SIMING_MEDIA", "pictures", "SIMING_MEDIA='pictures' is not one of auto, frames, video, proxy."),
         ("SIMING_MAPPING", "x", "SIMING_MAPPING='x' is not one of absolute, proportional."),
         ("SIMING_POSITIVE", "x", "SIMING_POSITIVE='x' is not one of error, correct."),
+        ("SIMING_IMAGE_FORMAT", "png9", ENCODINGS.format("SIMING_IMAGE_FORMAT='png9'")),
+        ("SIMING_IMAGE_FORMAT", "jpeg101", ENCODINGS.format("SIMING_IMAGE_FORMAT='jpeg101'")),
+        ("LMMS_IMAGE_ENCODE_FORMAT", "BMP", "LMMS_IMAGE_ENCODE_FORMAT='BMP' is not one of PNG, JPEG, WEBP."),
+        ("LMMS_IMAGE_JPEG_QUALITY", "0", "LMMS_IMAGE_JPEG_QUALITY='0' must be at least 1."),
         ("SIMING_CLIP_DENSITY", "x", "SIMING_CLIP_DENSITY='x' is not one of native, matched."),
     ],
 )
@@ -82,6 +107,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cache_gb", "20", "cache_gb='20' is not a number."),
     ("media", "images", "media='images' is not one of auto, frames, video, proxy."),
     ("clip_density", None, "clip_density=None is not one of native, matched."),
+    ("image_format", "jpeg0", ENCODINGS.format("image_format='jpeg0'")),
+    ("image_format", "gif", ENCODINGS.format("image_format='gif'")),
+    ("image_format", 90, ENCODINGS.format("image_format=90")),
     ("mapping", "Absolute", "mapping='Absolute' is not one of absolute, proportional."),
     ("positive", 1, "positive=1 is not one of error, correct."),
     ("rater", "", "rater='' must not be empty."),
@@ -138,7 +166,7 @@ def test_defaults_are_accepted_and_fit_their_kind() -> None:
 
 def test_what_an_option_changes() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
-    assert by["shown"] == ["media", "frames", "clip_frames", "frame_size", "clip_density"]
+    assert by["shown"] == ["media", "frames", "clip_frames", "frame_size", "clip_density", "image_format"]
     assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import open_chosen
-from siming_tasks.cli.flags import options_from
+from siming_tasks.cli.flags import add_options, options_from
 from siming_tasks.cli.prepare import media_options
 from siming_tasks.options import Decimal, Whole
 
@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
     media_options(command)
+    add_options(command, "image_format")
     command.add_argument("--videos", action=Checked, kind=Whole(), metavar="V", help="of a plan without a dataset")
     command.add_argument(
         "--duration",

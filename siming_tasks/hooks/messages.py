@@ -8,6 +8,7 @@ from typing import Any
 
 from siming_tasks.hooks.opened import Doc
 from siming_tasks.hooks.session import SESSION
+from siming_tasks.hooks.wire import help_the_host
 from siming_tasks.media import View, view
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.prompt import frame_caption, frames_note
@@ -37,8 +38,22 @@ def _view(doc: Doc, table: Table) -> View:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
     )
-    SESSION.show(doc, {**found.info(), "density": policy.density_of(scope)})
     return found
+
+
+def _shown(doc: Doc, table: Table) -> tuple[View, list[Any]]:
+    """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
+    help_the_host()
+    found, policy, backend = _view(doc, table), SESSION.policy, SESSION.backend
+    facts = {**found.info(), "density": policy.density_of(SETTINGS[doc["setting"]].scope)}
+    images: list[Any] = []
+    sent = None
+    if not found.path and backend.images == "paths":  # a model that opens them itself
+        images = list(map(str, found.files()))
+    elif not found.path:
+        images, sent = found.to_send(policy.encoding, decode=not backend.encodes)
+    SESSION.show(doc, facts, sent)
+    return found, images
 
 
 def _prompt(doc: Doc) -> str:
@@ -52,32 +67,31 @@ def _times(doc: Doc, media: View) -> list[float]:
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
     """Simple models: the frames as images, or the path of the (clip's) video file."""
-    media = _view(doc, lmms_eval_specific_kwargs)
-    return [str(media.path)] if media.path else _frames(media)
-
-
-def _frames(media: View) -> list[Any]:
-    """The images, or their files for a model that opens them itself."""
-    return list(map(str, media.files())) if SESSION.backend.images == "paths" else list(media.images())
+    media, images = _shown(doc, lmms_eval_specific_kwargs)
+    return [str(media.path)] if media.path else list(images)
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     mode = SESSION.mode(lmms_eval_specific_kwargs)
     if mode == "frames":
-        return f"{frames_note(_times(doc, _view(doc, lmms_eval_specific_kwargs)))}\n\n{_prompt(doc)}"
+        media = _view(doc, lmms_eval_specific_kwargs)
+        SESSION.show(
+            doc, {**media.info(), "density": SESSION.policy.density_of(SETTINGS[doc["setting"]].scope)}, again=False
+        )
+        return f"{frames_note(_times(doc, media))}\n\n{_prompt(doc)}"
     SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
     return _prompt(doc)
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
-    media = _view(doc, lmms_eval_specific_kwargs)
+    media, images = _shown(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []
     if media.path:
         content.append({"type": "video", "url": str(media.path)})
     else:
-        for time, image in zip(_times(doc, media), _frames(media), strict=True):
+        for time, image in zip(_times(doc, media), images, strict=True):
             content += [{"type": "text", "text": frame_caption(time)}, {"type": "image", "url": image}]
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]

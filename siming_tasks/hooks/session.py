@@ -18,7 +18,7 @@ from typing import Any
 from siming_tasks.data import Dataset, resolve_dataset
 from siming_tasks.errors import DataError
 from siming_tasks.hooks.opened import Doc, Opened, stamp_of
-from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
+from siming_tasks.media import UNKNOWN, Backend, Mode, Policy, Sent
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.runs.panel import panel_of
@@ -43,7 +43,7 @@ class Session:
     _options: Options | None = None
     _root: Path | None = None
     _opened: OrderedDict[str, Opened] = field(default_factory=OrderedDict)
-    _shown: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
+    _shown: OrderedDict[tuple[str, str], tuple[dict[str, Any], Sent | None]] = field(default_factory=OrderedDict)
     _last: tuple[list[Item], Options, Evaluation] | None = None
     _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
@@ -149,18 +149,26 @@ class Session:
             )
         return found
 
-    def show(self, doc: Doc, facts: dict[str, Any], *, again: bool = True) -> None:
-        """Remember what was shown for a document; with ``again=False`` only if nothing is known yet."""
+    def show(self, doc: Doc, facts: dict[str, Any], sent: Sent | None = None, *, again: bool = True) -> None:
+        """Remember what was shown for a document; with ``again=False`` only if nothing is known yet.
+
+        Args:
+            doc: the document.
+            facts: what is known before it is sent.
+            sent: what will tell how its images were encoded.
+            again: whether this takes the place of what is known.
+        """
         key = (self.of(doc).dataset.digest, doc["id"])
         with self._lock:
             if again or key not in self._shown:
-                self._shown[key] = facts
+                self._shown[key] = facts, sent
             while len(self._shown) > SHOWN:
                 self._shown.popitem(last=False)
 
     def shown(self, doc: Doc) -> dict[str, Any]:
         """What the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
-        return self._shown.get((self.of(doc).dataset.digest, doc["id"]), {"mode": "unknown"})
+        facts, sent = self._shown.get((self.of(doc).dataset.digest, doc["id"]), ({"mode": "unknown"}, None))
+        return {**facts, **(sent.facts() if sent else {})}
 
     def _one(self, items: Iterable[Item]) -> Dataset:
         """The one data set that items are about."""

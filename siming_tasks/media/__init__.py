@@ -1,6 +1,7 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
 from siming_tasks.media.backends import UNKNOWN, Backend, backend_of, backends
+from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.jobs import Job, prepare
 from siming_tasks.media.observe import observable_steps, unobservable_reason
 from siming_tasks.media.policy import Policy
@@ -8,6 +9,7 @@ from siming_tasks.media.presets import PAPER_FRAMES, preset
 from siming_tasks.media.probe import MediaInfo, probe
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
 from siming_tasks.media.store import FrameStore
+from siming_tasks.media.stored_image import StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.views import Mode, Request, View, view
 
@@ -17,12 +19,15 @@ __all__ = [
     "UNKNOWN",
     "Backend",
     "Budget",
+    "Encoding",
     "FrameStore",
     "Job",
     "MediaInfo",
     "Mode",
     "Policy",
     "Request",
+    "Sent",
+    "StoredImage",
     "Timeline",
     "View",
     "backend_of",

@@ -43,6 +43,7 @@ class Backend:
     file: Literal["faulty"] | None = None
     batch: Literal["one"] | None = None
     alone: bool = False
+    encodes: bool = False
     experts: str = ""
     tokens: str = ""
     needs: tuple[str, ...] = ()

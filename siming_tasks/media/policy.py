@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.media.backends import UNKNOWN, Backend
+from siming_tasks.media.encoding import AS_STORED, Encoding
 from siming_tasks.media.sampler import Budget, matched_budget
 from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.views import Mode, Request
@@ -28,7 +29,8 @@ class Policy:
         frame_size: longest side of an image in pixels; None keeps the original.
         density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
         mode: ``frames``, ``video``, ``proxy`` or ``auto`` (the backend's own).
-        quality: JPEG quality of the images.
+        quality: JPEG quality of the stored images.
+        encoding: how a backend that encodes images is to send them.
     """
 
     frames: int
@@ -37,11 +39,19 @@ class Policy:
     density: str = "native"
     mode: str = "auto"
     quality: int = QUALITY
+    encoding: Encoding = AS_STORED
 
     @classmethod
     def of(cls, options: Options) -> Policy:
         """The policy that a run's options mean."""
-        return cls(options.frames, options.clip_frames, options.frame_size, options.clip_density, options.media)
+        return cls(
+            options.frames,
+            options.clip_frames,
+            options.frame_size,
+            options.clip_density,
+            options.media,
+            encoding=Encoding.of(options.image_format),
+        )
 
     def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
         """What one question shows.
@@ -84,11 +94,16 @@ class Policy:
         return backend.mode(self.mode, modality)
 
     def facts(self) -> dict[str, Any]:
-        """The options that change what is shown, under their own names; part of every cache key of a run."""
+        """The options that change what is shown, under their own names; part of every cache key of a run.
+
+        The encoding is left out where the stored files are sent: replies that were cached before it could be chosen
+        were given to these very pixels.
+        """
         return {
             "media": self.mode,
             "frames": self.frames,
             "clip_frames": self.clip_frames,
             "frame_size": self.frame_size,
             "clip_density": self.density,
+            **({} if self.encoding == AS_STORED else {"image_format": str(self.encoding)}),
         }

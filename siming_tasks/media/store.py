@@ -34,8 +34,10 @@ from PIL import Image
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_write
 from siming_tasks.media.decode import decode
+from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.ledger import NOTE, settle, sweep
 from siming_tasks.media.picture import jpeg
+from siming_tasks.media.stored_image import StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
 
@@ -155,12 +157,34 @@ class FrameStore:
         Raises:
             MediaError: a frame cannot be decoded, or is evicted as fast as it is written.
         """
+        return self._read(indices, lambda path, _: _load(path))
+
+    def to_send(self, indices: Sequence[int], encoding: Encoding, sent: Sent, *, decode: bool) -> list[Image.Image]:
+        """:meth:`images` that know their files (:class:`~siming_tasks.media.stored_image.StoredImage`).
+
+        Args:
+            indices: the frames.
+            encoding: how they are to be sent.
+            sent: where they note how they were.
+            decode: now, on several threads; else when somebody looks at their pixels.
+        """
+
+        def read(path: Path, place: int) -> Image.Image:
+            image = StoredImage(path.read_bytes(), self.quality, encoding, sent, place)
+            if decode:
+                image.load()
+            return image
+
+        return self._read(indices, read)
+
+    def _read(self, indices: Sequence[int], read: Callable[[Path, int], Image.Image]) -> list[Image.Image]:
+        """What ``read`` makes of each file and its place in the list."""
         for _ in range(3):  # another process may evict the folder between the check and the read
             self.fill(indices)
             self.touch()
             try:
                 with ThreadPoolExecutor(READERS) as readers:
-                    return list(readers.map(_load, map(self.path, indices)))
+                    return list(readers.map(read, map(self.path, indices), range(len(indices))))
             except FileNotFoundError:
                 continue
         raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")

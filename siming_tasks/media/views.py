@@ -13,6 +13,7 @@ from PIL import Image
 from siming_tasks.errors import MediaError
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.content import digest_of
+from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.evict import evict
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indices
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
@@ -88,6 +89,16 @@ class View:
         """The shown frames in order, as the stored JPEG files (frames mode)."""
         self.store.fill(self.indices)
         return [self.store.path(index) for index in self.indices]
+
+    def to_send(self, encoding: Encoding, *, decode: bool = True) -> tuple[list[Image.Image], Sent]:
+        """The same images for a model or a service, and where they note in what form they were encoded.
+
+        Args:
+            encoding: how a backend that encodes them is to send them.
+            decode: now; False leaves it to whoever looks at their pixels, for backends that never do.
+        """
+        sent = Sent(len(self.indices))
+        return self.store.to_send(self.indices, encoding, sent, decode=decode), sent
 
     def info(self) -> dict[str, Any]:
         """What was shown, as small JSON for the record of the request.

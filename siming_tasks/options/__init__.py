@@ -2,12 +2,13 @@
 
 from siming_tasks.options.model import OPTIONS, Options
 from siming_tasks.options.option import Option, Row
-from siming_tasks.options.values import Choice, Decimal, Kind, Refused, Text, Whole
+from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Refused, Text, Whole
 
 __all__ = [
     "OPTIONS",
     "Choice",
     "Decimal",
+    "ImageFormat",
     "Kind",
     "Option",
     "Options",

@@ -8,11 +8,17 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from siming_tasks.errors import OptionsError
 from siming_tasks.options.option import Option
+from siming_tasks.options.values import Refused, Whole
 
 __all__ = ["values_in"]
 
 PREFIX = "SIMING_"
+FORMAT = "SIMING_IMAGE_FORMAT"
+HOST = ("LMMS_IMAGE_ENCODE_FORMAT", "LMMS_IMAGE_JPEG_QUALITY")
+"""Variables of lmms-eval: format and quality of the images that its chat backends send."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -32,7 +38,27 @@ def values_in(env: Mapping[str, str] | None, options: Iterable[Option]) -> dict[
         if name.startswith(PREFIX) and name not in known:
             _warn(name, tuple(known))
     texts = {name: env.get(name, "").strip() for name in known}
+    if FORMAT in known and not texts[FORMAT] and (text := _of_the_host(env)):
+        texts[FORMAT] = text
     return {option.name: option.read(texts[name]) for name, option in known.items() if texts[name]}
+
+
+def _of_the_host(env: Mapping[str, str]) -> str:
+    """What lmms-eval's own variables say of the encoding of images; empty if neither is set.
+
+    Raises:
+        OptionsError: lmms-eval would fail at, or make something else of, their value.
+    """
+    form, quality = (env.get(name, "").strip() for name in HOST)
+    try:
+        number = str(Whole(1, 100).read(quality)) if quality else ""
+    except Refused as refused:
+        raise OptionsError(f"{HOST[1]}={quality!r} {refused}") from None
+    if form.upper() not in ("", "PNG", "JPEG", "JPG", "WEBP"):
+        raise OptionsError(f"{HOST[0]}={form!r} is not one of PNG, JPEG, WEBP.")
+    if form.upper() == "PNG":
+        return "png"
+    return f"{form or 'jpeg'}{number}" if form or number else ""
 
 
 @lru_cache(maxsize=64)

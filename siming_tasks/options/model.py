@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from siming_tasks.options.environment import values_in
 from siming_tasks.options.option import Changes, Option
-from siming_tasks.options.values import Choice, Decimal, Kind, Text, Whole
+from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Text, Whole
 
 __all__ = ["OPTIONS", "Options"]
 
@@ -67,6 +67,14 @@ class Options:
         None,
         "shown",
         "`matched` samples clips at the full-video rate: a control, not the benchmark",
+    )
+    image_format: str = _option(
+        "jpeg",
+        ImageFormat(),
+        "shown",
+        "how images are sent to a service: `jpeg` (the stored files as they are, quality 90), `png` (the same pixels, "
+        "about six times the bytes), or encoded again and smaller (`jpeg75`, `webp80`)",
+        "what LMMS_IMAGE_ENCODE_FORMAT and LMMS_IMAGE_JPEG_QUALITY say, else jpeg",
     )
     mapping: Literal["absolute", "proportional"] = _option(
         "absolute",

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 from dataclasses import dataclass
 from typing import Protocol, SupportsFloat, SupportsIndex
 
-__all__ = ["Choice", "Decimal", "Kind", "Refused", "Text", "Whole"]
+__all__ = ["Choice", "Decimal", "ImageFormat", "Kind", "Refused", "Text", "Whole"]
 
 
 class Refused(ValueError):
@@ -133,3 +134,21 @@ class Text:
         if not (text or self.empty):
             raise Refused("must not be empty.")
         return text
+
+
+@dataclass(frozen=True)
+class ImageFormat:
+    """``jpeg``, ``png`` or ``webp``; the first and the last perhaps with a quality of 1 to 100: ``jpeg75``."""
+
+    metavar: str = "FORMAT"
+
+    def read(self, text: str) -> str:
+        """The format that a text means; ``webp`` alone has the quality 85, as in lmms-eval."""
+        return self.check(text.lower().replace("jpg", "jpeg"))
+
+    def check(self, value: object) -> str:
+        """The format, if it is one."""
+        found = re.fullmatch("(jpeg|webp)([1-9][0-9]?|100)?|png", value) if isinstance(value, str) else None
+        if not found:
+            raise Refused("is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75).")
+        return "webp85" if found[0] == "webp" else found[0]

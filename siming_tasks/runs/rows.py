@@ -50,6 +50,9 @@ class _Media(BaseModel):
     fps: Seconds | None = None
     size: Whole | None = None
     density: Short | None = None
+    quality: Whole | None = None
+    encoding: Short | None = None
+    bytes: Whole | None = None
     sampler: Short | int | None = None
     reader: Short | None = None
 

@@ -28,14 +28,20 @@ def evaluate_panel(panel: Panel, options: Options) -> Evaluation:
 
 
 def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
-    """What the models saw over the run: modes and, where we chose the frames, their counts and rates."""
+    """What the models saw over the run: modes, how images were sent and, where we chose the frames, counts and rates."""
     media = [record.get("media") or {} for record in records]
     ours = [item for item in media if item.get("mode") == "frames"]
-    numbers = {key: sorted({item[key] for item in ours if item.get(key) is not None}) for key in ("n_frames", "fps")}
+    keys = ("n_frames", "fps", "bytes")
+    numbers = {key: sorted({item[key] for item in ours if item.get(key) is not None}) for key in keys}
     return {
         "modes": dict(sorted(Counter(str(item.get("mode", "unknown")) for item in media).items())),
+        **({"encodings": encodings} if (encodings := _counted(media, "encoding")) else {}),
         **{key: {"min": values[0], "max": values[-1]} for key, values in numbers.items() if values},
     }
+
+
+def _counted(media: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
+    return dict(sorted(Counter(str(item[key]) for item in media if item.get(key)).items()))
 
 
 def evaluate_records(

@@ -13,7 +13,7 @@ from siming_tasks.cli import main
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.flags import SCORED, options_from
 from siming_tasks.cli.main import parser
-from siming_tasks.options import OPTIONS, Choice, Decimal, Options, Text, Whole
+from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Text, Whole
 
 WORDS = {
     "rubric": ["check"],
@@ -67,6 +67,8 @@ def wrong_texts(kind: object) -> list[str]:
         return ["x", "", "nan", "inf", "-inf", str((least or 0) - 1), *below, *above]
     if isinstance(kind, Choice):
         return ["nonsense", ""]
+    if isinstance(kind, ImageFormat):
+        return ["gif", "", "jpeg0", "jpeg101", "png9"]
     assert isinstance(kind, Text)
     return [] if kind.empty else ["", " "]
 

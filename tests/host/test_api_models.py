@@ -153,7 +153,8 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         assert task["coverage"] == 1.0
         assert task["qwk" if "score" in name else "mcc"] == 1.0
         asked = min(LIMIT, len(expected_requests(SETTINGS[name], dataset.videos)))
-        assert task["siming_stderr"]["media"]["modes"] == {"frames": asked}
+        media = task["siming_stderr"]["media"]
+        assert media["modes"] == {"frames": asked} and media["encodings"] == {"jpeg90": asked}
     assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
     assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order
     full = [(images, texts) for images, texts in server.received if len(images) == FRAMES]

@@ -138,10 +138,13 @@ def _notes(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [(f"shown as {mode}", f"{n:,} requests") for mode, n in media.get("modes", {}).items()]
+    rows += [(f"sent as {name}", f"{n:,} requests") for name, n in media.get("encodings", {}).items()]
     for key, unit in (("n_frames", "frames"), ("fps", "frames/s")):
         if key in media:
             low, high = media[key]["min"], media[key]["max"]
             rows.append((unit, f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    if "bytes" in media:
+        rows.append(("largest request", f"{media['bytes']['max'] / 1e6:.1f} MB of images"))
     return rows
 
 

@@ -19,7 +19,7 @@ __all__ = ["Replies", "raw_reply"]
 
 _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
-    "reader", "density",
+    "reader", "density", "encoding",
 )  # fmt: skip
 
 

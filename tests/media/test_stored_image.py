@@ -1,0 +1,132 @@
+"""Stored frames as image objects: they look like any image, and whoever encodes them gets their file."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from siming_tasks.media import Budget, Encoding, Sent, StoredImage, View, view
+
+STORED = Encoding("jpeg", 90)
+
+
+@pytest.fixture(scope="module")
+def shown(photo_video: Path, tmp_path_factory: pytest.TempPathFactory) -> View:
+    cache = tmp_path_factory.mktemp("cache")
+    return view(photo_video, span=None, budget=Budget(frames=4), cache=cache, size=512)
+
+
+def one(shown: View, encoding: str = "jpeg", *, decode: bool = False) -> tuple[StoredImage, Sent, bytes]:
+    images, sent = shown.to_send(Encoding.of(encoding), decode=decode)
+    assert isinstance(images[0], StoredImage)
+    return images[0], sent, shown.store.path(shown.indices[0]).read_bytes()
+
+
+def written(image: Image.Image, form: str, **how: int) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, format=form, **how)
+    return stream.getvalue()
+
+
+def pixels(data: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def test_it_looks_like_the_image_that_everybody_gets(shown: View) -> None:
+    for decode in (False, True):
+        images, _ = shown.to_send(Encoding(), decode=decode)
+        for mine, plain in zip(images, shown.images(), strict=True):
+            assert (mine.mode, mine.size) == (plain.mode, plain.size) == ("RGB", (512, 288))
+            assert np.array_equal(np.asarray(mine), np.asarray(plain))
+
+
+def test_pixels_are_decoded_only_when_they_are_looked_at(shown: View) -> None:
+    image, _, stored = one(shown)
+    assert written(image, "JPEG", quality=85) == stored
+    assert image.tile  # Pillow's own sign that nothing is decoded yet
+    np.asarray(image)
+    assert not image.tile and written(image, "JPEG", quality=85) == stored
+
+
+@pytest.mark.parametrize("asked", [{}, {"quality": 30}, {"quality": 85}, {"quality": 100}])
+def test_as_jpeg_it_is_the_stored_file_whatever_the_caller_asks(
+    shown: View, tmp_path: Path, asked: dict[str, int]
+) -> None:
+    image, sent, stored = one(shown)
+    assert written(image, "JPEG", **asked) == written(image, "jpg") == stored
+    image.save(tmp_path / "a.JPG", **asked)
+    assert (tmp_path / "a.JPG").read_bytes() == stored
+    assert sent.facts() == {"encoding": "jpeg90 (1 of 4 images)", "bytes": len(stored)}
+
+
+def test_png_has_the_stored_pixels(shown: View) -> None:
+    image, sent, stored = one(shown, "png")
+    encoding, data = image.encoded()
+    assert str(encoding) == "png" and data[:4] == b"\x89PNG"
+    assert np.array_equal(pixels(data), pixels(stored))
+    assert written(image, "PNG") == data and image.untouched
+    assert written(image, "JPEG", quality=10) == stored  # a backend that takes JPEG only
+    assert sent.facts()["encoding"].startswith("jpeg90")
+
+
+def test_a_lower_quality_is_encoded_from_the_pixels_once(shown: View) -> None:
+    image, sent, stored = one(shown, "jpeg40")
+    plain = Image.open(io.BytesIO(stored))
+    assert image.encoded() == (Encoding("jpeg", 40), written(plain, "JPEG", quality=40))
+    assert written(image, "JPEG", quality=85) == image.encoded()[1]
+    assert sent.facts()["encoding"].startswith("jpeg40") and len(image.encoded()[1]) < len(stored) / 2
+    assert one(shown, "jpeg95")[0].encoded() == (STORED, stored)  # a better one cannot be made of it
+    webp, _, _ = one(shown, "webp60")
+    assert webp.data_url().startswith("data:image/webp;base64,") and webp.encoded()[1][8:12] == b"WEBP"
+
+
+def test_who_draws_on_it_gets_what_was_drawn(shown: View) -> None:
+    def draw(image: Image.Image) -> None:
+        ImageDraw.Draw(image).rectangle([0, 0, 40, 40], fill=(255, 0, 0))
+
+    changes = [
+        draw,
+        lambda image: image.paste((255, 0, 0), (0, 0, 40, 40)),
+        lambda image: image.putpixel((3, 3), (255, 0, 0)),
+        lambda image: image.thumbnail((64, 64)),
+    ]
+    for change in changes:
+        for looked_at in (False, True):
+            image, _, stored = one(shown, decode=looked_at)
+            change(image)
+            found = pixels(written(image, "JPEG", quality=85))
+            assert not np.array_equal(found, pixels(stored)) if found.shape == pixels(stored).shape else True
+            assert np.abs(found.astype(int) - np.asarray(image)).mean() < 6
+            image.load()
+            assert image.encoded()[1] != stored
+
+
+def test_copies_keep_the_file_and_leave_the_original_alone(shown: View) -> None:
+    image, _, stored = one(shown)
+    for again in (image.copy(), copy.copy(image), copy.deepcopy([image])[0], image.convert("RGB")):
+        assert written(again, "JPEG") == stored
+    drawn = image.copy()
+    drawn.paste((0, 0, 0), (0, 0, 40, 40))
+    assert written(image, "JPEG") == stored != written(drawn, "JPEG")
+    assert np.array_equal(np.asarray(drawn.copy()), np.asarray(drawn))
+    other = pickle.loads(pickle.dumps(image))  # what another process of a backend gets
+    assert type(other) is Image.Image and np.array_equal(np.asarray(other), np.asarray(image))
+
+
+def test_the_last_encoding_of_each_image_counts(shown: View) -> None:
+    images, sent = shown.to_send(Encoding(), decode=False)
+    assert sent.facts() == {}  # a local model looks at pixels, and nothing is encoded
+    for image in images:
+        written(image, "PNG")  # tried for its size
+        written(image, "JPEG")
+    total = sum(shown.store.path(index).stat().st_size for index in shown.indices)
+    assert sent.facts() == {"encoding": "jpeg90", "bytes": total}
+    for place, image in enumerate(images):
+        written(image, "PNG" if place else "JPEG")
+    assert sent.facts()["encoding"] == "jpeg90+png" and sent.facts()["bytes"] > total
