@@ -39,7 +39,7 @@ class Command(Parser):
 
 
 class Checked(argparse.Action):
-    """A flag whose text is read by a :class:`siming_tasks.options.Kind`; a refusal names the flag and the text."""
+    """A flag or word whose text is read by a :class:`siming_tasks.options.Kind`; a refusal names it and the text."""
 
     def __init__(self, option_strings: Any, dest: str, *, kind: Kind, metavar: str | None = None, **rest: Any) -> None:
         super().__init__(option_strings, dest, metavar=metavar or kind.metavar, **rest)
@@ -50,4 +50,4 @@ class Checked(argparse.Action):
         try:
             setattr(namespace, self.dest, self.kind.read(values))
         except Refused as refused:
-            parser.exit(2, f"{parser.prog}: {option} {values!r} {refused}\n")
+            parser.exit(2, f"{parser.prog}: {option or self.metavar} {values!r} {refused}\n")

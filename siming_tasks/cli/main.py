@@ -16,8 +16,8 @@ from siming_tasks.redact import redact
 __all__ = ["main"]
 
 MODULES = (
-    *("rubric", "template", "build", "check", "withhold", "demo", "prepare", "plan", "score", "compare", "raters"),
-    *("diagnose", "power", "lint", "report", "submit", "board", "rate", "tasks"),
+    *("rubric", "template", "build", "check", "withhold", "demo", "prepare", "plan", "shards", "join", "score"),
+    *("compare", "raters", "diagnose", "power", "lint", "report", "submit", "board", "rate", "tasks"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

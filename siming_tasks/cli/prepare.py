@@ -10,7 +10,7 @@ from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
 from siming_tasks.cli.terminal import say
-from siming_tasks.options import OPTIONS, Whole
+from siming_tasks.options import OPTIONS, Share, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.media import Mode
@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--jobs", action=Checked, kind=Whole(), default=1, metavar="J", help="worker processes (default 1)"
     )
+    command.add_argument("--shard", action=Checked, kind=Share(), help="only every N-th video from the I-th on")
     add_options(command, "cache", "cache_gb")
     command.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     command.set_defaults(run=prepare)
@@ -58,10 +59,12 @@ def prepare(arguments: argparse.Namespace) -> int:
         ahead = estimate(jobs, options.cache_dir, arguments.jobs)
         print(f"{len(jobs)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
         say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
-        if ahead.bytes > options.cache_gb * 1e9:
+        parts = _share(arguments)[1]
+        if ahead.bytes * parts > options.cache_gb * 1e9:
+            shards = f"for {parts} shards, " if parts > 1 else ""
             raise OptionsError(
-                f"that is more than the limit of {options.cache_gb:g} GB, and frames would be removed before they are"
-                " used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
+                f"that is {shards}more than the limit of {options.cache_gb:g} GB, and frames would be removed before "
+                "they are used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
             )
     if arguments.dry_run:
         return 0
@@ -85,7 +88,13 @@ def _jobs(arguments: argparse.Namespace, options: Options, mode: Mode) -> list[J
 
     dataset = open_chosen(arguments, options, media=True)
     policy = replace(Policy.of(options), mode=mode)
+    part, parts = _share(arguments)
     return [
         Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
-        for video in dataset.videos
+        for video in dataset.videos[part - 1 :: parts]  # the longest are often neighbours: let the parts share them
     ]
+
+
+def _share(arguments: argparse.Namespace) -> tuple[int, int]:
+    part, _, parts = (arguments.shard or "1/1").partition("/")
+    return int(part), int(parts)

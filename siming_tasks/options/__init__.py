@@ -2,7 +2,7 @@
 
 from siming_tasks.options.model import OPTIONS, Options
 from siming_tasks.options.option import Option, Row
-from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Refused, Text, Whole
+from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
     "OPTIONS",
@@ -14,6 +14,7 @@ __all__ = [
     "Options",
     "Refused",
     "Row",
+    "Share",
     "Text",
     "Whole",
 ]

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol, SupportsFloat, SupportsIndex
 
-__all__ = ["Choice", "Decimal", "ImageFormat", "Kind", "Refused", "Text", "Whole"]
+__all__ = ["Choice", "Decimal", "ImageFormat", "Kind", "Refused", "Share", "Text", "Whole"]
 
 
 class Refused(ValueError):
@@ -152,3 +152,21 @@ class ImageFormat:
         if not found:
             raise Refused("is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75).")
         return "webp85" if found[0] == "webp" else found[0]
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of several equal parts: ``2/5`` is the second of five."""
+
+    metavar: str = "I/N"
+
+    def read(self, text: str) -> str:
+        """The part that a text means."""
+        return self.check(text.strip())
+
+    def check(self, value: object) -> str:
+        """The part, if it is one."""
+        found = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise Refused("is not a part such as 2/5, the second of five.")
+        return found[0]

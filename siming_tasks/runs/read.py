@@ -114,12 +114,12 @@ Seen = Callable[[Record, Mapping[str, Any]], object]
 
 
 def load_predictions(
-    path: str | Path, dataset: Dataset, seen: Seen | None = None, *, allow: Collection[str] = ()
+    path: str | Path | Sequence[Path], dataset: Dataset, seen: Seen | None = None, *, allow: Collection[str] = ()
 ) -> Predictions:
     """The records of a prediction file, a sample log, or a folder of several (partial ones are joined).
 
     Args:
-        path: what to read.
+        path: what to read; several are read as one.
         dataset: what was asked about.
         seen: is given each record with the whole line that it came from, as it is read; for what is too large to be
             kept, such as raw replies. A second record of one request takes the place of the first, which had failed.
@@ -129,7 +129,14 @@ def load_predictions(
         One record per request that has a line, in dataset order, and every problem. Entries that name an unknown video
         or step are left out.
     """
-    files, problems = _files(Path(path))
+    paths = [Path(path)] if isinstance(path, str | Path) else list(path)
+    named = str(paths[0]) if len(paths) == 1 else f"{len(paths)} folders"
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for one in paths:
+        logs, wrong = _files(one)
+        files += logs
+        problems += wrong
     reader = RowReader(dataset, problems)
     join = _Join(dataset)
     with uncollected():
@@ -150,13 +157,13 @@ def load_predictions(
                     break
     if not join.found and not problems:
         fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
-        problems.append(Problem("no-predictions", "no line holds a prediction.", fix, str(path)))
+        problems.append(Problem("no-predictions", "no line holds a prediction.", fix, named))
     records: dict[str, Sequence[Record]] = {
         name: Distinct(name, (record for record in join.found.pop(name) if record is not None))
         for name in SETTINGS
         if name in join.found
     }
-    problems += _mixed(records, dataset, str(path), allow)
+    problems += _mixed(records, dataset, named, allow)
     return Predictions(records, tuple(problems), tuple(files))
 
 

@@ -214,3 +214,16 @@ def test_the_log_is_quiet_about_a_named_data_set(
     with caplog.at_level(logging.WARNING):
         assert main(["score", str(places["word"]), str(run), *FEW]) == 0
     assert caplog.records == []
+
+
+def test_shards_of_prepare_are_disjoint_and_together_everything(short_demo: Path, tmp_path: Path) -> None:
+    """Two shards decode what one command does, each video once."""
+    common = ["prepare", "--data", str(short_demo), "--frames", "3", "--clip-frames", "1", "--cache"]
+    made: list[set[str]] = []
+    for part in ("1/3", "2/3", "3/3"):
+        cache = tmp_path / part.replace("/", "of")
+        assert main([*common, str(cache), "--shard", part]) == 0
+        made.append({path.parent.parent.name for path in (cache / "media" / "v2").glob("*/*/*.jpg")})
+    assert main([*common, str(tmp_path / "all")]) == 0
+    every = {path.parent.parent.name for path in (tmp_path / "all" / "media" / "v2").glob("*/*/*.jpg")}
+    assert sorted(name for names in made for name in names) == sorted(every) and len(every) == 4

@@ -13,7 +13,7 @@ from siming_tasks.cli import main
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.flags import SCORED, options_from
 from siming_tasks.cli.main import parser
-from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Text, Whole
+from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
 
 WORDS = {
     "rubric": ["check"],
@@ -24,6 +24,8 @@ WORDS = {
     "demo": ["out"],
     "prepare": [],
     "plan": [],
+    "shards": ["3", "--tasks", "siming"],
+    "join": ["a", "out"],
     "score": ["p"],
     "compare": ["a", "b"],
     "raters": [],
@@ -67,6 +69,8 @@ def wrong_texts(kind: object) -> list[str]:
         return ["x", "", "nan", "inf", "-inf", str((least or 0) - 1), *below, *above]
     if isinstance(kind, Choice):
         return ["nonsense", ""]
+    if isinstance(kind, Share):
+        return ["3", "0/2", "3/2", "a/b", "1/", ""]
     if isinstance(kind, ImageFormat):
         return ["gif", "", "jpeg0", "jpeg101", "png9"]
     assert isinstance(kind, Text)
@@ -169,7 +173,21 @@ def test_which_commands_take_what() -> None:
     for name in SCORING:
         assert taken(name) == ("data", *SCORED)
     assert [name for name in WORDS if "data" in taken(name)] == [
-        *("check", "withhold", "prepare", "plan", "score", "compare", "raters", "diagnose", "report", "submit", "board")
+        *(
+            "check",
+            "withhold",
+            "prepare",
+            "plan",
+            "shards",
+            "join",
+            "score",
+            "compare",
+            "raters",
+            "diagnose",
+            "report",
+            "submit",
+            "board",
+        )
     ]
     labels = {name for name, action in actions() if "--labels" in action.option_strings}
     assert labels - {"build"} == {*SCORING, "raters"}
