@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "schema", "files", "plaintext", "redact", "yamltext"},
     {"options", "rubrics", "parsing", "metrics", "tables", "planning"},
     {"settings", "media"},
-    {"data", "simulate"},
+    {"data", "recipes", "simulate"},
     {"runs"},
     {"present", "hooks", "reference", "host", "report", "station"},
     {"cli", "__init__"},

@@ -113,6 +113,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("mapping", "Absolute", "mapping='Absolute' is not one of absolute, proportional."),
     ("positive", 1, "positive=1 is not one of error, correct."),
     ("rater", "", "rater='' must not be empty."),
+    ("limits", "none", "limits='none' is not one of known, off."),
     ("data", 3, "data=3 is not text."),
     ("cache", None, "cache=None is not text."),
 ]

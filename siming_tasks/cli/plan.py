@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
+    from siming_tasks.recipes import Service
     from siming_tasks.rubrics import Rubric
     from siming_tasks.schema import Scope
 
@@ -30,7 +31,7 @@ def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
     media_options(command)
-    add_options(command, "image_format")
+    add_options(command, "image_format", "limits")
     command.add_argument("--videos", action=Checked, kind=Whole(), metavar="V", help="of a plan without a dataset")
     command.add_argument(
         "--duration",
@@ -39,7 +40,9 @@ def add(commands: Any) -> None:
         metavar="S",
         help=f"their length in seconds (default {DURATION})",
     )
-    command.add_argument("--model", metavar="NAME", help="frames per full video as the paper gave this model")
+    command.add_argument(
+        "--model", metavar="NAME", help="a recipe, a model of the paper or a service: its frames, limits"
+    )
     command.add_argument("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
     for way in ("in", "out"):
         price = Decimal(least=0, metavar="P")
@@ -53,16 +56,16 @@ def plan(arguments: argparse.Namespace) -> None:
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import alike
     from siming_tasks.media.plan import plan as work_out
-    from siming_tasks.media.presets import preset
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
 
     options = options_from(arguments)
-    if arguments.model and arguments.frames is not None:
-        raise OptionsError("--model stands for a number of frames; give it or --frames.")
-    policy = Policy.of(options)
+    policy, service = Policy.of(options), None
     if arguments.model:
-        policy = replace(policy, frames=preset(arguments.model).frames or policy.frames)
+        frames, service = _model(arguments.model)
+        if frames and arguments.frames is not None and not service:
+            raise OptionsError("--model stands for a number of frames; give it or --frames.")
+        policy = replace(policy, frames=policy.frames if arguments.frames else frames or policy.frames)
     formulas = arguments.tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
@@ -91,6 +94,31 @@ def plan(arguments: argparse.Namespace) -> None:
         prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
     )
     _print_plan(found, rubric, formulas)
+    if service:
+        from siming_tasks.cli.fit import print_fit
+
+        print_fit(found, exams, policy, service)
+
+
+def _model(name: str) -> tuple[int | None, Service | None]:
+    """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
+    from siming_tasks.errors import OptionsError
+    from siming_tasks.media import preset
+    from siming_tasks.recipes import recipe, recipes, services
+
+    if name.lower() in services():
+        return None, services()[name.lower()]
+    try:
+        found = recipe(name)
+    except OptionsError:
+        frames = preset(name)  # the paper's word for it; refuses what is neither
+        found = next(one for one in recipes().values() if one.paper and _plain(one.paper) == _plain(name))
+        return frames.frames, services().get(found.service)
+    return found.full_frames, services().get(found.service)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def _clip_words(policy: Policy) -> str:

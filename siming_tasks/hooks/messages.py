@@ -13,13 +13,13 @@ from siming_tasks.media import View, view
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.prompt import frame_caption, frames_note
 
-__all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual"]
+__all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
 
 Table = Mapping[str, Any] | None
 """What a task file says for a model (``lmms_eval_specific_kwargs``); ours say nothing, the model's class decides."""
 
 
-def _view(doc: Doc, table: Table) -> View:
+def shown_view(doc: Doc, table: Table) -> View:
     """The media of a document; whoever asks first has the whole video decoded once, for all settings."""
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
     dataset, scope = opened.dataset, SETTINGS[doc["setting"]].scope
@@ -44,7 +44,7 @@ def _view(doc: Doc, table: Table) -> View:
 def _shown(doc: Doc, table: Table) -> tuple[View, list[Any]]:
     """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
     help_the_host()
-    found, policy, backend = _view(doc, table), SESSION.policy, SESSION.backend
+    found, policy, backend = shown_view(doc, table), SESSION.policy, SESSION.backend
     facts = {**found.info(), "density": policy.density_of(SETTINGS[doc["setting"]].scope)}
     images: list[Any] = []
     sent = None
@@ -75,7 +75,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     mode = SESSION.mode(lmms_eval_specific_kwargs)
     if mode == "frames":
-        media = _view(doc, lmms_eval_specific_kwargs)
+        media = shown_view(doc, lmms_eval_specific_kwargs)
         SESSION.show(
             doc, {**media.info(), "density": SESSION.policy.density_of(SETTINGS[doc["setting"]].scope)}, again=False
         )

@@ -97,6 +97,12 @@ class Options:
     cache_gb: float = _option(
         20.0, Decimal(above=0, metavar="GB"), "place", "upper limit of decoded frames on disk, in gigabytes"
     )
+    limits: Literal["known", "off"] = _option(
+        "known",
+        None,
+        "place",
+        "`off`: ask a service although its known limits say that the requests do not fit (docs/recipes.md)",
+    )
     demo_videos: int = _option(16, Whole(), "data", "videos in the synthetic demo")
 
     def __post_init__(self) -> None:

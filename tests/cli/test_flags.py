@@ -24,6 +24,7 @@ WORDS = {
     "demo": ["out"],
     "prepare": [],
     "plan": [],
+    "recipe": [],
     "shards": ["3", "--tasks", "siming"],
     "join": ["a", "out"],
     "score": ["p"],

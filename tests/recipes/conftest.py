@@ -1,0 +1,7 @@
+"""The fixtures that start lmms-eval."""
+
+from __future__ import annotations
+
+from tests.host.conftest import host, warm
+
+__all__ = ["host", "warm"]
