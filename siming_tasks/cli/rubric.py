@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.terminal import say
+
 __all__ = ["add"]
 
 
@@ -54,9 +56,9 @@ def _check(arguments: argparse.Namespace) -> int:
         print(json.dumps({**found, "summary": summary}, indent=1, allow_nan=False))
         return 1 if errors else 0
     for problem in problems:
-        print(f"{problem.severity} [{problem.code}] {problem}")
+        say(f"{problem.severity} [{problem.code}] {problem}")
     if summary:
-        print(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
+        say(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
     print(f"{len(errors)} errors, {len(warnings)} warnings. Not looked at: whether the criteria are right.")
     return 1 if errors else 0
 
@@ -79,5 +81,5 @@ def _show(arguments: argparse.Namespace) -> int:
             stream.write(printable(rubric, arguments.skill))
     except OSError as error:
         raise OptionsError(f"--html {arguments.html}: cannot be written: {error.strerror}.") from None
-    print(f"{arguments.html}: print it; one sheet per skill.")
+    say(f"{arguments.html}: print it; one sheet per skill.")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from siming_tasks.cli.findings import show
+from siming_tasks.cli.terminal import say
 
 __all__ = ["list_spans"]
 
@@ -26,12 +27,12 @@ def list_spans(arguments: argparse.Namespace) -> int:
         step = label.step or ("left out" if label.left_out else f"? {label.like}".rstrip())
         print(f"{one_line(label.name, 50):{width}}  {label.count:5,}  {label.spans:5,}  {step}")
     for name, count in found.annotators.items():
-        print(f"annotator {one_line(name)}: {count:,}")
+        say(f"annotator {one_line(name)}: {count:,}")
     for name, count in found.videos.items():
-        print(f"video {one_line(name)}: {count:,}{'; no such file' if name in found.missing else ''}")
+        say(f"video {one_line(name)}: {count:,}{'; no such file' if name in found.missing else ''}")
     unknown = sum(not label.step and not label.left_out for label in found.labels)
     print(f"{len(found.labels)} labels, {unknown} of them no step of the rubric.")
     if arguments.draft:
         write_draft(arguments.draft, found)
-        print(f"{arguments.draft}: complete it and give it as --columns.")
+        say(f"{arguments.draft}: complete it and give it as --columns.")
     return 0

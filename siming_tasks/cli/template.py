@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.terminal import say
+
 __all__ = ["add"]
 
 
@@ -36,6 +38,6 @@ def _template(arguments: argparse.Namespace) -> int:
     rubric = load_rubric(arguments.rubric)
     made = write_template(arguments.out, rubric, arguments.videos, raters, arguments.skill)
     sheets = ", ".join(made.titles)
-    print(f"{arguments.out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
-    print(f"When it is filled in: siming build OUT --rubric {arguments.rubric} --labels {arguments.out} --videos ...")
+    say(f"{arguments.out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
+    say(f"When it is filled in: siming build OUT --rubric {arguments.rubric} --labels {arguments.out} --videos ...")
     return 0

@@ -120,7 +120,7 @@ def _spans(
         yield 0, 0, mark.problem("labels-unclear", what, f"A span has one. {_IGNORE}")
     elif "ranges" in value or "sequence" in value:
         frames, what = _frames(value)
-        own = stated or _own_rate(value)
+        own = stated or (None if what else _own_rate(value))
         per_second = rate or own
         if what:
             yield 0, 0, mark.problem("not-a-time", what, _IGNORE)
@@ -185,8 +185,7 @@ def _frames(value: dict[str, Any]) -> tuple[list[tuple[int, int]], str]:
 
 def _own_rate(value: dict[str, Any]) -> Fraction | None:
     """The rate by which Label Studio gave a keyframe its time."""
-    keys: list[Any] = value["sequence"] if isinstance(value.get("sequence"), list) else []
-    for key in reversed(keys):
+    for key in reversed(value.get("sequence") or ()):
         time: Any = key.get("time")
         if _is_number(time) and time > 0:
             return _rate(round(key["frame"] / time, 4))
