@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -632,3 +634,32 @@ def test_the_labels_are_listed_and_a_mapping_is_drafted(
     assert "--spans must be given" in capsys.readouterr().err
     assert main(["build", str(tmp_path / "o"), "--rubric", str(rubric)]) == 2
     assert "--labels, --videos must be given" in capsys.readouterr().err
+
+
+def test_damaged_files_are_refused_and_never_crash(_exam: Path, tmp_path: Path) -> None:
+    """Values of other types anywhere in a JSON, and bytes changed anywhere in all: rows, or a deliberate error."""
+    rng = random.Random(5)
+    odd: list[Any] = [None, True, -1, 1.5, "x", "", [], {}, [1], {"a": 1}, 10**15, 1e308, "1/0", ["cpr_01"]]
+    given = tasks(frames("cpr_01", 1, 9), keys((1, True), (9, False), rate=10), by={"id": 1}, data={"v": "IMG_1.mp4"})
+    files = {"a.eaf": elan(("s", STEPS)), "b.csv": BORIS, "b.tsv": EVENTS, "c.json": given}
+    for turn in range(240):
+        name = rng.choice(sorted(files))
+        text = files[name]
+        if name == "c.json" and turn % 4:
+            value = json.loads(text)
+            owner, key = rng.choice(list(places(value)))
+            owner[key] = rng.choice(odd)
+            text = json.dumps(value)
+        else:
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(['"', "<", "\0", "NaN", "9" * 40, "\n", text[:at][-20:], ""]) + text[at + 3 :]
+        rows, errors, _ = spans(_exam, tmp_path, name, text, fps=10)
+        assert all(0 <= start < end <= 2.5 for start, end in rows.values()) or errors
+        assert all("Traceback" not in error and len(error) < 2100 for error in errors)
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every list or object within a JSON value, with each of its keys."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from places(value[key])
