@@ -1,8 +1,8 @@
-"""What ``score``, ``compare`` and ``check --quick`` cost for data sets of several sizes, and how that grows.
+"""What ``score``, ``compare``, ``report`` and ``check --quick`` cost for data sets of several sizes, and how that grows.
 
-    python utils/bench_scale.py [--videos 500 2000] [--commands score compare check] [--resamples 10000]
+    python utils/bench_scale.py [--videos 500 2000] [--commands score compare report check] [--resamples 10000]
 
-SYNTHETIC labels and answers, 33 steps a video, four settings; ``check`` opens one short made-up video under many names.
+SYNTHETIC labels and answers, 33 steps a video, four settings; all videos are one short made-up film under many names.
 Each line is one process: processor seconds (user and system), seconds on the clock, peak memory, and the processor
 time and memory for each video as a ratio to the smallest size: 1 or less is linear growth.
 """
@@ -29,8 +29,12 @@ SECONDS = 170.0
 COMMANDS = {
     "score": ["score", "data", "p.jsonl"],
     "compare": ["compare", "--data", "data", "p.jsonl", "q.jsonl"],
+    "report": ["report", "--data", "data", "p.jsonl", "q.jsonl", "--out", "pages"],
     "check": ["check", "data", "--quick"],
 }
+FIRST = "data/media/v000000.mp4"
+MEDIA = ("report", "check")
+"""Commands for which the videos must be there; they run last."""
 
 
 def make_video(path: Path) -> None:
@@ -85,7 +89,7 @@ def make_folder(root: Path, videos: int) -> None:
 
 def add_media(root: Path, videos: int) -> None:
     """One film under the name of every video."""
-    first = root / "data" / "media" / "v000000.mp4"
+    first = root / FIRST
     make_video(first)
     for number in range(1, videos):
         path = first.with_name(f"v{number:06d}.mp4")
@@ -122,11 +126,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             make_folder(root, videos)
-            for name in sorted(arguments.commands, key=lambda name: name == "check"):
+            for name in sorted(arguments.commands, key=list(COMMANDS).index):
                 command = COMMANDS[name]
-                if name == "check":
+                if name in MEDIA and not (root / FIRST).exists():
                     add_media(root, videos)
-                else:
+                if name != "check":
                     command = [*command, "--resamples", str(arguments.resamples)]
                 cpu, wall, peak = measure(command, root)
                 base = first.setdefault(name, (cpu / videos, peak / videos))

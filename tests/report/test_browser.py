@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from siming_tasks.report.pages.book import Book
+from siming_tasks.report.pages.videos import list_videos
 from tests.conftest import NEEDS_BROWSER, open_chromium
 
 pytestmark = NEEDS_BROWSER
@@ -98,6 +102,45 @@ def test_tables_sort(browser, lab) -> None:
     values = [float(text.replace("−", "-").rstrip("*")) for text in browser.execute_script(f"return {column}")]
     assert values == sorted(values, reverse=True)
     assert browser.execute_script("return document.querySelectorAll('th[aria-sort=descending]').length") == 1
+
+
+def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_path: Path) -> None:
+    """One hundred rows at a time; the search and the order are over all of them."""
+    shutil.copytree(lab.out / "static", tmp_path / "static")
+    first = lab.dataset.videos[0]
+    videos = tuple(replace(first, video_id=f"v{k:05d}", duration=100.0 + k * 37 % 2000) for k in range(2000))
+    site = Book(tmp_path, json.loads((lab.out / "report.json").read_text()), (), lab.dataset, (), None).site
+    list_videos(site, replace(lab.dataset, videos=videos), {"full_score": []}, ())
+    visit(browser, tmp_path / "videos" / "index.html")
+    shown = (
+        "[...document.querySelectorAll('#videos tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText)"
+    )
+    buttons = "[...document.querySelectorAll('.pager button')]"
+
+    def seen() -> list[str]:
+        return browser.execute_script(f"return {shown}")
+
+    def pager() -> str:
+        return browser.execute_script("return document.querySelector('.pager').innerText.trim()")
+
+    assert seen() == [f"v{k:05d}" for k in range(100)] and pager().endswith("page 1 of 20")
+    assert browser.execute_script(f"return {buttons}.map(b => b.disabled)") == [True, False]
+    browser.execute_script(f"{buttons}[1].click()")
+    assert seen() == [f"v{k:05d}" for k in range(100, 200)] and pager().endswith("page 2 of 20")
+    browser.execute_script(f"for (let k = 2; k < 20; k++) {buttons}[1].click()")
+    assert seen()[-1] == "v01999" and browser.execute_script(f"return {buttons}.map(b => b.disabled)") == [False, True]
+    find = browser.find_element("css selector", "input.filter")
+    find.send_keys("v0123")
+    assert seen() == [f"v0123{k}" for k in range(10)]
+    assert browser.execute_script("return document.querySelector('.pager').hidden")
+    browser.execute_script("document.querySelector('.filter').value = ''")
+    find.send_keys(" ", "\b")
+    browser.execute_script(
+        "[...document.querySelectorAll('#videos thead button')].find(b => b.innerText == 'Seconds').click()"
+    )
+    longest = sorted(videos, key=lambda video: -video.duration)[:100]
+    assert seen() == [video.video_id for video in longest]
+    assert errors(browser) == []
 
 
 def test_a_cell_shows_the_moment_and_the_reply(browser, lab) -> None:

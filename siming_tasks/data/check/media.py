@@ -152,15 +152,15 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
         yield about.problem(
             "media-duration", what, "Correct `duration`, or check that it is the right file.", where="duration"
         )
-    between = []
+    times, between = timeline.times, []
     for step in about.video.applicable:
         if step.span is None:
             continue
         try:
-            frame_range(timeline.times, *step.span)
+            frame_range(times, *step.span)
         except MediaError as error:
             yield about.problem("span-outside", f"step {step.step_id}: {error}", "Correct the span.", where="steps")
-        if not np.any((timeline.times >= step.span[0] - 1e-6) & (timeline.times < step.span[1])):
+        if np.searchsorted(times, step.span[0] - 1e-6) >= np.searchsorted(times, step.span[1]):
             between.append(step.step_id)
     if between:
         what = f"{len(between)} spans lie between two pictures ({', '.join(between[:3])}); one picture stands for each."

@@ -18,7 +18,7 @@ from siming_tasks.runs.panel import labels_of
 from siming_tasks.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.settings import SETTINGS, benchmark_setting
 
-__all__ = ["video_pages"]
+__all__ = ["list_videos", "video_pages"]
 
 LANE = 18
 NO_MEDIA = "The report was made without videos (--video-files none)."
@@ -55,7 +55,7 @@ def video_pages(
     answers = {name: found for name, found in answers.items() if found}
     raters = dataset.physicians
     if part == 0:
-        _index(site, dataset, answers, raters)
+        list_videos(site, dataset, answers, raters)
     labels = _labels(dataset, mapping)
     for index in range(part, len(dataset.videos), parts):
         video = dataset.videos[index]
@@ -158,7 +158,8 @@ def _sheet(
     }
 
 
-def _index(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Answers]], raters: Sequence[str]) -> None:
+def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Answers]], raters: Sequence[str]) -> None:
+    """Write the list of all videos with everybody's totals in the first setting; the browser pages and searches it."""
     name = next(iter(answers))
     unit = "points, full marks " + points(dataset.rubric.max_score)
     rows = [
