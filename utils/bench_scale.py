@@ -1,4 +1,4 @@
-"""What ``score``, ``compare``, ``report`` and ``check --quick`` cost for data sets of several sizes, and how that grows.
+"""What ``siming score``, ``compare``, ``report`` and ``check --quick`` cost at several sizes, and how that grows.
 
     python utils/bench_scale.py [--videos 500 2000] [--commands score compare report check] [--resamples 10000]
 
