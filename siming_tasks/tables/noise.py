@@ -23,7 +23,9 @@ __all__ = ["best_of_k", "column_noise", "delta_noise", "differences", "gaps", "h
 FIELLER = 1.06
 LEVEL = 0.05
 GAP = 4.0
-"""Standard errors beyond which PLCC and SRCC of one row are called apart: 12 rows reach it by chance once in 1,300."""
+"""Standard errors (or usual gaps of the table) beyond which PLCC and SRCC of one row are called apart."""
+FEWEST_GAPS = 5
+"""Rows that tell what is usual."""
 
 
 def homogeneity(correlations: list[float], n: int, variance: float = 1.0) -> tuple[float, int, float]:
@@ -121,22 +123,30 @@ def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
 
 
 def gaps(table: Table) -> Iterator[Finding]:
-    """Rows whose PLCC and SRCC lie further apart than near-normal totals allow."""
-    if table.n_videos is None or table.n_videos < 10:
+    """Rows whose PLCC and SRCC lie further apart than near-normal totals allow, and than those of the other rows do.
+
+    All rows share one reference. If its totals have a long tail, every row has a gap: the usual gap of the table then
+    is the measure.
+    """
+    apart = [
+        (row, row.values["plcc"].value - row.values["srcc"].value)
+        for row in table.rows
+        if {"plcc", "srcc"} <= row.values.keys()
+    ]
+    if table.n_videos is None or table.n_videos < 10 or len(apart) < FEWEST_GAPS:
         return
-    error = math.sqrt((2 - 6 / math.pi) / (table.n_videos - 1))
-    for row in table.rows:
-        if {"plcc", "srcc"} <= row.values.keys():
-            gap = row.values["plcc"].value - row.values["srcc"].value
-            if abs(gap) > GAP * error and max(abs(row.values[name].value) for name in ("plcc", "srcc")) < 0.3:
-                yield Finding(
-                    "pearson-spearman-gap", "note", table.name,
-                    f"PLCC {row.values['plcc'].text} and SRCC {row.values['srcc'].text} lie {abs(gap):.3f} apart, "
-                    f"{abs(gap) / error:.0f} standard errors of that gap. A few extreme totals do that, for "
-                    "instance replies without an answer that were counted as zero.",
-                    "Totals near normal apart from such values; both are over the same videos.",
-                    (row.name,), "plcc",
-                )  # fmt: skip
+    usual = float(np.median([abs(gap) for _, gap in apart])) / stats.norm.ppf(0.75)
+    error = max(math.sqrt((2 - 6 / math.pi) / (table.n_videos - 1)), usual)
+    for row, gap in apart:
+        if abs(gap) > GAP * error and max(abs(row.values[name].value) for name in ("plcc", "srcc")) < 0.3:
+            yield Finding(
+                "pearson-spearman-gap", "note", table.name,
+                f"PLCC {row.values['plcc'].text} and SRCC {row.values['srcc'].text} lie {abs(gap):.3f} apart, "
+                f"{abs(gap) / error:.0f} times what it usually is in such a table. A few extreme "
+                "totals of this row do that, for instance replies without an answer that were counted as zero.",
+                "The other rows tell what is usual; both are over the same videos.",
+                (row.name,), "plcc",
+            )  # fmt: skip
 
 
 def _p(p: float) -> str:

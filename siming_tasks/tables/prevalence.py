@@ -59,13 +59,35 @@ def prevalences(table: Table) -> Iterator[Finding]:
                 code, what, assumes = "no-such-table", f"No confusion table has {numbers}.", ROUNDING
             elif expected and not _meet(implied, expected):
                 code = "prevalence-differs"
-                what = (
-                    f"{numbers} imply a prevalence of {_span(implied)}; {whose} is {_span(expected)}. "
-                    "Rows that leave out unanswered items have a prevalence of their own; so has a misprint."
-                )
+                what = f"{numbers} imply a prevalence of {_span(implied)}; {whose} is {_span(expected)}."
             else:
                 continue
-            yield Finding(code, "inconsistent", table.name, what, assumes, (row.name,), kind)
+            explained = implied and expected and not printed and not _meet(implied, expected)
+            if explained and implied and expected:
+                what += f" {_left_out(missing_share(implied, expected))}"
+            yield Finding(code, "note" if explained else "inconsistent", table.name, what, assumes, (row.name,), kind)
+
+
+def missing_share(implied: Range, expected: Range) -> float:
+    """Least share of a row's items that must be without an answer for its prevalence to differ from the others' so.
+
+    A row is scored on the items that it answered. With a share m missing, all of them positives, a prevalence of p
+    becomes ``(p - m) / (1 - m)``; all of them negatives, ``p / (1 - m)``.
+
+    Example:
+        >>> round(missing_share((0.18, 0.18), (0.2, 0.2)), 4), round(missing_share((0.25, 0.25), (0.2, 0.2)), 4)
+        (0.0244, 0.2)
+    """
+    if implied[1] < expected[0]:
+        return (expected[0] - implied[1]) / (1 - implied[1])
+    return 1 - expected[1] / implied[0] if implied[0] > expected[1] else 0.0
+
+
+def _left_out(share: float) -> str:
+    return (
+        f"Rows that leave out unanswered items have a prevalence of their own: {share:.1%} of the items missing would "
+        "explain it. So would a misprint."
+    )
 
 
 def disagreement(table: Table) -> Iterator[Finding]:
@@ -78,8 +100,10 @@ def disagreement(table: Table) -> Iterator[Finding]:
     ):
         return
     each = "; ".join(f"{name} {_span(own)}" for name, own in found.items())
-    what = f"The rows imply prevalences that have no value in common: {each}."
-    yield Finding("prevalence-disagrees", "inconsistent", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(found))
+    apart = max(a for a, _ in found.values()) - min(b for _, b in found.values())
+    # One row without positives, the other without negatives: both ends meet at this share of missing items.
+    what = f"The rows imply prevalences that have no value in common: {each}. {_left_out(apart / (1 + apart))}"
+    yield Finding("prevalence-disagrees", "note", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(found))
 
 
 def baselines(table: Table) -> Iterator[Finding]:

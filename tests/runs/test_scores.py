@@ -198,8 +198,8 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
         "videos",
         "coverage",
     ]
-    assert table[-2] == "Coverage below 0.95: not comparable with other rows."
-    assert table[-1] == "Fewer than 50 videos: the intervals are not to be trusted."
+    assert table[-2] == "Fewer than 10 videos: no interval."
+    assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")
     assert len(table) == 2 + 3 * (4 + 5) + 2
     assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
