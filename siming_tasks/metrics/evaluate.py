@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from siming_tasks.errors import DataError
 from siming_tasks.metrics import extra
 from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.panel import FloatArray, Panel
@@ -38,7 +38,7 @@ class Evaluation:
             (:meth:`siming_tasks.metrics.panel.Panel.filled`): what answering less cannot raise. None without
             any answer.
         filled_per_skill: the same for the steps of each skill.
-        extra: everything else that a result file states: ``mapping`` (kappa under both readings of equation 3),
+        extra: everything else that a result file states: ``mapping`` (kappa under every reading of equation 3),
             ``positive`` (MCC and precision, recall, F1 of both classes), and :func:`siming_tasks.metrics.extra.facts`.
         options: mapping, positive class, method, resamples and seed that were used.
     """
@@ -116,7 +116,8 @@ def evaluate(
     beside: dict[str, dict[str, Any]] = {}
     for key in readings:
         beside.setdefault(key[0], {})[key[1]] = found.get(key) or {m: found["whole",][m] for m in readings[key].metrics}
-    options = {"mapping": mapping, "positive": positive, "method": method, "level": LEVEL, "unit": "video"}
+    options: dict[str, Any] = {"mapping": mapping, "cut": CUTS.get(mapping), "positive": positive, "method": method}
+    options |= {"level": LEVEL, "unit": "video"}
     options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
     return Evaluation(
         found["whole",],

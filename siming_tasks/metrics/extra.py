@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.metrics.agreement.chance import footnote
 from siming_tasks.metrics.agreement.labels import LEVELS, MAPPINGS
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.tally import Tally
 
-__all__ = ["adversarial_fill", "facts", "readings", "zero_fill"]
+__all__ = ["adversarial_fill", "chance_corrected", "facts", "readings", "zero_fill"]
 
 
 def readings(panel: Panel) -> dict[tuple[str, ...], Tally]:
@@ -27,7 +28,7 @@ def readings(panel: Panel) -> dict[tuple[str, ...], Tally]:
 
 
 def facts(panel: Panel, tally: Tally) -> dict[str, Any]:
-    """Counts and shares that need no interval.
+    """Counts and shares that need no interval. ``footnote``: other corrections for chance.
 
     ``prevalence`` and ``predicted_positive_rate`` are shares of "wrong" steps among the answered ones, whatever the
     positive class. ``fill`` is a sensitivity analysis, not a result: the metrics if every missing answer had been zero
@@ -49,8 +50,15 @@ def facts(panel: Panel, tally: Tally) -> dict[str, Any]:
         },
         **shares,
         "confusion": _confusion(panel, tally),
+        "footnote": chance_corrected(tally),
         "fill": {name: _values(tally, fill(panel)) for name, fill in _FILLS.items()},
     }
+
+
+def chance_corrected(tally: Tally) -> dict[str, float | None]:
+    """Gwet's AC2 and Krippendorff's alpha (:mod:`siming_tasks.metrics.agreement.chance`) of labels or verdicts."""
+    counts = tally.labels if tally.panel.answer == "score" else Tally.of(tally.panel).verdicts
+    return footnote(counts.sum(axis=0))
 
 
 def zero_fill(panel: Panel) -> FloatArray:

@@ -76,7 +76,7 @@ class Options:
         "about six times the bytes), or encoded again and smaller (`jpeg75`, `webp80`)",
         "what LMMS_IMAGE_ENCODE_FORMAT and LMMS_IMAGE_JPEG_QUALITY say, else jpeg",
     )
-    mapping: Literal["absolute", "proportional"] = _option(
+    mapping: Literal["absolute", "proportional", "proportional-3/4"] = _option(
         "absolute",
         None,
         "scored",

@@ -133,4 +133,13 @@ def _notes(found: Comparison) -> list[str]:
         lines += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
     if any(estimate.undefined for row in found.estimates.values() for estimate in row.values()):
         lines.append("0.000* is undefined, printed as zero.")
+    each = [
+        f"{literal(run)} {plain_value(row['gwet_ac2'])}, {plain_value(row['krippendorff_alpha'])}"
+        for run, row in found.footnote.items()
+    ]
+    blind = next(iter(found.footnote.values()))["gwet_ac2_of_always_correct"]
+    lines.append(
+        f"Footnote, chance taken otherwise (Gwet's AC2, Krippendorff's alpha): {'; '.join(each)}. Calling everything "
+        f"correct has an AC2 of {plain_value(blind)}."
+    )
     return [line for note in lines for line in ("", note)]

@@ -29,7 +29,7 @@ def values(panel, **options):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("mapping", ["absolute", "proportional"])
+@pytest.mark.parametrize("mapping", ["absolute", "proportional", "proportional-3/4"])
 def test_scores_equal_sklearn_and_scipy(synthetic, seed, mapping):
     panel = synthetic(np.random.default_rng(seed))
     got = values(panel, mapping=mapping)
@@ -286,7 +286,7 @@ def test_fill_of_verdicts(panel):
 def test_extra_holds_both_readings_and_both_classes(synthetic):
     panel = synthetic(np.random.default_rng(1))
     extra = evaluate(panel, resamples=50).extra
-    for mapping in ("absolute", "proportional"):
+    for mapping in ("absolute", "proportional", "proportional-3/4"):
         assert extra["mapping"][mapping]["qwk"].value == pytest.approx(values(panel, mapping=mapping)["qwk"])
     truth, guess = panel.reference_wrong.ravel(), (panel.predicted < panel.max_score).ravel()
     assert extra["prevalence"] == pytest.approx(truth.mean())

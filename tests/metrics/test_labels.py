@@ -31,10 +31,13 @@ def test_missing_and_broadcasting():
     assert got.tolist() == [[-1, 3], [1, 0]]
 
 
-def test_cut():
-    assert ordinal_labels([3, 4], 5, "proportional", cut=0.8).tolist() == [1, 2]
+def test_the_two_cuts_that_the_paper_may_mean():
+    """Of 3 points 2 are two thirds and no three quarters; of 4, 3 are both; of 6, 4 only the first."""
+    for top, points, third, quarter in ((3, 2, 2, 1), (4, 3, 2, 2), (6, 4, 2, 1), (6, 5, 2, 2), (5, 3, 1, 1)):
+        assert ordinal_labels([points], top, "proportional").tolist() == [third]
+        assert ordinal_labels([points], top, "proportional-3/4").tolist() == [quarter]
 
 
 def test_unknown_mapping():
-    with pytest.raises(ValueError, match="mapping is 'other'; known are absolute, proportional"):
+    with pytest.raises(ValueError, match="mapping is 'other'; known are absolute, proportional, proportional-3/4"):
         ordinal_labels([1], 1, "other")

@@ -11,7 +11,7 @@ import numpy as np
 
 from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.compare.align import Contestant, align
 from siming_tasks.metrics.compare.common import Answered, answered_by_both, paired_difference, turned
@@ -19,6 +19,7 @@ from siming_tasks.metrics.compare.ranks import Standing, standings
 from siming_tasks.metrics.compare.significance import Paired, detectable, holm, max_t
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.extra import chance_corrected
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
@@ -98,6 +99,7 @@ class Comparison:
         differences: of every pair in every metric in which both have a value.
         ranks: by metric and run.
         detectable: by metric.
+        footnote: by run, Gwet's AC2 and Krippendorff's alpha of what it answered.
         skipped: by metric and run, why it could not be compared; the others are.
         options: what was used.
     """
@@ -111,6 +113,7 @@ class Comparison:
     ranks: Mapping[str, Mapping[str, Standing]]
     detectable: Mapping[str, Detectable]
     skipped: Mapping[str, Mapping[str, str]]
+    footnote: Mapping[str, Mapping[str, float | None]]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -130,6 +133,7 @@ class Comparison:
             "ranks": {name: {run: asdict(item) for run, item in row.items()} for name, row in self.ranks.items()},
             "detectable": {name: asdict(item) for name, item in self.detectable.items()},
             "skipped": plain(self.skipped),
+            "footnote": plain(self.footnote),
             "options": plain(self.options),
         }
 
@@ -217,8 +221,9 @@ def compare(
     }  # fmt: skip
     options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples, "seed": seed}
     options |= {"level": LEVEL, "unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
-    options |= {"missing": "full points"}
-    return Comparison(names, n, primary, estimates, filled, tuple(differences), ranks, reach, skipped, options)
+    notes = {name: chance_corrected(tally) for name, tally in tallies.items()}
+    options |= {"missing": "full points", "cut": CUTS.get(mapping)}
+    return Comparison(names, n, primary, estimates, filled, tuple(differences), ranks, reach, skipped, notes, options)
 
 
 def _without(estimate: Estimate) -> bool:
