@@ -60,6 +60,8 @@ def open_chromium(profile: Path) -> Any:
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     driver.set_script_timeout(110)
     return driver
+
+
 @pytest.fixture(scope="session")
 def photo_video(shared: Path) -> Path:
     """A recording as cameras make them: 16 s of 1280 x 720 with texture at every scale, a pan, a moving hand and noise.

@@ -28,7 +28,7 @@ def evaluate_panel(panel: Panel, options: Options) -> Evaluation:
 
 
 def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
-    """What the models saw over the run: modes, how images were sent and, where we chose the frames, counts and rates."""
+    """What the models saw over the run: modes, how images were sent and, where we chose them, frames and rates."""
     media = [record.get("media") or {} for record in records]
     ours = [item for item in media if item.get("mode") == "frames"]
     keys = ("n_frames", "fps", "bytes")
