@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from siming_tasks.files import MAX_NUMBER
 from siming_tasks.rubrics.grain import WHOLE, fits
 
 __all__ = ["Conflict", "Place", "conflicts"]
@@ -131,5 +132,11 @@ def _costs(place: Place, step: Mapping[str, Any], data: Any) -> Iterator[Conflic
 
 
 def _number(value: Any) -> float | None:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
-    return float(value) if usable else None
+    """A number, also one that is still text, as a file has it; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > MAX_NUMBER:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e9 else None
