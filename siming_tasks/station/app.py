@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,16 +50,22 @@ HOSTS = ("127.0.0.1", "localhost")
 """What a browser may call this server: another name in its place comes from a page that had its name point here."""
 MAX_BODY = 20_000
 """Bytes of an act: a comment of 2,000 characters and its keys."""
+GO_ON = """<!doctype html><html lang="en"><title>Rating station</title><meta http-equiv="refresh" content="0;url=/">
+<p><a href="/">To the rating station</a></p></html>"""
 NO_KEY = (
     "This is a rating station, and this browser has not got its key. Open the whole address that `siming rate` printed."
 )
 
 
 class _Door:
-    """Lets in who has the token (once, in the address) or its cookie; puts the safety headers on every answer."""
+    """Lets in who has the token or its cookie; puts the safety headers on every answer.
 
-    def __init__(self, app: ASGIApp, token: str, cookie: str) -> None:
-        self.app, self.token, self.cookie = app, token, cookie
+    A ticket is a token that opens once: the address that a browser is started with stands in the list of processes,
+    which every user of the machine can read.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, ticket: str, cookie: str) -> None:
+        self.app, self.token, self.tickets, self.cookie = app, token, {ticket}, cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -74,8 +80,11 @@ class _Door:
         await self._answer(Request(scope))(scope, receive, safely)
 
     def _answer(self, request: Request) -> ASGIApp:
-        if request.url.path == "/" and self._right(request.query_params.get("token", "")):
-            response = RedirectResponse("/", 303)  # the token leaves the address, and with it the history
+        given = request.query_params.get("token", "")
+        if request.url.path == "/" and (self._right(given) or given in self.tickets):
+            self.tickets.discard(given)
+            # The page itself goes on: after a redirect, a strict cookie is not sent if a link elsewhere led here.
+            response = Response(GO_ON, media_type="text/html")
             response.set_cookie(self.cookie, self.token, path="/", httponly=True, samesite="strict")
             return response
         own = f"{request.url.scheme}://{request.headers.get('host')}"
@@ -86,12 +95,13 @@ class _Door:
         return secrets.compare_digest(text.encode(), self.token.encode())
 
 
-def application(work: Work, *, token: str, cookie: str, cache: Path) -> Starlette:
+def application(work: Work, *, token: str, ticket: str, cookie: str, cache: Path) -> Starlette:
     """The application that serves one rater's work.
 
     Args:
         work: what is served; it is asked from several threads.
         token: what the address must hold.
+        ticket: the same, but for one time only.
         cookie: its name in the browser.
         cache: the cache folder.
     """
@@ -134,7 +144,7 @@ def application(work: Work, *, token: str, cookie: str, cache: Path) -> Starlett
     ]
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False),
-        Middleware(_Door, token=token, cookie=cookie),
+        Middleware(_Door, token=token, ticket=ticket, cookie=cookie),
     ]
     app = Starlette(routes=routes, middleware=middleware)
     app.router.redirect_slashes = False

@@ -38,9 +38,9 @@ def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[s
     except OSError as error:
         raise OptionsError(f"--port {port}: {error.strerror or error}. Leave it out for a free one.") from None
     number = bound.getsockname()[1]
-    token = secrets.token_urlsafe(32)
-    address = f"http://{HOST}:{number}/?token={token}"
-    app = application(work, token=token, cookie=f"siming_rate_{number}", cache=cache)
+    token, ticket = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    address = f"http://{HOST}:{number}/?token="
+    app = application(work, token=token, ticket=ticket, cookie=f"siming_rate_{number}", cache=cache)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -52,9 +52,9 @@ def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[s
         date_header=False,
         timeout_graceful_shutdown=1,
     )
-    say(address)
+    say(address + token)
     if browser:
-        webbrowser.open(address)
+        webbrowser.open(address + ticket)
     try:
         uvicorn.Server(config).run(sockets=[bound])
     except KeyboardInterrupt:

@@ -10,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from siming_tasks.data.builder.ratings import UseRatings, ratings_sheet
 from siming_tasks.data.journal import Act, Journal, Known, fold
 from siming_tasks.data.journal.fold import seconds_by_step
-from siming_tasks.errors import DataError
+from siming_tasks.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from tests.station.conftest import STEPS, rubric_of
 
@@ -191,3 +193,29 @@ def test_two_processes_lose_nothing(tmp_path: Path, rubric: Path) -> None:
         assert [act.value for act in found.acts("rate", rater)] == [number % 13 for number in range(150)]
     numbers = [act.seq for act in found.acts()]
     assert numbers == sorted(set(numbers)) and len(numbers) == 300
+
+
+def test_spoiled_files_are_refused_in_a_sentence(tmp_path: Path, three: Rubric) -> None:
+    """Bytes overwritten at random: what is read is a sheet on the scale, or a sentence says why not."""
+    journal = Journal.begin(tmp_path / "s.sqlite", three)
+    journal.know([Known("exam a", EXAM, tuple(STEPS))])
+    for number, step in enumerate(STEPS):
+        write(journal, f"name-{number:04}", "points", step, 1)
+    journal.close()
+    good = (tmp_path / "s.sqlite").read_bytes()
+    rng, refused = np.random.default_rng(5), 0
+    used = np.flatnonzero(np.frombuffer(good, np.uint8))
+    for _ in range(80):
+        data = bytearray(good)
+        for at in rng.choice(used, rng.integers(1, 4)):
+            data[at] = rng.integers(256)
+        (tmp_path / "bad.sqlite").write_bytes(data)
+        try:
+            sheet, _ = ratings_sheet(tmp_path / "bad.sqlite", three, "labels", UseRatings())
+        except SimingError as error:
+            refused += 1
+            assert "bad.sqlite" in str(error)
+        else:
+            for row in sheet.rows:
+                assert row.cells["points"] in (*allowed_points(three.by_id[row.cells["step_id"]]), "N/A")
+    assert 10 < refused < 80

@@ -44,6 +44,8 @@ def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric:
         wait(browser, "document.getElementById('wait').hidden")
     assert "exam b.mp4" in text(browser, "#who")
 
+    assert browser.current_url == f"{station.base}/", "the token does not stay in the address"
+
     # A span of frames 3 to 6 of exam b: from 200 ms until frame 7 comes at 640 ms.
     assert current(browser) == "look"
     keys(browser, RIGHT, RIGHT, RIGHT, "s")

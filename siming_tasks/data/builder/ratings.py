@@ -9,7 +9,7 @@ from pathlib import Path
 from siming_tasks.data.builder.columns import Kind
 from siming_tasks.data.builder.tables import Column, Sheet, SheetRow
 from siming_tasks.data.builder.videos import VideoFiles
-from siming_tasks.data.journal import ExamState, Journal, Known, check_act, folded_exams, is_journal
+from siming_tasks.data.journal import ExamState, Journal, Known, folded_exams, is_journal
 from siming_tasks.data.journal.acts import ADJUDICATION, RATING
 from siming_tasks.data.journal.store import rubric_digest
 from siming_tasks.errors import DataError, Problem
@@ -63,14 +63,7 @@ class _Ratings:
     def __init__(self, path: Path, journal: Journal, use: UseRatings) -> None:
         self.file, self.use, self.problems = str(path), use, list[Problem]()
         self.exams = journal.exams()
-        acts = [*journal.acts(RATING), *journal.acts(ADJUDICATION)]
-        for act in acts:
-            wrong = check_act(journal.rubric, act.step, act.kind, act.value)
-            if wrong or act.exam not in self.exams:
-                self._problem(
-                    "act-invalid", f"act {act.seq}: {wrong or 'no such exam.'}", "Restore a copy of the file."
-                )
-        self.states = {} if self.problems else folded_exams(acts)
+        self.states = folded_exams([*journal.acts(RATING), *journal.acts(ADJUDICATION)])
         self.raters = sorted({rater for rater, _ in self.states} - {CONSENSUS})
         if use.spans_from and use.spans_from not in self.raters:
             shown = ", ".join(self.raters) or "nobody"

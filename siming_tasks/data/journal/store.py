@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from siming_tasks import __version__
-from siming_tasks.data.journal.acts import Act
+from siming_tasks.data.journal.acts import Act, check_act
 from siming_tasks.errors import DataError
 from siming_tasks.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric, rubric_from
@@ -100,7 +100,7 @@ class Journal:
         try:
             self.rubric = rubric_from(json.loads(about["rubric"]), f"{path} (rubric)")
             self.synthetic = about["synthetic"] == "true"
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise DataError(f"{path}: is not whole. {_RESTORE}") from None
 
     @classmethod
@@ -181,9 +181,15 @@ class Journal:
         """All exams by their digest."""
         rows = self._rows("SELECT name, digest, steps FROM exams ORDER BY rowid")
         try:
-            return {digest: Known(name, digest, tuple(map(str, json.loads(steps)))) for name, digest, steps in rows}
+            found = [Known(name, digest, tuple(json.loads(steps))) for name, digest, steps in rows]
+            if all(isinstance(exam.name + exam.digest, str) and self._on_sheet(exam.steps) for exam in found):
+                return {exam.digest: exam for exam in found}
         except (TypeError, ValueError, RecursionError):
-            raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}") from None
+            pass
+        raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}")
+
+    def _on_sheet(self, steps: tuple[Any, ...]) -> bool:
+        return len(set(steps)) == len(steps) and set(steps) <= set(self.rubric.by_id)
 
     def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
         """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""
@@ -245,12 +251,22 @@ class Journal:
         return new
 
     def acts(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Act]:
-        """The acts in the order in which they were written, all or those that match."""
+        """The acts in the order in which they were written, all or those that match.
+
+        Raises:
+            DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
+        """
         given = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "1"
         columns = "seq, time, work, rater, exam, step, kind, value"
         rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *given.values())
-        return [self._act(row) for row in rows]
+        exams = self.exams()
+        found = [self._act(row) for row in rows]
+        for act in found:
+            wrong = check_act(self.rubric, act.step, act.kind, act.value)
+            if wrong or act.exam not in exams:
+                raise DataError(f"{self.path}: act {act.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
+        return found
 
     def _act(self, row: tuple[Any, ...]) -> Act:
         seq, time, work, rater, exam, step, kind, value = row
@@ -329,5 +345,5 @@ def _said(path: Path) -> Iterator[None]:
     """What SQLite says about the file, in a sentence."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # its own message may hold what it could not read
         raise DataError(f"{path}: {error}. Is the disk full, or the file damaged or another program's?") from None
