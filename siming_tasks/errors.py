@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from siming_tasks.plaintext import one_line
-from siming_tasks.redact import redact
+from siming_tasks.redact import redact_paths
 
 __all__ = ["DataError", "MediaError", "OptionsError", "Problem", "RubricError", "SimingError"]
 
@@ -43,14 +43,15 @@ class Problem:
 
     def __str__(self) -> str:
         """``file:line: field: what fix`` on one line, leaving out what is unknown; without secrets of a path."""
-        file = self.file and redact(self.file)
+        file = self.file and redact_paths(self.file)
         where = f"{file}:{self.line}" if file and self.line else file
-        what, fix = redact(self.what), redact(self.fix)
+        what, fix = redact_paths(self.what), redact_paths(self.fix)
         return one_line(" ".join([": ".join(part for part in (where, self.field, what) if part), fix]).strip())
 
     def to_json(self) -> dict[str, object]:
         """The finding as plain JSON types, without secrets."""
-        return {name: redact(value) for name, value in asdict(self).items()}
+        found = asdict(self)
+        return found | {name: found[name] and redact_paths(found[name]) for name in ("what", "fix", "file")}
 
 
 class SimingError(Exception):

@@ -123,7 +123,7 @@ def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file. {fix}".strip()) from None
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}. {fix}".strip()) from None
+        raise DataError(f"{path}: {error.strerror}. {fix or 'Name the file itself.'}") from None
     except ValueError:  # a NUL in the path
         raise DataError(f"{str(path)!r}: not a path.") from None
     if len(data) > most:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["MASK", "redact"]
+__all__ = ["MASK", "redact", "redact_paths"]
 
 MASK = "***"
 
@@ -49,6 +49,7 @@ _VALUE = re.compile(
     re.DOTALL,
 )
 _FLAG = re.compile(r"((?<!\S)--?[\w-]+\s+)([^\s-]\S*)")
+_PATH = re.compile(r"\S*[/=@]\S*")
 
 
 def redact(value: Any) -> Any:
@@ -73,6 +74,16 @@ def redact(value: Any) -> Any:
         flags = [False, *(isinstance(item, str) and _opens(item, len(value) == 2) for item in value)]
         return type(value)(_masked(item) if flag else redact(item) for flag, item in zip(flags, value, strict=False))
     return value
+
+
+def redact_paths(text: str) -> str:
+    """A sentence whose paths, addresses and ``name=value`` have no secrets; its other words stay as they are.
+
+    Example:
+        >>> redact_paths("video 'passwd': no such file in runs/m,api_key=k/videos.")
+        "video 'passwd': no such file in runs/m,api_key=***"
+    """
+    return _PATH.sub(lambda found: _text(found[0]), text)
 
 
 def _suspect(name: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from av.error import FFmpegError
     from av.video.stream import VideoStream
 
-__all__ = ["main_stream", "open_video"]
+__all__ = ["FULL", "main_stream", "open_video"]
 
 FORMATS = (
     *("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "asf", "mxf", "ogg", "dv", "dhav", "ivf"),
@@ -35,6 +36,10 @@ LISTS = {
     b"[playlist]": "a PLS playlist",
 }
 """How files begin that name other files to play, in small letters."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
 
 
 @contextmanager
@@ -71,6 +76,10 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
 
 
 def _unreadable(path: Path, error: FFmpegError) -> MediaError:
+    """What to say of an error of the decoder library, or of whoever writes while the video is open."""
+    if error.errno in FULL:
+        what = f"{path}: what is made of it cannot be written ({error.strerror})."
+        return MediaError(f"{what} Free some space and run the same command again.")
     return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.")
 
 

@@ -19,7 +19,7 @@ from siming_tasks.data.builder.cells import folded, trimmed
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import read_bytes
 
-__all__ = ["MAX_SHEET", "Grid", "Line", "csv_grids", "xlsx_grids"]
+__all__ = ["MAX_SHEET", "WORKBOOKS", "Grid", "Line", "csv_grids", "xlsx_grids"]
 
 MAX_SHEET = 64_000_000
 """Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
@@ -30,6 +30,8 @@ MAX_COPIES = 10_000_000
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _OLE = b"\xd0\xcf\x11\xe0"
+WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", _OLE)
+"""How workbooks begin: an archive, or an old or protected one."""
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})"')
 _NOT_COMPUTED = re.compile(
     rb'<(?:\w+:)?c\s[^>]*?r="([A-Z]{1,3}\d{1,7})"[^>]*><(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)'

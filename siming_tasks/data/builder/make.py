@@ -30,6 +30,7 @@ from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder import write_folder
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import read_yaml
+from siming_tasks.media.container import FULL
 
 __all__ = ["Built", "build_dataset"]
 
@@ -134,10 +135,14 @@ def _writable(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL:
             fix = "Free some space and run the same command again; finished videos are kept."
-            raise DataError(f"{out}: the disk is full. {fix}") from None
+            full = "a file is larger than may be written here" if error.errno == errno.EFBIG else "the disk is full"
+            raise DataError(f"{out}: {full}. {fix}") from None
         place = f" ({error.filename})" if error.filename else ""
+        if error.errno in (errno.EEXIST, errno.ENOTDIR):
+            what = f"{error.filename} is no folder. Name another place, or delete that file."
+            raise DataError(f"{out}: cannot be written: {what}") from None
         fix = "Name a folder in a place where you may write."
         raise DataError(f"{out}: cannot be written: {error.strerror or error}{place}. {fix}") from None
 
@@ -149,11 +154,15 @@ def _started(out: Path) -> None:
         OSError: it cannot.
         DataError: ``out`` is the root of the file system.
     """
+    if out.is_symlink() and not (out.is_dir() and any(out.iterdir())):
+        raise DataError(f"{out}: is a link, whose place the new folder would take. Name the folder that it leads to.")
     if not out.name:
         raise DataError(f"{out}: exists and was not built from these inputs. Name another folder.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=out.parent):
-        out.with_name(f".{out.name}.part").is_dir()  # says when the name is too long
+        for part in (out.with_name(f".{out.name}.part"), out.with_name(f".{out.name}.part") / "media"):
+            if part.is_symlink() or (part.exists() and not part.is_dir()):  # says when the name is too long
+                raise NotADirectoryError(errno.ENOTDIR, "no folder", str(part))
 
 
 def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:

@@ -125,6 +125,13 @@ def _about_videos(rows: Sequence[LabelRow]) -> Iterator[Problem]:
 
 def _kept(rows: Sequence[LabelRow]) -> Iterator[Problem]:
     """Names that cannot be ids: an id is part of paths and of prediction files."""
+    first: dict[str, str] = {}
+    for row in rows:
+        if (known := first.setdefault(row.video.casefold(), row.video)) != row.video:
+            what = f"video {row.video!r} cannot be kept as an id beside {known!r}: on some systems they are one file."
+            fix = "Rename one in the sheet and on disk, or leave out --keep-ids."
+            yield Problem("id-not-kept", what, fix, row.file, row.lines[0], "video_id")
+            first[row.video.casefold()] = row.video
     for row in {row.video: row for row in reversed(rows)}.values():
         if not re.fullmatch(VIDEO_ID, row.video) or len(row.video) > MAX_VIDEO_ID:
             what = f"video {row.video!r} cannot be kept as an id: letters A-z, digits, `.`, `_` and `-` only."

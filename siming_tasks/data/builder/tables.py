@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data.builder.cells import folded, number, plain, text_of, trimmed
-from siming_tasks.data.builder.grids import MAX_SHEET, Grid, Line, csv_grids, xlsx_grids
+from siming_tasks.data.builder.grids import MAX_SHEET, WORKBOOKS, Grid, Line, csv_grids, xlsx_grids
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import open_regular
@@ -66,28 +66,39 @@ def read_table(
     Raises:
         DataError: the file as a whole cannot be read.
     """
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".xlsx", ".jsonl"):
-        raise DataError(f"{path}: a sheet is .csv, .tsv, .xlsx or .jsonl. Save it as one of these (.xls as .xlsx).")
     try:
         with open_regular(path) as stream:
-            size = os.fstat(stream.fileno()).st_size
+            size, head = os.fstat(stream.fileno()).st_size, stream.read(64)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Give the label sheet's path.") from None
     if size > MAX_SHEET:
         raise DataError(f"{path}: {size:,} bytes; a label sheet has at most {MAX_SHEET:,}.")
     problems: list[Problem] = []
-    if suffix == ".jsonl":
+    kind = _kind(path, head, problems)
+    if kind == ".jsonl":
         sheets = [_jsonl(path)]
     else:
         known = {folded(mark) for mark in marks}
-        xlsx = suffix == ".xlsx"
-        grids = xlsx_grids(path) if xlsx else csv_grids(path, encoding, known, problems)
+        grids = xlsx_grids(path) if kind == ".xlsx" else csv_grids(path, encoding, known, problems)
         several = sum(bool(grid.lines) for grid in grids) > 1
         sheets = [_sheet(f"{path} [{grid.title}]" if several else str(path), grid, known) for grid in grids]
     if not problems and not any(sheet.rows or sheet.problems for sheet in sheets):
         raise DataError(f"{path}: no row below the heading. Is it the right file or sheet?")
     return tuple(sheets), problems
+
+
+def _kind(path: Path, head: bytes, problems: list[Problem]) -> str:
+    """What a file is: a workbook or not by its first bytes, whatever it is called; else by its suffix."""
+    suffix = path.suffix.lower()
+    workbook = head.startswith(WORKBOOKS)
+    if not workbook and suffix not in (".csv", ".tsv", ".txt", ".xlsx", ".jsonl"):
+        raise DataError(f"{path}: a sheet is .csv, .tsv, .xlsx or .jsonl. Save it as one of these (.xls as .xlsx).")
+    text = head.strip() and not head.startswith(b"PK") and not set(head) & {*range(9), *range(14, 32)}
+    kind = ".xlsx" if workbook or (suffix == ".xlsx" and not text) else ".csv" if suffix == ".xlsx" else suffix
+    if (kind == ".xlsx") != (suffix == ".xlsx"):
+        what = f"is {'a workbook' if workbook else 'plain text'} by its content, and read as {kind}."
+        problems.append(Problem("file-type", what, f"Call it {kind}.", str(path), severity="warning"))
+    return kind
 
 
 def _sheet(file: str, grid: Grid, known: set[str]) -> Sheet:

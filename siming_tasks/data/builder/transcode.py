@@ -15,6 +15,7 @@ from siming_tasks import __version__
 from siming_tasks.data.builder.normalise import CRF, normalise
 from siming_tasks.errors import DataError, MediaError, Problem
 from siming_tasks.files import atomic_write, sha256_file, sha256_json
+from siming_tasks.media.container import FULL
 
 __all__ = ["stamp", "transcode"]
 
@@ -68,6 +69,7 @@ def transcode(
                 try:
                     done[work[future]] = future.result()
                 except MediaError as error:
+                    _not_the_videos_fault(error)
                     source = str(sources[work[future]])
                     problems.append(Problem("media-unreadable", str(error), "Export that video again.", source))
                 bar.update()
@@ -78,6 +80,13 @@ def transcode(
     if problems:
         raise DataError.of(problems, shown=20)
     return {name: done[name] for name in sources}
+
+
+def _not_the_videos_fault(error: MediaError) -> None:
+    """Raise the OSError behind an error of a full disk."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.errno in FULL:
+        raise OSError(cause.errno, cause.strerror) from error
 
 
 def _one(source: Path, part: Path, name: str, keep_audio: bool, threads: int, check: Callable[[], None]) -> Done:

@@ -8,10 +8,31 @@ from pathlib import Path
 
 from siming_tasks.data.builder.cells import spelled
 from siming_tasks.errors import DataError
+from siming_tasks.files import inside
 
 __all__ = ["SUFFIXES", "VideoFiles", "one_spelling"]
 
-SUFFIXES = frozenset((".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".mts", ".ts"))
+SUFFIXES = frozenset(
+    (
+        *(
+            ".mp4",
+            ".mov",
+            ".m4v",
+            ".avi",
+            ".mkv",
+            ".webm",
+            ".mpg",
+            ".mpeg",
+            ".mpe",
+            ".wmv",
+            ".asf",
+            ".flv",
+            ".mts",
+            ".m2ts",
+        ),
+        *(".ts", ".3gp", ".3g2", ".dav", ".mxf", ".ogv", ".vob"),
+    )
+)
 
 
 def one_spelling(name: str) -> str:
@@ -27,6 +48,8 @@ class VideoFiles:
     """
 
     def __init__(self, folder: Path) -> None:
+        if folder.is_file():
+            raise DataError(f"{folder}: is a file. Give the folder of the video files.")
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
         self.folder = folder
@@ -42,7 +65,15 @@ class VideoFiles:
 
     def find(self, name: str) -> list[Path]:
         """The files that a name may mean: those of exactly this name, else those of the same normal form."""
-        return self._exactly.get(name) or list(dict.fromkeys(self._nearly.get(spelled(name), [])))
+        return self._exactly.get(name) or self._file(name) or list(dict.fromkeys(self._nearly.get(spelled(name), [])))
+
+    def _file(self, name: str) -> list[Path]:
+        """A file below the folder that is named in full, whatever its suffix: what it is, is known by its content."""
+        try:
+            path = inside(self.folder, name)
+            return [path] if path.is_file() else []
+        except (OSError, ValueError):
+            return []
 
     def similar(self, name: str) -> list[str]:
         """Up to three file names that resemble a name."""
