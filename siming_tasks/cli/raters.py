@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.options import Decimal
 from siming_tasks.plaintext import literal
 
 if TYPE_CHECKING:
@@ -25,10 +27,16 @@ def add(commands: Any) -> None:
         "--raters", nargs=2, metavar=("A", "B"), help="these two raters (default: every pair of physicians)"
     )
     command.add_argument(
-        "--pass-mark", type=float, default=None, metavar="X", help="share of the points that passes (default: 0.8)"
+        "--pass-mark",
+        action=Checked,
+        kind=Decimal(above=0, below=1, metavar="SHARE"),
+        help="share of points that passes (default: 0.8)",
     )
     command.add_argument(
-        "--borderline", type=float, metavar="X", help="the global rating that means borderline, for a pass mark"
+        "--borderline",
+        action=Checked,
+        kind=Decimal(least=-1e9),
+        help="the global rating that means borderline, for a pass mark",
     )
     add_options(command, "mapping", "resamples", "seed")
     command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
@@ -54,8 +62,6 @@ def raters(arguments: argparse.Namespace) -> int:
     if not found:
         raise DataError(no_ceiling(dataset))
     pass_mark = PASS_MARK if arguments.pass_mark is None else arguments.pass_mark
-    if not 0 < pass_mark < 1:
-        raise DataError(f"--pass-mark {pass_mark:g}: give the share of points that passes, above 0 and below 1.")
     deeper = psychometrics(
         dataset, options, names=arguments.raters, pass_mark=pass_mark, borderline=arguments.borderline
     )

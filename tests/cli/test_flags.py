@@ -36,6 +36,7 @@ WORDS = {
     "report": ["a"],
     "submit": ["a"],
     "board": ["inbox"],
+    "rate": ["videos", "--rater", "r"],
     "tasks-path": [],
 }
 """What each subcommand cannot do without."""
@@ -158,7 +159,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
-    """The one exception is the seed that a demo is drawn with: it is part of the data, not of their evaluation."""
+    """Exceptions: the seed that a demo is drawn with is part of the data; who rates is not whose points are used."""
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
@@ -166,7 +167,7 @@ def test_a_flag_means_the_same_everywhere() -> None:
         for flag in action.option_strings
         if flag in by_flag and by_flag[flag] not in taken(command)
     }
-    assert others == {("demo", "--seed")}
+    assert others == {("demo", "--seed"), ("rate", "--rater")}
 
 
 def test_which_commands_take_what() -> None:
