@@ -40,7 +40,7 @@ def test_text_is_what_stands_there(tmp_path: Path, word: str) -> None:
 @pytest.mark.parametrize("word", ["", "~", "null"])
 def test_nothing_is_nothing(tmp_path: Path, word: str) -> None:
     assert load_rubric(written(tmp_path, "version: '1'", f"version: '1'\ntitle: {word}")).title is None
-    with pytest.raises(RubricError, match=r"rubric\.yaml: version: Input should be a valid string"):
+    with pytest.raises(RubricError, match=r"rubric\.yaml:3: version: Input should be a valid string"):
         load_rubric(written(tmp_path, "version: '1'", f"version: {word}"))
 
 
@@ -60,7 +60,8 @@ def test_words_are_no_points(tmp_path: Path, word: str) -> None:
     with pytest.raises(RubricError) as caught:
         load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}"))
     said = str(caught.value)
-    assert "rubric.yaml: skills.0.steps.0.max_score: " in said
+    line = next(number for number, text in enumerate(TEXT.splitlines(), 1) if "max_score: 2" in text)
+    assert f"rubric.yaml:{line}: skills.0.steps.0.max_score: " in said
     if word != "[2]":
         bare = word.strip("'")
         assert f"`{bare}` is not a number; write points such as 2 or 2.5." in said
