@@ -104,7 +104,7 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
     if arguments.effect is None:
         print(f"Smallest effect that {arguments.videos} videos show:\n")
-        rows = [[names[item.metric], f"{item.zero:.3f}", f"{item.two:.3f}", f"{item.holm:.3f}"] for item in found]
+        rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in found]
         print("\n".join(table(head, rows)))
         return
     print(f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):\n")
@@ -112,6 +112,10 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
     print("\n".join(table(head, rows)))
     for reason in dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason):
         print(f"\n{reason}")
+
+
+def _reach(effect: float | None) -> str:
+    return "out of reach" if effect is None else f"{effect:.3f}"
 
 
 def _cell(item: Any) -> str:

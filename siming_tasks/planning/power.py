@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 from siming_tasks.planning.model import Design, Draw, draw, score
@@ -57,14 +57,17 @@ class Test:
 
 @dataclass(frozen=True)
 class SmallestEffect:
-    """The smallest effect on one metric that ``videos`` videos show with the wanted power (judges near chance)."""
+    """The smallest effect on one metric that ``videos`` videos show with the wanted power (judges near chance).
+
+    None: larger than the metric can be.
+    """
 
     metric: str
     videos: int
     stderr: float
-    zero: float
-    two: float
-    holm: float
+    zero: float | None
+    two: float | None
+    holm: float | None
 
     def to_json(self) -> dict[str, object]:
         """Plain JSON types."""
@@ -118,7 +121,9 @@ def smallest_effects(
     found = []
     for metric in metrics:
         alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (one, two))
-        effects = {name: test.reach(name) * (alone if name == "zero" else apart) for name in QUESTIONS}
+        reach = {name: test.reach(name) * (alone if name == "zero" else apart) for name in QUESTIONS}
+        most = CATALOGUE[metric].high  # over a judge that sees nothing
+        effects = {name: value if value <= most else None for name, value in reach.items()}
         found.append(SmallestEffect(metric, videos, alone, **effects))
     return tuple(found)
 

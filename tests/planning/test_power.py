@@ -151,6 +151,13 @@ class TestDetectable:
         item = at_200[metric]
         assert (item.zero, item.two, item.holm) == pytest.approx(expected, rel=0.06)
 
+    def test_an_effect_that_no_judge_can_have_is_out_of_reach(self, capsys):
+        """Ten videos: a correlation of 1.4 would be found; none is above 1."""
+        found = smallest_effects(Design(), 10, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
+        assert found.two is None and found.holm is None and found.zero <= 1
+        assert main(["power", "--videos", "10", "--replicates", "100", "--metric", "plcc"]) == 0
+        assert capsys.readouterr().out.count("out of reach") == 2
+
     def test_reach_is_that_of_a_normal_test(self):
         test = Test(alpha=0.05, power=0.8, comparisons=66)
         assert test.reach("two") == pytest.approx(1.959964 + 0.841621, abs=1e-5)

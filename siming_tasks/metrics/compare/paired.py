@@ -295,12 +295,11 @@ def _reach(
     alone = _typical([filled[name][metric].stderr for name in ranked]) if row.corrected else None
     two = _typical([item.stderr for item in rows])
 
-    def reach(stderr: float | None, most: float, tests: int = 1) -> float | None:
+    def reach(stderr: float | None, tests: int = 1) -> float | None:
         found = None if stderr is None else detectable(stderr, max(1, tests))
-        return found if found is not None and found <= most else None
+        return found if found is not None and found <= row.high else None
 
-    wide = row.high - row.low
-    return Detectable(reach(alone, row.high), reach(two, wide), reach(two, wide, family), family)
+    return Detectable(reach(alone), reach(two), reach(two, family), family)
 
 
 def _typical(stderrs: Sequence[float | None]) -> float | None:
