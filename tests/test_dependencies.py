@@ -39,7 +39,7 @@ def imported(folder: str) -> set[str]:
                 found.add(node.module or "")
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
                 found.add(ast.literal_eval(node.args[0]))
-    beside = {path.stem for path in (ROOT / "utils").glob("*.py")} if folder == "utils" else set()
+    beside = {path.stem for path in (ROOT / "utils").iterdir()} if folder == "utils" else set()
     return {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - OURS - beside
 
 

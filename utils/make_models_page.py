@@ -22,7 +22,7 @@ def _shown(row: Backend) -> str:
 
 def _reader(row: Backend) -> str:
     given = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
-    refused = " (refused)" if row.file == "faulty" else ""
+    refused = " (refused)" if row.file else ""
     return (row.video or "-") + refused + (f" [`{given}`]" if given else "")
 
 
@@ -34,7 +34,8 @@ def _notes(row: Backend) -> str:
         + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
         row.needs and f"needs {', '.join(row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
-        row.batch and "batch size 1 only",
+        row.batch and "batch size 1 only" + (" with files" if row.batch == "file" else ""),
+        row.most_tokens and f"at most {row.most_tokens} new tokens",
     ]  # fmt: skip
     return "; ".join(part for part in said if part)
 

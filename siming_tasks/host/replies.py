@@ -7,7 +7,9 @@ request and look up the others' documents in that task's list. Here such classes
 
 from __future__ import annotations
 
+import copy
 import functools
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -18,6 +20,8 @@ from siming_tasks.media import Backend
 
 __all__ = ["FAILED", "careful"]
 
+logger = logging.getLogger(__name__)
+
 FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
 """How the host's own classes begin the reply of a request that failed; the parser counts it as ``request_failed``."""
 
@@ -26,12 +30,15 @@ FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
 def careful(lm: Any, backend: Backend) -> Iterator[None]:
     """While the block runs, ``lm.generate_until`` returns one reply for each request, or raises.
 
-    A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time.
+    A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
+    class gets generation arguments of its own: several change those that they get, and a cache of replies then stores
+    under another key than it looks up.
     """
     original = lm.generate_until
 
     @functools.wraps(original)
     def generate_until(requests: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        requests = [_own(request, backend.most_tokens) for request in requests]
         if backend.alone:
             return [_alone(original, request) for request in requests]
         parts = _parts(requests, lm)
@@ -42,6 +49,23 @@ def careful(lm: Any, backend: Backend) -> Iterator[None]:
         yield
     finally:
         del lm.generate_until
+
+
+def _own(request: Any, most_tokens: int) -> Any:
+    """The request with generation arguments of its own, which ask for no more new tokens than the class gives."""
+    arguments = [dict(value) if isinstance(value, dict) else value for value in request.args]
+    for found in arguments:
+        if isinstance(found, dict) and most_tokens and found.get("max_new_tokens", 0) > most_tokens:
+            _say_once(most_tokens, found["max_new_tokens"])
+            found["max_new_tokens"] = most_tokens
+    own = copy.copy(request)
+    own.arguments = tuple(arguments)
+    return own
+
+
+@functools.cache
+def _say_once(most: int, asked: int) -> None:
+    logger.warning("siming-tasks: this class generates at most %d new tokens; %d were asked for.", most, asked)
 
 
 def _parts(requests: Sequence[Any], lm: Any) -> list[Sequence[Any]]:

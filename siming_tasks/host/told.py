@@ -65,10 +65,10 @@ def refuse(told: Told, policy: Policy) -> Mode:
         )
     mode = policy.mode_for(backend, told.arguments.get("modality"))
     _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
-    if backend.batch == "one" and told.batch_size > 1:
+    if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and told.batch_size > 1:
         raise OptionsError(
-            f"--batch_size {told.batch_size}: --model {told.name} answers only the first request of a batch, or shows "
-            "it the others' pictures. Leave --batch_size out."
+            f"--batch_size {told.batch_size}: --model {told.name} answers only the first request of a batch, or takes "
+            "the others for it. Leave --batch_size out."
         )
     if backend.experts:
         _refuse_guessed_experts(told)

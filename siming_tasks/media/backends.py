@@ -40,12 +40,13 @@ class Backend:
     frames: Mapping[str, Any] = field(default_factory=dict)
     prefer: Literal["video"] | None = None
     modality: bool = False
-    file: Literal["faulty"] | None = None
-    batch: Literal["one"] | None = None
+    file: Literal["faulty", "short"] | None = None
+    batch: Literal["one", "file"] | None = None
     alone: bool = False
     encodes: bool = False
     experts: str = ""
     tokens: str = ""
+    most_tokens: int = 0
     needs: tuple[str, ...] = ()
     video_needs: tuple[str, ...] = ()
     refused: str = ""
@@ -97,6 +98,11 @@ class Backend:
             raise OptionsError(
                 f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
                 "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
+            )
+        if found != "frames" and self.file == "short":
+            raise OptionsError(
+                f"SIMING_MEDIA={wanted}: {self.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer frames "
+                "than it wants, as many step clips have. Unset SIMING_MEDIA; it then gets the frames as images."
             )
         if found != "frames" and not self.video:
             raise OptionsError(f"SIMING_MEDIA={wanted}: {self.name} cannot read a video file. Unset SIMING_MEDIA.")

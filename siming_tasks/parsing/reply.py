@@ -22,8 +22,15 @@ from siming_tasks.schema import Answer
 
 __all__ = ["parse_reply"]
 
-# lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py; the last when a choice has no content.
-_FAILED = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
+# lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py (a choice without content: _FAILED_UNLESS_READ);
+# models/simple/llava_vid.py and oryx.py; llava_onevision_moviechat.py.
+_FAILED = re.compile(
+    r"\s*(?:\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)"
+    r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
+    r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
+)
+_BLOCKED = "[SAFETY_BLOCKED"
+"""How models/simple/gemini.py reports that the service refused to answer."""
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
 """Between brackets that belong together: one object per line."""
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
@@ -53,6 +60,8 @@ def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> P
         return _parsed("empty", steps, {})
     if _FAILED.match(text):
         return _parsed("request_failed", steps, {})
+    if text.lstrip().startswith(_BLOCKED):
+        return _parsed("refused", steps, {})
     answered = set_apart(first_turn(text))
     readings, cut = _readings(answered, steps, answer)
     if not readings and (any(map(is_failure, answered.groups)) or _is_failure(text)):

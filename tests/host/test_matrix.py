@@ -5,6 +5,7 @@ A few in every run, the rest with ``pytest -m matrix``.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from filelock import FileLock
+from packaging.requirements import Requirement
 from PIL import Image
 
 from siming_tasks.data import open_dataset
@@ -33,7 +35,7 @@ CPU = "device=cpu,device_map=cpu"
 
 @dataclass(frozen=True)
 class Case:
-    """A model of the host with a tiny model behind it."""
+    """A model of the host with a tiny model behind it; ``often``: in every run of the tests."""
 
     model: str
     make: str
@@ -136,6 +138,9 @@ def in_order(got: np.ndarray, wanted: np.ndarray) -> bool:
 def test_what_the_processor_received(
     host: Callable[..., Any], model: Callable[[Case], Path], short_demo: Path, tmp_path: Path, case: Case
 ) -> None:
+    for need in map(Requirement, backends()[case.name].needs):
+        if importlib.util.find_spec(need.name.replace("-", "_")) is None:
+            pytest.skip(f"{need} is not installed")
     log = tmp_path / "spy.jsonl"
     run = host(
         "--model", case.model, "--model_args", f"pretrained={model(case)},{case.arguments}", "--tasks",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_eval.api.instance import Instance
 from PIL import Image
 
 from siming_tasks.errors import SimingError
@@ -60,7 +63,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def request(text: str, task: str = "t", doc: int = 0) -> Any:
     image = Image.new("RGB", (8, 8))
-    return SimpleNamespace(args=(text, {"max_new_tokens": 9}, lambda _: [image], doc, task, "test"))
+    arguments = (text, {"max_new_tokens": 9}, lambda _: [image], doc, task, "test")
+    return Instance("generate_until", arguments, 0, {"task": task, "doc_id": doc, "repeats": 1})
 
 
 @pytest.fixture
@@ -143,3 +147,32 @@ def test_replies_that_cannot_be_told_apart_are_not_scored() -> None:
     gap = Gap()
     with careful(gap, Backend("x")):
         assert gap.generate_until(asked) == ["one", f"{FAILED}no reply"]
+
+
+def test_a_class_gets_arguments_of_its_own_and_no_more_tokens_than_it_gives() -> None:
+    class Greedy:
+        batch_size = 1
+
+        def generate_until(self, requests: list[Any]) -> list[str]:
+            kwargs = [request.args[1] for request in requests]
+            said = [str(found["max_new_tokens"]) for found in kwargs]
+            for found in kwargs:
+                found.update(top_p=None)
+            return said
+
+    asked = [request("1"), request("2")]
+    asked[1].args[1]["max_new_tokens"] = 8192
+    greedy = Greedy()
+    with careful(greedy, Backend("x", most_tokens=1500)):
+        assert greedy.generate_until(asked) == ["9", "1500"]
+    assert [one.args[1] for one in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
+
+
+def test_caps_of_the_host_are_those_of_the_table() -> None:
+    models = Path(importlib.util.find_spec("lmms_eval.models").origin).parent  # type: ignore[union-attr, arg-type]
+    for name, row in backends().items():
+        path = models / f"{name.replace('.', '/')}.py"
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        found = re.findall(r'gen_kwargs\["max_new_tokens"\] > (\d+)', text)
+        if row.media:
+            assert {int(number) for number in found} == ({row.most_tokens} - {0}), name

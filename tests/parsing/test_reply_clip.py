@@ -112,6 +112,9 @@ NO_SCORE = [
             'Error: can only concatenate str (not "NoneType") to str',
             'Let me look.Error: can only concatenate str (not "NoneType") to str',
             "Error: Connection reset by peer",
+            "Video /data/clips/000002-000030.mp4 can not load, check the source",  # llava_vid, oryx
+            "Video /data/clips/000002-000030.mp4\n/data/b.mp4 generate failed, check the source",
+            "Can not infer the answer.",
         ],
     ),
     (
@@ -195,7 +198,12 @@ NO_SCORE = [
     (
         "refused",
         "absent",
-        ["I'm sorry, but I can't help with that.", "As an AI, I do not watch videos.", "抱歉，我无法评估该视频。"],
+        [
+            "I'm sorry, but I can't help with that.",
+            "As an AI, I do not watch videos.",
+            "抱歉，我无法评估该视频。",
+            "[SAFETY_BLOCKED:category=HARM_CATEGORY_2]",  # gemini
+        ],
     ),
     ("refused", "unreadable", ['{"score": "I cannot view the video"}']),
     (
