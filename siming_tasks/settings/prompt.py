@@ -16,7 +16,15 @@ from siming_tasks.settings.known import BENCHMARK, SETTINGS
 from siming_tasks.settings.requests import Span
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["PROMPT_VERSION", "build_prompt", "frame_caption", "frames_note", "own_hash", "template_hash"]
+__all__ = [
+    "PROMPT_VERSION",
+    "build_prompt",
+    "frame_caption",
+    "frames_note",
+    "own_hash",
+    "prompt_frame",
+    "template_hash",
+]
 
 PROMPT_VERSION = "2-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
@@ -73,6 +81,11 @@ def build_prompt(
     task, reply = setting.asks(halves=_in_halves(steps))
     reply = reply.format(n=len(steps), max_score=steps[0].max_score)
     return f"{exam_of(rubric).told(setting.role)}\n\nRubric:\n\n{sheet}\n\n{task}\n\n{reply}"
+
+
+def prompt_frame(setting: Setting, steps: Sequence[RubricStep], rubric: Rubric | None = None) -> str:
+    """The words of :func:`build_prompt` around the rubric's steps, for people who answer on a page: role and task."""
+    return f"{exam_of(rubric).told(setting.role)}\n\n{setting.asks(halves=_in_halves(steps))[0]}"
 
 
 def _in_halves(steps: Sequence[RubricStep]) -> bool:

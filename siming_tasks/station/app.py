@@ -50,7 +50,8 @@ HOSTS = ("127.0.0.1", "localhost")
 """What a browser may call this server: another name in its place comes from a page that had its name point here."""
 MAX_BODY = 20_000
 """Bytes of an act: a comment of 2,000 characters and its keys."""
-GO_ON = """<!doctype html><html lang="en"><title>Rating station</title><meta http-equiv="refresh" content="0;url=/">
+GO_ON = """<!doctype html><html lang="en"><title>Rating station</title><link rel="icon" href="/icon.svg">
+<meta http-equiv="refresh" content="0;url=/">
 <p><a href="/">To the rating station</a></p></html>"""
 NO_KEY = (
     "This is a rating station, and this browser has not got its key. Open the whole address that `siming rate` printed."

@@ -17,7 +17,7 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.record import record_of
 from siming_tasks.settings import Setting
-from siming_tasks.settings.prompt import build_prompt, template_hash
+from siming_tasks.settings.prompt import build_prompt, prompt_frame, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id, steps_of
 from siming_tasks.station.exams import Exam
 from siming_tasks.station.work import Frames, Item, Work
@@ -59,7 +59,11 @@ class AsModel(Work):
             Item(exams[name], steps_of(setting, dataset.video(name), step), record_id(setting.name, name, step), step)
             for name, step in expected_requests(setting, dataset.videos)
         ]
-        conditions = [dataset.digest, template_hash(setting), {**self.policy.facts(), "media": "frames"}]
+        conditions = [
+            dataset.digest,
+            template_hash(setting, dataset.rubric),
+            {**self.policy.facts(), "media": "frames"},
+        ]
         work = f"{setting.name}/{sha256_json(conditions)[:12]}"
         super().__init__(journal, work, rater, dataset.rubric, items)
         self.write()
@@ -84,8 +88,9 @@ class AsModel(Work):
         return {"kind": "frames", "src": f"/frame/{number}"}
 
     def shown(self, item: Item) -> dict[str, Any]:
-        """What a model is asked to do."""
-        return {"task": f"{self.setting.question} {self.setting.task}"}
+        """What a model is told of its part and asked to do, in the words of its prompt."""
+        rules = [step for step in self.rubric.steps if step.id in item.steps]
+        return {"task": prompt_frame(self.setting, rules, self.rubric)}
 
     def picture(self, item: Item, frame: int) -> Path | None:
         """A shown frame as it is in the store, from which models get it."""
@@ -125,7 +130,7 @@ class AsModel(Work):
             answers = {step: _answer(state.step(step).points, state.step(step).verdict) for step in item.steps}
             media = next(act.value for act in reversed(mine) if act.kind == "open")
             rules = [step for step in self.rubric.steps if step.id in item.steps]
-            prompt = sha256_json(build_prompt(self.setting, rules))[:12]
+            prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
             about = {"prompt": prompt, "dataset": self.dataset.digest, "media": media}
             yield record_of(self.setting.name, item.exam.name, item.part, Parsed("ok", answers), **about)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import socket
 import webbrowser
@@ -36,7 +37,7 @@ def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[s
     try:
         bound = socket.create_server((HOST, port))
     except OSError as error:
-        raise OptionsError(f"--port {port}: {error.strerror or error}. Leave it out for a free one.") from None
+        raise OptionsError(f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one.") from None
     number = bound.getsockname()[1]
     token, ticket = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     address = f"http://{HOST}:{number}/?token="

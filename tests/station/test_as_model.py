@@ -15,7 +15,8 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.journal import Journal
-from siming_tasks.hooks.messages import doc_to_visual
+from siming_tasks.hooks.messages import _view, doc_to_visual
+from siming_tasks.hooks.session import SESSION
 from siming_tasks.options import Options
 from siming_tasks.settings import SETTINGS
 from siming_tasks.station.as_model import AsModel
@@ -130,8 +131,17 @@ def test_the_frames_are_those_that_a_model_gets(
     monkeypatch.setenv("SIMING_FRAMES", "5")
     monkeypatch.setenv("SIMING_CLIP_FRAMES", "2")
     work, _ = worker(folder, setting, tmp_path, frames=5, clip_frames=2)
+    answer(work, lambda video, step: 1 if setting == "full_score" else "correct")
+    work.write()
+    records = {(line["video_id"], line.get("step_id")): line for line in read(work.out)}
     for doc in docs(setting):
         item = next(item for item in work.items if item.key == doc["id"])
+        text, prompt = SESSION.of(doc).prompt(doc)
+        record = records[doc["video_id"], doc["step_id"] or None]
+        assert record["prompt"] == prompt, "a comparison sees that both were asked the same"
+        assert all(part in text for part in work.shown(item)["task"].split("\n\n"))
+        shown = _view(doc, {"media": "frames"})
+        assert {key: record["media"][key] for key in shown.info()} == shown.info()
         theirs = doc_to_visual(doc, {"media": "frames"})
         ours = [work.picture(item, frame) for frame in range(len(work.frames(item).times))]
         assert len(theirs) == len(ours) and None not in ours
