@@ -21,7 +21,7 @@ from siming_tasks.hooks.results import RECORD, process_results
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.host.limits import refuse_what_does_not_fit
 from siming_tasks.host.replies import careful
-from siming_tasks.host.told import Told, is_ours, refuse
+from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Mode, backend_of
 
 __all__ = ["guard"]
@@ -70,7 +70,8 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
             return evaluate(lm, task_dict, *args, **kwargs)
         for task in ours.values():
             _keep_records(task)
-        backend, modality = _backend(type(lm)), getattr(lm, "modality", None)
+        modality = getattr(lm, "modality", None)
+        backend = as_told(_backend(type(lm)), {"pass_video_url": getattr(lm, "pass_video_url", "")})
         rest = {"system_instruction": kwargs.get("system_instruction")}
         size = getattr(lm, "batch_size", 1)
         told = Told(
@@ -116,8 +117,9 @@ def _told(models: Any, name: str, force_simple: bool, caller: Mapping[str, Any])
     given = caller.get("model_args") or {}
     arguments = simple_parse_args_string(given) if isinstance(given, str) else given
     size = str(caller.get("batch_size") or arguments.get("batch_size") or 1)
+    backend = as_told(backend_of([path.rpartition(".")[0]]), arguments)
     return Told(
-        name, backend_of([path.rpartition(".")[0]]), arguments, int(size) if size.isdecimal() else 1, caller,
+        name, backend, arguments, int(size) if size.isdecimal() else 1, caller,
         caller.get("cli_args") is not None,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from siming_tasks.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
 
-__all__ = ["Told", "is_ours", "refuse"]
+__all__ = ["Told", "as_told", "is_ours", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ def is_ours(task: Any) -> bool:
     config = getattr(task, "config", task)
     name = config.get("task") if isinstance(config, Mapping) else getattr(config, "task", config)
     return str(name).startswith("siming")
+
+
+def as_told(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
+    """The row of a class with these arguments: with ``pass_video_url`` a file is handed on, not converted wrongly."""
+    handed_on = str(arguments.get("pass_video_url", "")).lower() in ("true", "1")
+    return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
 def refuse(told: Told, policy: Policy) -> Mode:

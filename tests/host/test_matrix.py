@@ -166,3 +166,20 @@ def test_what_the_processor_received(
 
 def test_every_case_is_a_row_and_says_that_it_was_tested() -> None:
     assert {case.name for case in CASES} <= {name for name, row in backends().items() if row.tested}
+
+
+@pytest.mark.matrix
+def test_a_batch_never_mixes_tasks(
+    host: Callable[..., Any], model: Callable[[Case], Path], short_demo: Path, tmp_path: Path
+) -> None:
+    """Three requests of each of two tasks, two at a time: the pictures of 2, 1, 2 and 1 requests."""
+    log, case = tmp_path / "spy.jsonl", CASES[0]
+    run = host(
+        "--model", case.model, "--model_args", f"pretrained={model(case)},{case.arguments}", "--batch_size", "2",
+        "--tasks", "siming_full_score,siming_clip_score", "--limit", "3", "--gen_kwargs", "max_new_tokens=4",
+        data=short_demo, script=SPIED, SPY_LOG=str(log), SIMING_FRAMES=str(FRAMES),
+        SIMING_CLIP_FRAMES=str(CLIP_FRAMES), SIMING_FRAME_SIZE=str(SIZE),
+    )  # fmt: skip
+    assert sum(run.task("clip_score")["siming_stderr"]["statuses"].values()) == 3
+    counts = sorted(len(pictures) for _, pictures in received(log))
+    assert counts == sorted([2 * FRAMES, FRAMES, 2 * CLIP_FRAMES, CLIP_FRAMES])

@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.errors import OptionsError
-from siming_tasks.host.told import Told, is_ours, refuse
+from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Policy, backends
 from siming_tasks.options import Options
 
@@ -94,6 +94,15 @@ def test_the_host_still_goes_by_the_name() -> None:
 
     assert backends()["simple.qwen3_vl"].experts in inspect.getsource(qwen3_vl)
     assert '"Flash" not in pretrained' in inspect.getsource(glm4v)
+
+
+@pytest.mark.parametrize("said", ["True", "true", True, 1])
+def test_a_file_that_is_handed_on_is_not_converted_wrongly(said: Any) -> None:
+    row, video = backends()["chat.openai"], Policy.of(Options(media="video"))
+    assert refuse(Told("openai", as_told(row, {"pass_video_url": said})), video) == "video"
+    for other in ({}, {"pass_video_url": False}, {"pass_video_url": "False"}):
+        with pytest.raises(OptionsError, match="older ones"):
+            refuse(Told("openai", as_told(row, other)), video)
 
 
 def test_which_tasks_are_ours() -> None:
