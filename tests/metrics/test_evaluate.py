@@ -171,6 +171,14 @@ def test_totals_that_differ_by_rounding_noise_are_constant(panel):
         only(found[name], value=0.0, undefined=True, reason="All predicted totals are equal: 0/0.")
 
 
+@pytest.mark.parametrize("videos", range(3, 40))
+def test_a_perfect_judge_has_exactly_one(panel, videos):
+    """Not 0.9999999999999998: sqrt(5) sqrt(5) is not 5, sqrt(25) is."""
+    points = np.stack([np.arange(videos) % 4, np.arange(videos) // 4 % 4, np.arange(videos) * 7 % 5 % 4], axis=1) * 1.0
+    found = evaluate(panel(points, points), resamples=0).metrics
+    assert [found[name].value for name in ("plcc", "srcc", "qwk")] == [1.0, 1.0, 1.0]
+
+
 def test_constant_reference_totals(panel):
     found = evaluate(panel([[3, 1], [1, 3]], [[3, 1], [0, 0]])).metrics["srcc"]
     only(found, value=0.0, undefined=True, reason="All reference totals are equal: 0/0.")

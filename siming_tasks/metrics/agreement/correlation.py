@@ -221,5 +221,5 @@ def correlation(
 ) -> FloatArray:
     """``cov / sqrt(var_x var_y)`` in [-1, 1]; NaN where one of the two does not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = cov / (np.sqrt(var_x) * np.sqrt(var_y))
+        value = cov / np.sqrt(var_x * var_y)  # one root: of a square it is exact, so that a perfect judge has exactly 1
     return np.where(varies_x & varies_y, np.clip(value, -1, 1), np.nan)
