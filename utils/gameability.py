@@ -1,0 +1,112 @@
+"""What a judge gains by answering less: the table in docs/metrics.md, printed as Markdown.
+
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.planning.model), 200 videos of 33
+steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to; beside each
+value of what it answered stand the filled value (every missing answer as full points or "correct": what ranks and tests
+use) and the one with zero points ("wrong") in place of it.
+
+    python utils/gameability.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.extra import zero_fill
+from siming_tasks.metrics.resample import observed
+from siming_tasks.metrics.tally import Tally
+from siming_tasks.planning.model import Design, Draw, draw
+from siming_tasks.present.cells import plain_value, table
+
+JUDGES = {"weak": 0.25, "middling": 0.5, "physician": 0.97}
+METRICS = {"qwk": "score", "plcc": "score", "mcc": "error", "f1": "error"}
+Policy = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
+
+
+def surest(share: float) -> Policy:
+    """The steps furthest from the border between two labels, this share of those called wrong and of the others."""
+
+    def keep(labels: np.ndarray, sure: np.ndarray, _: np.random.Generator) -> np.ndarray:
+        wrong = labels < 3
+        return np.where(
+            wrong, sure >= np.quantile(sure[wrong], 1 - share), sure >= np.quantile(sure[~wrong], 1 - share)
+        )
+
+    return keep
+
+
+POLICIES: Mapping[str, Policy] = {
+    "answers everything": lambda labels, _, __: np.ones(labels.shape, bool),
+    "its surest 30 %": surest(0.3),
+    "its surest 90 %": surest(0.9),
+    "lists errors only": lambda labels, _, __: labels < 3,
+    "loses 2 % of the videos": lambda labels, _, rng: np.broadcast_to(
+        rng.random((len(labels), 1)) > 0.02, labels.shape
+    ),
+    "answers nothing but one step": lambda labels, _, __: np.arange(labels.size).reshape(labels.shape) == 0,
+}
+
+
+def judged(data: Draw, skill: float) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of a judge, and how far each lies from the next border."""
+    latent = np.float32(skill) * data.quality[0] + np.float32(math.sqrt(1 - skill**2)) * data.errors[0][0]
+    return data.judged(skill)[0], np.abs(latent[..., None] - data.design.cuts).min(axis=-1)
+
+
+def panel_of(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> Panel:
+    """Labels 0..3 as points of steps that are worth three, or as verdicts; NaN where nothing is answered."""
+    said = labels.astype(float) if answer == "score" else (labels < 3).astype(float)
+    return Panel(
+        video_ids=tuple(map(str, range(len(labels)))),
+        step_ids=tuple(map(str, range(labels.shape[1]))),
+        skills=("all",) * labels.shape[1],
+        max_score=np.full(labels.shape[1], 3.0),
+        reference=reference,
+        predicted=np.where(kept, said, np.nan),
+        asked=np.ones(labels.shape, bool),
+        answer=answer,
+    )
+
+
+def three(panel: Panel, metric: str) -> list[float]:
+    """Of what was answered, filled, and with zeros."""
+    tally = Tally.of(panel, metrics=[metric])
+    zeros = Tally.of(panel.predicting(zero_fill(panel)), metrics=[metric])
+    return [observed(side.compute, len(panel.video_ids))[metric] for side in (tally, tally.filled(), zeros)]
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=40)
+    parser.add_argument("--videos", type=int, default=200)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
+    for _ in range(arguments.sets):
+        data = draw(Design(), arguments.videos, 1, rng, judges=1)
+        for judge, skill in JUDGES.items():
+            labels, sure = judged(data, skill)
+            for policy, keep in POLICIES.items():
+                kept = keep(labels, sure, rng)
+                panels = {answer: panel_of(data.reference[0], labels, kept, answer) for answer in ("score", "error")}
+                values = [value for metric, answer in METRICS.items() for value in three(panels[answer], metric)]
+                found[judge, policy].append([*values, kept.mean()])
+    head = [f"{name} {kind}" for name in ("kappa", "PLCC", "MCC", "F1") for kind in ("answered", "filled", "zeros")]
+    rows = []
+    for (judge, policy), values in found.items():
+        *numbers, share = np.array(values).mean(axis=0)
+        cells = [plain_value(None if np.isnan(x) else float(x)) for x in numbers]
+        rows.append([judge, policy, f"{share:.0%}", *cells])
+    print(f"{arguments.sets} synthetic data sets of {arguments.videos} videos; -: undefined.\n")
+    print("\n".join(table(["judge", "policy", "answered", *head], rows, left=(0, 1))))
+
+
+if __name__ == "__main__":
+    main()
