@@ -79,12 +79,12 @@ _FILLS = {"zero": zero_fill, "adversarial": adversarial_fill}
 
 
 def _values(tally: Tally, predicted: FloatArray) -> dict[str, float | None]:
-    """Point values with other predictions; None where undefined or without any reference."""
+    """Point values with other predictions; 0.0 where undefined, None without any reference."""
     metrics = [name for name in tally.metrics if CATALOGUE[name].compared]
     if not tally.panel.counted.any():
         return dict.fromkeys(metrics)
     filled = Tally.of(tally.panel.predicting(predicted), tally.mapping, tally.positive, metrics)
-    return {k: None if np.isnan(v) else float(v) for k, v in observed(filled.compute, len(predicted)).items()}
+    return {k: float(np.nan_to_num(v)) for k, v in observed(filled.compute, len(predicted)).items()}
 
 
 def _confusion(panel: Panel, tally: Tally) -> dict[str, Any]:
