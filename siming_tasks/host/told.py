@@ -107,13 +107,22 @@ def _refuse_packages(told: Told, needs: Iterable[str]) -> None:
             )
 
 
+def _config(path: str, revision: Any) -> Path:
+    """The configuration of a model in a folder or on the hub (OSError, ValueError)."""
+    from huggingface_hub import hf_hub_download
+
+    if Path(path).is_dir() and path:
+        return Path(path, "config.json")
+    return Path(hf_hub_download(path, "config.json", revision=str(revision) if revision else None))
+
+
 def _refuse_guessed_experts(told: Told) -> None:
     """Nothing, if the path of a model says of its experts what its configuration says (OptionsError)."""
-    path = str(told.arguments.get("pretrained", ""))
+    path = str(told.arguments.get("pretrained") or "")
     try:
-        config = json.loads(Path(path, "config.json").read_text(encoding="utf-8"))
+        config = json.loads(_config(path, told.arguments.get("revision")).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # a name on the hub: there the names are right
+        return  # there is no such model, or no network: the host will say so
     mixture = "moe" in str(config.get("model_type", ""))
     if mixture != (re.search(told.backend.experts, path) is not None):
         says, other = ("is a mixture of experts", "dense") if mixture else ("is dense", "a mixture of experts")

@@ -86,6 +86,24 @@ def test_experts_are_what_the_configuration_says(tmp_path: Path, kind: str, fold
         assert words in message and "random" in message and "pretrained=" in message
 
 
+def test_a_model_on_the_hub_is_looked_up_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the hub's cache keeps it after a download."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    commit = "0123456789012345678901234567890123456789"
+    folder = tmp_path / "models--lab--MediX-R1-30B"
+    (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(commit)
+    (folder / "snapshots" / commit / "config.json").write_text(json.dumps({"model_type": "qwen3_vl_moe"}))
+    row = backends()["chat.qwen3_vl"]
+    assert "is a mixture of experts" in said(Told("it", row, {"pretrained": "lab/MediX-R1-30B"}))
+    for other in ({"pretrained": "lab/unknown"}, {"pretrained": "/no/such/folder"}, {}):
+        assert refuse(Told("it", row, other), POLICY) == "frames"
+
+
 def test_the_host_still_goes_by_the_name() -> None:
     """If this changes, the refusal above can go."""
     import inspect

@@ -40,6 +40,11 @@ def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown:
         ({"images": "several"}, "video", "SIMING_MEDIA=video: x cannot read a video file. Unset SIMING_MEDIA."),
         ({"images": "several"}, "proxy", "SIMING_MEDIA=proxy: x cannot read a video file. Unset SIMING_MEDIA."),
         ({"images": "several", "video": "32", "file": "faulty"}, "video", "replaces frames of a video by older ones"),
+        (
+            {"images": "several", "video": "32", "file": "short"},
+            "proxy",
+            "ends the whole run at a file",
+        ),
     ],
 )
 def test_what_a_class_cannot_see_is_refused(takes: dict[str, str], wanted: str, words: str) -> None:
