@@ -26,7 +26,6 @@ from siming_tasks.options import Options
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
 FRAMES = 24
-API = {"media": "frames", "images": "encoded"}
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> N
 
     expected = stored(doc)
     assert len(set(expected)) == FRAMES
-    messages = getattr(ChatMessages(messages=doc_to_messages(doc, API)), way)({"nframes": 8})
+    messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
     assert sent_by_chat(messages) == [("image/jpeg", data) for data in expected]
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"] * FRAMES + ["text"]
     found = record(doc)
@@ -97,7 +96,7 @@ def test_another_encoding_is_sent_under_its_own_type_and_recorded(
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     SESSION.begin()
-    found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc, API)).to_openai_messages({}))
+    found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
     assert {kind for kind, _ in found} == {mime} and len(found) == FRAMES
     for (_, data), file in zip(found, stored(doc), strict=True):
         image, truth = (np.asarray(Image.open(io.BytesIO(one)).convert("RGB"), float) for one in (data, file))
@@ -123,7 +122,7 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
     from lmms_eval.protocol import ChatMessages
 
     expected = stored(doc)
-    messages = ChatMessages(messages=doc_to_messages(doc, API))
+    messages = ChatMessages(messages=doc_to_messages(doc))
     (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
     images = [part.inline_data for part in content.parts if part.inline_data]
     assert [(image.mime_type, image.data) for image in images] == [("image/jpeg", data) for data in expected]
@@ -177,7 +176,7 @@ def test_claude_is_sent_the_stored_files(doc: dict[str, str], anthropic_service:
     expected = stored(doc)
     model = Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
-    arguments = (doc_to_text(doc, API), {"max_new_tokens": 16}, lambda one: doc_to_visual(one, API), 0, "task", "test")
+    arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda one: doc_to_visual(one), 0, "task", "test")
     (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"
     (body,) = anthropic_service

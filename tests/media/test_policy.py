@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.errors import OptionsError
-from siming_tasks.media import Budget, Job, Policy, Request, Timeline
+from siming_tasks.media import Budget, Job, Policy, Request, Timeline, backends
 from siming_tasks.media.plan import ExamFacts, plan
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
@@ -54,11 +54,13 @@ def test_a_clip_needs_a_span() -> None:
 
 
 def test_mode_by_option_then_by_backend() -> None:
-    assert Policy(8, 4).mode_for(None) == "video"
-    assert Policy(8, 4).mode_for({"media": "frames", "video": "refused"}) == "frames"
-    assert Policy(8, 4, mode="proxy").mode_for({"media": "frames"}) == "proxy"
+    only_video, both, faulty = (backends()[name] for name in ("chat.longvila", "simple.qwen2_vl", "chat.openai"))
+    assert Policy(8, 4).mode_for() == "frames"  # an unknown class
+    assert Policy(8, 4).mode_for(only_video) == "video"
+    assert Policy(8, 4).mode_for(faulty) == "frames"
+    assert Policy(8, 4, mode="proxy").mode_for(both) == "proxy"
     with pytest.raises(OptionsError, match="SIMING_MEDIA=proxy: with this backend"):
-        Policy(8, 4, mode="proxy").mode_for({"media": "frames", "video": "refused"})
+        Policy(8, 4, mode="proxy").mode_for(faulty)
 
 
 def test_facts_are_the_options_that_change_what_is_shown() -> None:
