@@ -26,7 +26,7 @@ __all__ = [
     "template_hash",
 ]
 
-PROMPT_VERSION = "2-A"
+PROMPT_VERSION = "3-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
 _NAME = "[{id}] {name} (maximum {max_score:g} {points})"

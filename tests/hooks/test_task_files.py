@@ -61,17 +61,17 @@ def test_what_a_result_depends_on_stands_in_the_metadata(run: Dataset) -> None:
     """It is part of every cache key. To the letter, because a changed byte would lose all replies cached so far."""
     for name in BENCHMARK:
         assert load(f"siming_{name}")["metadata"] == {
-            "version": "2-A",
+            "version": "3-A",
             "siming_dataset": "siming-demo (synthetic)",
             "siming_digest": run.digest,
-            "siming_prompt": "2-A 87b558eb3d34",
+            "siming_prompt": "3-A 87b558eb3d34",
             "siming_options": '{"media": "auto", "frames": 6, "clip_frames": 3, "frame_size": 896, '
             '"clip_density": "native"}',
             "siming_media": sha256_json({name: row.media for name, row in backends().items()})[:12],
         }
     timed = load("siming_full_timed_score")["metadata"]
     assert timed["siming_prompt"] not in (
-        "2-A 87b558eb3d34",
+        "3-A 87b558eb3d34",
         load("siming_full_timed_error")["metadata"]["siming_prompt"],
     )
 
@@ -94,7 +94,7 @@ def test_groups_hold_the_settings_that_say_so() -> None:
     assert {name: group["task"] for name, group in groups.items()} == said
     assert {name for tasks in said.values() for name in tasks} == {setting.task_name for setting in SETTINGS.values()}
     assert benchmark["task"] == list(dict.fromkeys(SETTINGS[name].group for name in BENCHMARK))
-    assert all(group["metadata"] == {"version": "2-A"} for group in (benchmark, *groups.values()))
+    assert all(group["metadata"] == {"version": "3-A"} for group in (benchmark, *groups.values()))
 
 
 def test_adding_a_setting_takes_five_lines() -> None:

@@ -133,7 +133,7 @@ def files_end_at(size: int) -> Iterator[None]:
 def results(*tasks: str, **more: Any) -> dict[str, Any]:
     rows = {name: {"alias": name, "qwk,none": 0.5, "siming_stderr,none": {"statuses": {"ok": 4}}} for name in tasks}
     return {
-        "results": rows, "configs": {name: {} for name in tasks}, "versions": dict.fromkeys(tasks, "2-A"),
+        "results": rows, "configs": {name: {} for name in tasks}, "versions": dict.fromkeys(tasks, "3-A"),
         "n-shot": dict.fromkeys(tasks, 0), "higher_is_better": {name: {"qwk": True} for name in tasks}, **more,
     }  # fmt: skip
 

@@ -27,7 +27,7 @@ STEPS = default_rubric().steps
 
 def test_templates_are_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
-    assert (PROMPT_VERSION, template_hash()) == ("2-A", "87b558eb3d34")
+    assert (PROMPT_VERSION, template_hash()) == ("3-A", "87b558eb3d34")
     assert {name: own_hash(setting) for name, setting in SETTINGS.items()} == {
         "full_score": "eaa7527f3bca",
         "full_error": "e88b910bf206",
@@ -53,7 +53,7 @@ def test_templates_are_pinned_to_the_task_version() -> None:
     ],
 )
 def test_the_whole_text_is_pinned_to_the_task_version(name: str, landed: str) -> None:
-    """Every prompt of the embedded rubric, byte by byte: SHA-256 of what version 2-A asked from its first day."""
+    """Every prompt of the embedded rubric, byte by byte: SHA-256 of what the first version asked from its first day."""
     setting = SETTINGS[name]
     asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
     spans = [(float(at), at + 0.5) for at in range(33)] if setting.step_times else None
