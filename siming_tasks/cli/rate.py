@@ -128,7 +128,7 @@ def _join(journal: Journal, others: Sequence[Path]) -> None:
 
 
 def _progress(work: Work) -> str:
-    done = sum(not work.left(item) for item in work.items)
+    done = work.open_steps().count(0)
     return f"{done} of {len(work.items)} {work.unit} finished by {work.rater}{work.remark()}"
 
 

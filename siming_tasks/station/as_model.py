@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset
-from siming_tasks.data.journal import Act, Journal, Known, fold
+from siming_tasks.data.journal import Journal, Known, fold
+from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_json
 from siming_tasks.media import Policy, View, view
 from siming_tasks.options import Options
@@ -104,7 +106,8 @@ class AsModel(Work):
         """As :meth:`Work.act`; the prediction file follows within seconds."""
         news = super().act(number, name, step, kind, value)
         if time.monotonic() - self._written > WRITTEN_EVERY:
-            self.write()
+            with suppress(DataError):  # the act is in the journal; the end of the work says what is wrong
+                self.write()
         return news
 
     def end(self) -> str:
@@ -112,27 +115,32 @@ class AsModel(Work):
         return f"{self.out}: {self.write()} answered questions. Next: siming score {self.dataset.root} {self.out}"
 
     def write(self) -> int:
-        """Write the prediction file; returns how many questions it holds."""
+        """Write the prediction file; returns how many questions it holds.
+
+        Raises:
+            DataError: it cannot be written.
+        """
         records = list(self._records())
-        write_predictions(records, self.out)
+        try:
+            write_predictions(records, self.out)
+        except OSError as error:
+            raise DataError(
+                f"{self.out}: cannot be written ({error.strerror}). Name another file with --out."
+            ) from None
         self._written = time.monotonic()
         return len(records)
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        acts: dict[tuple[str, str | None], list[Act]] = {}
-        for act in self.journal.acts(self.name, self.rater):
-            acts.setdefault((act.exam, act.step if self.setting.scope == "clip" else None), []).append(act)
-        for item in sorted(self.items, key=lambda item: item.key):
-            mine = acts.get((item.exam.digest, item.part), [])
+        for item, mine in sorted(zip(self.items, self.acts(), strict=True), key=lambda pair: pair[0].key):
             state = fold(mine)
             if state.left(item.steps):
                 continue
             answers = {step: _answer(state.step(step).points, state.step(step).verdict) for step in item.steps}
-            media = next(act.value for act in reversed(mine) if act.kind == "open")
+            media = next((act.value for act in reversed(mine) if act.kind == "open"), None)
             rules = [step for step in self.rubric.steps if step.id in item.steps]
             prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
-            about = {"prompt": prompt, "dataset": self.dataset.digest, "media": media}
-            yield record_of(self.setting.name, item.exam.name, item.part, Parsed("ok", answers), **about)
+            about = (self.setting.name, item.exam.name, item.part, Parsed("ok", answers))
+            yield record_of(*about, prompt=prompt, dataset=self.dataset.digest, media=media)
 
     def _seen(self, item: Item) -> View:
         video = self.dataset.video(item.exam.name)

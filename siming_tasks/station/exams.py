@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from siming_tasks.data import open_dataset
 from siming_tasks.data.builder.videos import VideoFiles
-from siming_tasks.data.journal.store import rubric_digest
+from siming_tasks.data.journal import rubric_digest
 from siming_tasks.errors import DataError, MediaError
 from siming_tasks.media import Timeline, read_timeline
 from siming_tasks.media.content import digest_of, known_digest

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from siming_tasks.data.journal import ExamState, Journal, check_act, fold
+from siming_tasks.data.journal import Act, ExamState, Journal, check_act, fold
 from siming_tasks.errors import OptionsError
 from siming_tasks.plaintext import visible
 from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
@@ -82,6 +82,18 @@ class Work(ABC):
         acts = self.journal.acts(self.name, self.rater, item.exam.digest)
         return fold(act for act in acts if item.part is None or act.step == item.part)
 
+    def acts(self) -> list[list[Act]]:
+        """This rater's acts on every item, in one reading of the journal."""
+        parts = any(item.part for item in self.items)
+        found: dict[tuple[str, str | None], list[Act]] = {}
+        for act in self.journal.acts(self.name, self.rater):
+            found.setdefault((act.exam, act.step if parts else None), []).append(act)
+        return [found.get((item.exam.digest, item.part), []) for item in self.items]
+
+    def open_steps(self) -> list[int]:
+        """How many steps of every item are not decided."""
+        return [len(fold(acts).left(item.steps)) for item, acts in zip(self.items, self.acts(), strict=True)]
+
     def left(self, item: Item, state: ExamState | None = None) -> list[str]:
         """Steps of the item that are not decided."""
         return (state or self.state(item)).left(item.steps)
@@ -100,7 +112,9 @@ class Work(ABC):
                 {"name": skill.name, "zh": skill.name_zh, "steps": [_step(step) for step in skill.steps]}
                 for skill in self.rubric.skills
             ],
-            "items": [{"left": len(self.left(item)), "of": len(item.steps)} for item in self.items],
+            "items": [
+                {"left": left, "of": len(item.steps)} for item, left in zip(self.items, self.open_steps(), strict=True)
+            ],
         }
 
     def open(self, number: int, name: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.journal import Journal
-from siming_tasks.hooks.messages import _view, doc_to_visual
+from siming_tasks.hooks.messages import doc_to_visual, shown_view
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.options import Options
 from siming_tasks.settings import SETTINGS
@@ -63,7 +63,7 @@ def test_verdicts_by_keyboard_scored_by_hand(
         assert "frame 1 of 4" in text(browser, "#time")
         keys(browser, "\ue014", "\ue014", "\ue014")
         wait(browser, "document.getElementById('time').textContent.includes('frame 4 of 4')")
-        assert browser.execute_script("return document.getElementById('frame').naturalWidth") == 64
+        wait(browser, "document.getElementById('frame').naturalWidth === 64")
         name = _name(tmp_path / "s.sqlite", exam)
         shown[name] = exam
         keys(browser, *[key for _ in steps for key in (("1" if name == "v001" else "0"), "\ue015")])
@@ -140,7 +140,7 @@ def test_the_frames_are_those_that_a_model_gets(
         record = records[doc["video_id"], doc["step_id"] or None]
         assert record["prompt"] == prompt, "a comparison sees that both were asked the same"
         assert all(part in text for part in work.shown(item)["task"].split("\n\n"))
-        shown = _view(doc, {"media": "frames"})
+        shown = shown_view(doc, {"media": "frames"})
         assert {key: record["media"][key] for key in shown.info()} == shown.info()
         theirs = doc_to_visual(doc, {"media": "frames"})
         ours = [work.picture(item, frame) for frame in range(len(work.frames(item).times))]
@@ -169,3 +169,10 @@ def test_undo_is_about_the_question_on_screen(folder: Path, tmp_path: Path) -> N
         work.act(number, name, work.items[number].part, "points", 1)
     assert work.act(one, "act-0003", None, "undo", None)["left"] == 1
     assert not work.left(work.items[two]), "the other clip of the same exam keeps its points"
+
+
+def test_a_place_that_cannot_be_written_is_said_first(folder: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "file").write_text("")
+    words = ["rate", folder, "--rater", "x", "--as-model", "--setting", "full_score", "--out", tmp_path / "file" / "o"]
+    assert main([*map(str, words), "--store", str(tmp_path / "s.sqlite")]) == 1
+    assert "cannot be written" in capsys.readouterr().err

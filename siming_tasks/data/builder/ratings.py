@@ -9,9 +9,8 @@ from pathlib import Path
 from siming_tasks.data.builder.columns import Kind
 from siming_tasks.data.builder.tables import Column, Sheet, SheetRow
 from siming_tasks.data.builder.videos import VideoFiles
-from siming_tasks.data.journal import ExamState, Journal, Known, folded_exams, is_journal
+from siming_tasks.data.journal import ExamState, Journal, Known, folded_exams, is_journal, rubric_digest
 from siming_tasks.data.journal.acts import ADJUDICATION, RATING
-from siming_tasks.data.journal.store import rubric_digest
 from siming_tasks.errors import DataError, Problem
 from siming_tasks.media.content import digest_of
 from siming_tasks.rubrics import Rubric

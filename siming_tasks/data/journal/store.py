@@ -1,15 +1,4 @@
-"""The journal's file: SQLite, acts are added and never changed, and what was acknowledged is on the disk.
-
-::
-
-    about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
-    exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
-    orders   rater, work, place, item       in which order a rater gets the exams
-    acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
-
-Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
-disk before an act is acknowledged, so that neither a killed process nor a power cut takes it back.
-"""
+"""The journal: what a station writes into its file, and what anybody reads there."""
 
 from __future__ import annotations
 
@@ -23,56 +12,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from siming_tasks import __version__
 from siming_tasks.data.journal.acts import Act, check_act
+from siming_tasks.data.journal.file import check_ours, connect, is_journal, make_tables, rubric_digest, said
 from siming_tasks.errors import DataError
-from siming_tasks.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric, rubric_from
 
-__all__ = ["Journal", "Known", "is_journal", "rubric_digest"]
+__all__ = ["Journal", "Known"]
 
-_APPLICATION = 0x53694D52  # "SiMR": says whose file it is
-_VERSION = 1
-_MAGIC = b"SQLite format 3\0"
-_WAIT = 30.0
-"""Seconds to wait for another process that is writing."""
-
-_SCHEMA = """
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
-CREATE TABLE orders (
-  rater TEXT NOT NULL, work TEXT NOT NULL, place INTEGER NOT NULL, item TEXT NOT NULL,
-  PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
-);
-CREATE TABLE acts (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  id TEXT NOT NULL UNIQUE,
-  time TEXT NOT NULL,
-  work TEXT NOT NULL,
-  rater TEXT NOT NULL,
-  exam TEXT NOT NULL REFERENCES exams (digest),
-  step TEXT,
-  kind TEXT NOT NULL,
-  value TEXT NOT NULL
-);
-CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, seq);
-CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
-CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
-"""
-
-
-def is_journal(path: Path) -> bool:
-    """Whether a file is an SQLite file, by its first bytes (False if it cannot be read)."""
-    try:
-        with open_regular(path) as stream:
-            return stream.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
-
-
-def rubric_digest(rubric: Rubric) -> str:
-    """What stands for a rubric's content, however its file is laid out."""
-    return sha256_json(rubric.model_dump(mode="json"))
+_RESTORE = "Restore a copy, or begin another file with --store."
 
 
 class Known(NamedTuple):
@@ -115,17 +62,17 @@ class Journal:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
-        with _said(path):
-            connection = _connect(path, "rw")
+        with said(path):
+            connection = connect(path, "rw")
             if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
                 raise DataError(
                     f"{path}: lies where SQLite cannot keep its log. Name a file on a local disk (--store)."
                 )
             connection.execute("BEGIN IMMEDIATE")  # of two stations that begin together, one makes the tables
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                _make(connection, rubric, synthetic)
+                make_tables(connection, rubric, synthetic)
             connection.execute("COMMIT")
-            _ours(path, connection)
+            check_ours(path, connection)
             journal = cls(path, connection)
         if rubric_digest(journal.rubric) != rubric_digest(rubric):
             what = f"was begun with another rubric ({journal.rubric.rubric_id} {journal.rubric.version})."
@@ -145,10 +92,10 @@ class Journal:
         if not is_journal(path):
             missing = "is no journal of `siming rate`" if path.exists() else "no such file"
             raise DataError(f"{path}: {missing}. Give the file that `siming rate` names when it starts.")
-        with _said(path):
-            connection = _connect(path, "ro")
+        with said(path):
+            connection = connect(path, "ro")
             connection.execute("PRAGMA query_only=ON")
-            _ours(path, connection)
+            check_ours(path, connection)
             return cls(path, connection)
 
     def close(self) -> None:
@@ -288,13 +235,13 @@ class Journal:
         return [work for (work,) in self._rows("SELECT DISTINCT work FROM acts ORDER BY work")]
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, _said(self.path):
+        with self._lock, said(self.path):
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """One transaction, all of it or nothing."""
-        with self._lock, _said(self.path):
+        with self._lock, said(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -302,48 +249,3 @@ class Journal:
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
-
-
-_RESTORE = "Restore a copy, or begin another file with --store."
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "foreign_keys=ON", "synchronous=FULL"):
-        connection.execute(f"PRAGMA {setting}")
-    return connection
-
-
-def _make(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool) -> None:
-    for statement in _SCHEMA.split(";\n"):
-        connection.execute(statement)
-    about = {
-        "rubric": json.dumps(rubric.model_dump(mode="json"), ensure_ascii=False),
-        "rubric_digest": rubric_digest(rubric),
-        "synthetic": json.dumps(synthetic),
-        "tool": f"siming-tasks {__version__}",
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    }
-    connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
-    connection.execute(f"PRAGMA application_id={_APPLICATION}")
-    connection.execute(f"PRAGMA user_version={_VERSION}")
-
-
-def _ours(path: Path, connection: sqlite3.Connection) -> None:
-    (mark,), (version,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    if mark != _APPLICATION:
-        raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
-    if version != _VERSION:
-        raise DataError(f"{path}: was written by another version of siming-tasks (format {version}). Use that version.")
-
-
-@contextmanager
-def _said(path: Path) -> Iterator[None]:
-    """What SQLite says about the file, in a sentence."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # its own message may hold what it could not read
-        raise DataError(f"{path}: {error}. Is the disk full, or the file damaged or another program's?") from None
