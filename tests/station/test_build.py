@@ -115,6 +115,8 @@ def test_open_disagreements_are_listed(rated: Journal, make: Callable[..., Any])
     with pytest.raises(DataError, match="one rater says not applicable, another does not") as refused:
         make(rated)
     assert {problem.code for problem in refused.value.problems} >= {"applicable-differs", "consensus-open"}
+    (hint,) = (problem for problem in refused.value.problems if problem.code == "adjudication-open")
+    assert "raters differ on 3 steps that nobody has adjudicated" in hint.what and "--adjudicate" in hint.fix
 
 
 def test_unfinished_exams_are_named(journal: Journal, exams: Exams, make: Callable[..., Any]) -> None:
@@ -157,16 +159,23 @@ def test_spans_of_two_raters_are_not_mixed(decided: Journal, exams: Exams, make:
     assert built.videos[0].step("call").span == (1.1, 1.3), "the adjudicated marks come first"
 
 
-def test_a_journal_beside_a_sheet(decided: Journal, make: Callable[..., Any], tmp_path: Path) -> None:
-    """Points of a sheet, spans of the journal; and flags that meet no journal are refused."""
+def test_a_journal_beside_a_sheet(journal: Journal, exams: Exams, make: Callable[..., Any], tmp_path: Path) -> None:
+    """Points of a sheet, marks of a journal in which nobody gave points; flags that meet no journal are refused."""
+    work = Rating(journal, "Dr. Li", exams)
+    for exam, first, last in (("exam a.mp4", 0, 4), ("exam b.mp4", 3, 6)):
+        do(work, exam, "look", "start", first)
+        do(work, exam, "look", "end", last)
     sheet = tmp_path / "scores.csv"
     rows = [f"{exam},{step},{points}" for exam in ("exam a.mp4", "exam b.mp4") for step, points in STEPS.items()]
     sheet.write_text("\n".join(["video_id,step_id,consensus", *rows]) + "\n")
-    built = make(decided, labels=sheet, spans=decided.path).dataset
+    built = make(journal, labels=sheet, spans=journal.path).dataset
     assert [video.step("look").span for video in built.videos] == [(0.0, 0.5), (0.2, 0.64)]
     assert built.videos[0].step("call").consensus == 12
     with pytest.raises(DataError, match="--spans-from and --finished are about the journal"):
-        make(decided, "other", labels=sheet, finished=True)
+        make(journal, "other", labels=sheet, finished=True)
+    do(work, "exam a.mp4", "call", "start", 10)
+    with pytest.raises(DataError, match="only one of start and end is given"):
+        make(journal, "half", labels=sheet, spans=journal.path)
 
 
 def test_other_videos_rubrics_and_silence_about_simulation(

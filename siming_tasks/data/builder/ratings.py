@@ -77,14 +77,18 @@ class _Ratings:
         rows = []
         self.differing: list[str] = []
         self.unmarked: list[str] = []
+        self.open = 0
         for exam in self.exams.values():
-            states = self._finished(exam)
+            states = self._begun(exam)
+            if kind == "labels":
+                states = {rater: state for rater, state in states.items() if self._finished(exam, rater, state)}
             agreed = self.states.get((CONSENSUS, exam.digest), ExamState())
             for step in exam.steps:
                 start, end = self._span(exam, step, states, agreed)
                 where = {"video_id": exam.name, "step_id": step}
                 when = {name: at for name, at in (("start", start), ("end", end)) if at is not None}
                 given = dict(_given(step, states, agreed))
+                self.open += CONSENSUS not in given and len(set(given.values())) > 1
                 if kind == "labels":
                     rows += [{**where, **when, "rater": who, "points": what} for who, what in given.items()]
                 elif kind == "spans":
@@ -93,30 +97,33 @@ class _Ratings:
                     rows += [{**where, CONSENSUS: given[CONSENSUS]}] if CONSENSUS in given else []
         if kind != "adjudicated":
             self._about_spans()
+        if kind == "labels" and self.open:
+            what = f"raters differ on {self.open} steps that nobody has adjudicated."
+            fix = "Decide them with `siming rate DIR --adjudicate`."
+            self._problem("adjudication-open", what, fix, warning=True)
         columns = tuple(Column(name, (name,)) for name in names)
         sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
         if not rows and not self.problems:
             self._problem("nothing-rated", f"holds no {kind}.", "Is it the right file?")
         return Sheet(None, columns, sheet_rows, self.file, ()), self.problems
 
-    def _finished(self, exam: Known) -> dict[str, ExamState]:
-        """By rater, the exam's state; exams begun and not finished are named."""
-        found = {}
-        for rater in self.raters:
-            state = self.states.get((rater, exam.digest))
-            if state is None or not state.steps:
-                continue
-            if not (left := state.left(exam.steps)):
-                found[rater] = state
-                continue
-            shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
-            what = f"{rater} has not finished {exam.name!r}: {shown}."
-            if self.use.finished:
-                self._problem("exam-unfinished", what, "It is left out.", warning=True)
-            else:
-                fix = "Finish it in `siming rate`, or leave out such exams with --finished."
-                self._problem("exam-unfinished", what, fix)
-        return found
+    def _begun(self, exam: Known) -> dict[str, ExamState]:
+        """By rater, the exam's state where there is any."""
+        found = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
+        return {rater: state for rater, state in found.items() if state.steps}
+
+    def _finished(self, exam: Known, rater: str, state: ExamState) -> bool:
+        """Whether every step is decided; if not, the exam is named."""
+        if not (left := state.left(exam.steps)):
+            return True
+        shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        what = f"{rater} has not finished {exam.name!r}: {shown}."
+        if self.use.finished:
+            self._problem("exam-unfinished", what, "It is left out.", warning=True)
+        else:
+            fix = "Finish it in `siming rate`, or leave out such exams with --finished."
+            self._problem("exam-unfinished", what, fix)
+        return False
 
     def _span(
         self, exam: Known, step: str, states: Mapping[str, ExamState], agreed: ExamState
