@@ -141,7 +141,7 @@ def estimates(
     spread: dict[tuple[K, str], Spread] = {}
     if n > 1 and method == "jackknife":
         for key, tally in tallies.items():
-            for name, left_out in tally.left_out().items():
+            for name, left_out in tally.left_out.items():
                 rests_on = tally.contributing(name)
                 if len(rests_on) > 1:
                     spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])

@@ -150,15 +150,19 @@ class Tally:
         once = np.ones((1, len(self.asked)))
         found = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
         for name in found:
-            left_out = CATALOGUE[name].left_out
-            if left_out:
+            if CATALOGUE[name].fisher:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    found[name] = linear.jackknife_error(np.arctanh(left_out(self.totals)))
+                    found[name] = linear.jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
         return found
 
+    @cached_property
+    def observed(self) -> dict[str, float]:
+        """The metrics of the data as they are; NaN where undefined."""
+        return {name: float(found[0]) for name, found in self.compute(np.ones((1, len(self.asked)))).items()}
+
+    @cached_property
     def left_out(self) -> dict[str, FloatArray]:
         """The metrics with each video left out in turn (the jackknife), ``float64[V]`` each; NaN where undefined."""
-        every = np.ones((1, len(self.asked)))
         values: dict[str, FloatArray] = {}
         for name in self.metrics:
             row = CATALOGUE[name]
@@ -166,7 +170,7 @@ class Tally:
                 counts = self.counts(row.family)
                 values[name] = row.function(counts.sum(axis=0) - counts)
             else:
-                values[name] = np.repeat(row.function(self.totals, every), len(self.asked))
+                values[name] = np.full(len(self.asked), self.observed[name])
                 values[name][self.totals.keep] = row.left_out(self.totals)
         return values
 

@@ -113,7 +113,7 @@ def test_studentised_interval_by_hand():
 def test_linearised_standard_errors_are_close_to_the_jackknife(synthetic, answer):
     panel = synthetic(np.random.default_rng(3), videos=150, answer=answer, missing=0.02)
     tally = Tally.of(panel)
-    left = tally.left_out()
+    left = tally.left_out
     for name, error in tally.errors(tally.sums(np.ones((1, 150)))).items():
         values = np.arctanh(left[name]) if name == "plcc" else left[name]
         assert error[0] == pytest.approx(np.sqrt(149 / 150 * ((values - values.mean()) ** 2).sum()), rel=0.06), name
@@ -223,7 +223,7 @@ def test_a_tally_without_each_video_is_the_tally_of_the_others(synthetic, answer
     """Every metric, also where videos miss so many answers that they have no total, and where nothing is asked."""
     panel = synthetic(np.random.default_rng(11), videos=17, steps=6, answer=answer, missing=0.2)
     panel = replace(panel, asked=panel.asked & (np.arange(17) != 4)[:, None])
-    got = Tally.of(panel).left_out()
+    got = Tally.of(panel).left_out
     assert np.isnan(Tally.of(panel).totals.x).any() or len(Tally.of(panel).totals) < 17
     for i in range(17):
         rest = Tally.of(panel.videos(np.arange(17) != i))
@@ -238,7 +238,7 @@ def test_leaving_out_each_of_many_videos_takes_no_square_of_time_or_memory(synth
     panel = synthetic(np.random.default_rng(12), videos=100_000, steps=3)
     tracemalloc.start()
     try:
-        got = Tally.of(panel).left_out()
+        got = Tally.of(panel).left_out
         assert tracemalloc.get_traced_memory()[1] < 300e6
     finally:
         tracemalloc.stop()
