@@ -16,7 +16,8 @@ TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, o
 def _shown(row: Backend) -> str:
     if row.media is None:
         return "-"
-    other = " (video)" if row.modality and row.media == "frames" else " (frames)" if row.modality else ""
+    several = row.images in ("several", "paths")
+    other = " (video)" if row.modality == "image" else " (frames)" if row.modality and several else ""
     return f"{row.media}{other}" + (", as files" if row.images == "paths" else "")
 
 

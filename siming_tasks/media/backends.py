@@ -39,7 +39,7 @@ class Backend:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     frames: Mapping[str, Any] = field(default_factory=dict)
     prefer: Literal["video"] | None = None
-    modality: bool = False
+    modality: Literal["image", "video"] | None = None
     file: Literal["faulty", "short"] | None = None
     batch: Literal["one", "file"] | None = None
     alone: bool = False
@@ -58,6 +58,8 @@ class Backend:
         """What it is shown unless the user says otherwise: our frames if it takes several in order; None if refused."""
         if self.refused:
             return None
+        if self.modality == "video":
+            return "video"
         if self.images in ("several", "paths") and not (self.prefer and self.video):
             return "frames"
         return "video" if self.video else None
@@ -84,7 +86,8 @@ class Backend:
         if self.media is None:
             raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
         default: Mode = self.media
-        if self.modality and modality:
+        if self.modality:
+            modality = modality or self.modality
             default = "video" if modality == "video" else "frames"
             if wanted not in ("auto", default) and (wanted == "frames" or default == "frames"):
                 raise OptionsError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
         text = source(name) + (source(name.replace("chat.", "simple.")) if name.startswith("chat.") else "")
         for argument in [*row.arguments, *row.frames]:
             assert f"        {argument}:" in text, f"{name} has no argument {argument}"
+
+
+def test_default_modalities_are_those_of_the_classes() -> None:
+    for name, row in backends().items():
+        found = re.findall(r'^        modality: str = "(\w+)"', source(name), re.MULTILINE)
+        if row.modality and found:
+            assert found == [row.modality], name
 
 
 def test_what_is_wrapped_is_as_expected() -> None:

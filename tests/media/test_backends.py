@@ -54,12 +54,17 @@ def test_what_a_class_cannot_see_is_refused(takes: dict[str, str], wanted: str, 
 
 
 def test_the_modality_of_an_instance_decides() -> None:
-    both = Backend("x", images="several", video="32", modality=True)
+    both = Backend("x", images="several", video="32", modality="image")
     assert (both.mode("auto", "image"), both.mode("auto", "video"), both.mode("auto")) == ("frames", "video", "frames")
     assert both.mode("proxy", "video") == "proxy"
-    for wanted, modality in (("frames", "video"), ("video", "image"), ("proxy", "image")):
-        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={wanted}: with modality={modality} x takes"):
-            both.mode(wanted, modality)
+    film = Backend("x", images="several", video="32", modality="video")
+    assert (film.media, film.mode("auto"), film.mode("auto", "image")) == ("video", "video", "frames")
+    for row, wanted, modality in (
+        (both, "frames", "video"), (both, "video", "image"), (both, "proxy", None), (film, "frames", None)
+    ):  # fmt: skip
+        said = modality or row.modality
+        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={wanted}: with modality={said} x takes"):
+            row.mode(wanted, modality)
 
 
 def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
