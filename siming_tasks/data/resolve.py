@@ -11,6 +11,7 @@ from siming_tasks.data.dataset import open_dataset
 from siming_tasks.data.hub import fetch
 from siming_tasks.data.verify import verify_media
 from siming_tasks.errors import DataError
+from siming_tasks.locks import locked
 from siming_tasks.options import Options
 
 __all__ = ["is_hub_name", "resolve_dataset"]
@@ -49,8 +50,6 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
 
 
 def _demo(settings: Options) -> Path:
-    from filelock import FileLock
-
     from siming_tasks import simulate
 
     home = settings.cache_dir / "demo" / f"{simulate.GENERATOR_VERSION}-{settings.demo_videos}"
@@ -58,7 +57,7 @@ def _demo(settings: Options) -> Path:
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
     if _sound(home, settings.cache_dir):  # without a lock: a finished demo serves from a folder that cannot be written
         return home
-    with FileLock(f"{home}.lock"):  # one process generates, the other ranks wait
+    with locked(f"{home}.lock"):  # one process generates, the other ranks wait
         if not _sound(home, settings.cache_dir):
             shutil.rmtree(home, ignore_errors=True)
             simulate.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)

@@ -6,13 +6,14 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_json
+from siming_tasks.locks import locked
 from siming_tasks.media.content import VERIFIED, digest_of, known_digest
 
 __all__ = ["verify_media"]
@@ -63,16 +64,8 @@ def _read(paths: list[Path], cache: Path) -> None:
 @contextmanager
 def _alone(root: Path, cache: Path) -> Iterator[None]:
     """One process reads the media of a folder, the others wait; no lock where none can be written."""
-    from filelock import FileLock
-
-    lock = FileLock(cache / VERIFIED / f"{sha256_json(str(root.resolve()))[:16]}.lock")
-    try:
-        (cache / VERIFIED).mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except OSError:
+    with ExitStack() as stack:
+        with suppress(OSError):
+            (cache / VERIFIED).mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(cache / VERIFIED / f"{sha256_json(str(root.resolve()))[:16]}.lock"))
         yield
-        return
-    try:
-        yield
-    finally:
-        lock.release()

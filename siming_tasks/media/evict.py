@@ -32,7 +32,7 @@ def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
         size = held(folder)
         trash = cache / "media" / f"trash-{os.getpid()}-{folder.parent.name}-{folder.name}"
         try:
-            with FrameStore(cache, folder, folder.name).lock().acquire(timeout=0):
+            with FrameStore(cache, folder, folder.name).lock(timeout=0):
                 os.replace(folder, trash)  # readers see all of it or none
         except OSError:  # in use (Timeout is one), gone, or not ours
             continue
@@ -63,7 +63,7 @@ def _audit(cache: Path) -> None:
         shutil.rmtree(trash, ignore_errors=True)
     for folder in _folders(cache):
         try:
-            with FrameStore(cache, folder, folder.name).lock().acquire(timeout=0):
+            with FrameStore(cache, folder, folder.name).lock(timeout=0):
                 sweep(folder)
                 if noted(folder) != measured(folder):
                     used = _used(folder)

@@ -23,16 +23,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
 from PIL import Image
 
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_write
+from siming_tasks.locks import locked
 from siming_tasks.media.decode import decode
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.ledger import NOTE, settle, sweep
@@ -95,11 +95,11 @@ class FrameStore:
         """Where frame ``index`` is or will be."""
         return self.frames / f"{index:06d}.jpg"
 
-    def lock(self) -> FileLock:
-        """One writer per video across processes; readers need none."""
+    def lock(self, timeout: float = -1) -> AbstractContextManager[None]:
+        """One writer per video across processes (:func:`siming_tasks.locks.locked`); readers need none."""
         locks = self.cache / "media" / "locks"
         locks.mkdir(parents=True, exist_ok=True)
-        return FileLock(locks / f"{self.digest}.lock")
+        return locked(locks / f"{self.digest}.lock", timeout)
 
     def timeline(self) -> Timeline:
         """The video's timeline, read from the file once and from the store afterwards.

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write, read_yaml
+from siming_tasks.locks import locked
 from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
 from siming_tasks.simulate.contact import ContactSheet
 from siming_tasks.simulate.encode import encode
@@ -70,8 +71,6 @@ def make_demo(
     Raises:
         DataError: ``out`` exists and is something else, or ``videos`` is odd with ``pairs``.
     """
-    from filelock import FileLock
-
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
@@ -79,7 +78,7 @@ def make_demo(
     if _is_there(out, request):  # without a lock: the folder around it may not be ours to write
         return out
     out.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(out.with_name(f".{out.name}.lock")):
+    with locked(out.with_name(f".{out.name}.lock")):
         if not _is_there(out, request):
             with _workplace(out, request) as part:
                 twins = simulate_pairs(videos // 2, seed) if pairs else ()
