@@ -92,7 +92,7 @@ def _differences(found: Comparison, *, joint: bool) -> list[str]:
     ]
     if not found.complete:
         lines += ["", "✗: the lead is not one of the answers too: the run that answered no more than the other is not "
-                  "surely ahead on the items that both answered. It is not called better."]  # fmt: skip
+                  "ahead (or not significantly) on the items that both answered. It is not called better."]  # fmt: skip
     return lines
 
 
@@ -114,6 +114,8 @@ def _notes(found: Comparison) -> list[str]:
         for name, reasons in found.skipped.items()
         for run, reason in reasons.items()
     ]
+    if any("tailed" in estimate.flags for row in found.estimates.values() for estimate in row.values()):
+        lines.insert(0, FLAGS["tailed"])  # of the videos, so of every run
     for name, ranks in found.ranks.items():
         lines += [
             f"{literal(run)} is not ranked above {', '.join(map(literal, standing.unsettled))} in "
@@ -125,7 +127,7 @@ def _notes(found: Comparison) -> list[str]:
         said: dict[str, list[str]] = {}
         for name, estimate in row.items():
             for note in estimate.notes:
-                if note != FLAGS["few-videos"]:
+                if note not in (FLAGS["few-videos"], FLAGS["tailed"]):
                     said.setdefault(note, []).append(CATALOGUE[name].label)
         parts = [
             note if len(metrics) == len(row) else f"{', '.join(metrics)}: {note}" for note, metrics in said.items()

@@ -264,7 +264,8 @@ def _rows(
         both = answered[a, b] if lead >= 0 else answered[b, a]
         there = answered[a, b].difference[metric]
         stderr, low, high, p, on_both, p_both = map(_known, (*d[1:], there.value, there.p))
-        holds = abs(lead) <= NOISE or both.holds(metric, CATALOGUE[metric].sign, sure=True)
+        significant = p is not None and p <= ALPHA
+        holds = abs(lead) <= NOISE or both.holds(metric, CATALOGUE[metric].sign, sure=significant)
         top = None if p is None else max(maximum, p)
         rows.append(Difference(metric, a, b, primary, d.value, stderr, low, high, p, p, top, on_both, p_both, holds))
     return rows
