@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import add_data, open_chosen
@@ -13,8 +14,12 @@ from siming_tasks.errors import DataError
 from siming_tasks.runs.uncollected import uncollected
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from siming_tasks.data import Dataset
+    from siming_tasks.options import Options
     from siming_tasks.runs.compare import RunComparison
+    from siming_tasks.runs.run import Run
 
 __all__ = ["add"]
 
@@ -34,6 +39,9 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--partial", action="store_true", help="count only requests that have a line (limited runs that do not say so)"
+    )
+    command.add_argument(
+        "--repeated", action="store_true", help="the runs are repeats of one judge: how much asking again changes"
     )
     command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
     command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
@@ -57,6 +65,9 @@ def compare(arguments: argparse.Namespace) -> None:
     sources = find_runs(arguments.runs)
     dataset = open_chosen(arguments, options, sources, reference=True)
     runs = [read_run(source, dataset, partial=arguments.partial, allow=arguments.allow) for source in sources]
+    if arguments.repeated:
+        _repeated(runs, options, arguments, dataset)
+        return
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
     found: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
@@ -80,6 +91,27 @@ def compare(arguments: argparse.Namespace) -> None:
         print(f"## {setting} on {title(dataset)}\n\n{_markdown(part, dataset, joint=arguments.max_t)}")
     for setting, why in refused.items():
         print(f"## {setting} on {title(dataset)}\n\nNot compared: {why}\n")
+
+
+def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
+    """Print what asking the same judge again changes, for every setting that all runs have."""
+    from siming_tasks.metrics.compare.repeats import repeats
+    from siming_tasks.metrics.estimate import plain
+    from siming_tasks.present.repeats import markdown
+    from siming_tasks.runs.comparable import Entrant, contestants
+    from siming_tasks.runs.compare import common_settings
+
+    found = {}
+    for setting in common_settings(runs, arguments.setting):
+        entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], arguments.allow)
+        how = {"allow": arguments.allow, "mapping": options.mapping, "positive": options.positive}
+        found[setting] = repeats(entered, **how)
+    if arguments.json:
+        settings = {name: {metric: plain(asdict(one)) for metric, one in part.items()} for name, part in found.items()}
+        print(json.dumps(origin(dataset) | {"repeated": settings}, allow_nan=False))
+        return
+    for setting, part in found.items():
+        print(f"## {setting} on {title(dataset)}, {len(runs)} repeats\n\n{markdown(part)}")
 
 
 def _markdown(found: RunComparison, dataset: Dataset, *, joint: bool) -> str:
