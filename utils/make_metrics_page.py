@@ -32,7 +32,7 @@ SHOWN_STEPS = 6
 
 
 def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) -> None:
-    """Predictions of a reference judge to full videos; ``unsure``: every second step of every second one is left out."""
+    """Predictions of a reference judge to full videos; ``unsure``: every second step of every second one left out."""
     ask, setting = judge(kind, dataset), SETTINGS["full_score"]
     records = []
     for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
