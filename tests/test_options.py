@@ -116,6 +116,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("limits", "none", "limits='none' is not one of known, off."),
     ("data", 3, "data=3 is not text."),
     ("cache", None, "cache=None is not text."),
+    ("replies", False, "replies=False is not text."),
+    ("prices", 3, "prices=3 is not text."),
+    ("limit_cost", -1, "limit_cost=-1 must be at least 0."),
 ]
 
 
@@ -173,5 +176,8 @@ def test_what_an_option_changes() -> None:
 
 def test_the_table_in_readme_is_made_of_the_options() -> None:
     rows = [option.row for option in OPTIONS.values()]
-    table = "".join(f"| `{row.variable}` | `{row.flag}` | {row.default} | {row.meaning} |\n" for row in rows)
+    flags = [f" `{row.flag}`" if row.flag else "" for row in rows]
+    table = "".join(
+        f"| `{row.variable}` |{flag} | {row.default} | {row.meaning} |\n" for row, flag in zip(rows, flags, strict=True)
+    )
     assert "| variable | flag of `siming` | default | meaning |\n|---|---|---|---|\n" + table + "\n" in README

@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
         metavar="WHAT",
         help="rank runs that differ in WHAT (as compare --allow)",
     )
-    add_options(command, *SCORED)
+    add_options(command, *SCORED, "prices")
     command.add_argument(
         "--jobs", action=Checked, kind=Whole(), metavar="J", help="worker processes (default: one for each core)"
     )

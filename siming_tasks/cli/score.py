@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     score = commands.add_parser("score", help="score predictions or sample logs without a model")
     add_data(score, word=True, labels=True)
     score.add_argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
-    add_options(score, *SCORED)
+    add_options(score, *SCORED, "prices")
     score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
     score.add_argument(
         "--allow", action="append", default=[], metavar="WHAT", help="dataset: accept other labels or media"
@@ -45,6 +45,7 @@ def add(commands: Any) -> None:
 @uncollected()
 def _score(arguments: argparse.Namespace) -> int:
     from siming_tasks.metrics.estimate import FLAGS
+    from siming_tasks.present.usage import usage_line
     from siming_tasks.runs.find import run_at
     from siming_tasks.runs.run import load_run, read_run
     from siming_tasks.runs.scores import score_run, validation
@@ -87,6 +88,9 @@ def _score(arguments: argparse.Namespace) -> int:
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
             print(f"{name:<{width}} {_line(metric, estimate, result['filled'].get(metric))}")
+        if result["usage"]:
+            videos = len({record["video_id"] for record in run.records[name]})
+            print(f"{name:<{width}} took {usage_line(result['usage'], videos)}")
         if arguments.observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             print(f"{name:<{width}} left out: {left_out}")

@@ -43,6 +43,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         prompt=opened.prompt(doc)[1],
         dataset=opened.dataset.digest,
         media=SESSION.shown(doc),
+        usage=SESSION.used(doc),
     )
     item = _item(record)
     values: dict[str, Any] = {}

@@ -33,7 +33,7 @@ OPEN = 4
 """Data sets kept open; the longest unused is opened again when it is needed."""
 
 SHOWN = 100_000
-"""Requests of which it is known what was shown."""
+"""Requests of which it is known what was shown and what they took."""
 
 
 @dataclass
@@ -44,6 +44,7 @@ class Session:
     _root: Path | None = None
     _opened: OrderedDict[str, Opened] = field(default_factory=OrderedDict)
     _shown: OrderedDict[tuple[str, str], tuple[dict[str, Any], Sent | None]] = field(default_factory=OrderedDict)
+    _used: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _last: tuple[list[Item], Options, Evaluation] | None = None
     _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
@@ -59,6 +60,7 @@ class Session:
             if options != self._options:
                 self._options, self._root = options, None
             self._shown.clear()
+            self._used.clear()
             self._last = None
             for root in [root for root, opened in self._opened.items() if opened.stamp != stamp_of(Path(root))]:
                 del self._opened[root]
@@ -169,6 +171,18 @@ class Session:
         """What the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
         facts, sent = self._shown.get((self.of(doc).dataset.digest, doc["id"]), ({"mode": "unknown"}, None))
         return {**facts, **(sent.facts() if sent else {})}
+
+    def use(self, doc: Doc, usage: dict[str, Any]) -> None:
+        """Remember what a document's reply took (:mod:`siming_tasks.runs.usage`)."""
+        key = (self.of(doc).dataset.digest, doc["id"])
+        with self._lock:
+            self._used[key] = usage
+            while len(self._used) > SHOWN:
+                self._used.popitem(last=False)
+
+    def used(self, doc: Doc) -> dict[str, Any] | None:
+        """What a document's reply took; None where nothing is known of it."""
+        return self._used.get((self.of(doc).dataset.digest, doc["id"]))
 
     def _one(self, items: Iterable[Item]) -> Dataset:
         """The one data set that items are about."""

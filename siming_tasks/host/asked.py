@@ -19,8 +19,8 @@ from typing import Any
 from siming_tasks.errors import SimingError
 from siming_tasks.hooks.results import RECORD, process_results
 from siming_tasks.hooks.session import SESSION
+from siming_tasks.host.keep.keeper import keeping
 from siming_tasks.host.limits import refuse_what_does_not_fit
-from siming_tasks.host.replies import careful
 from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Mode, backend_of
 
@@ -78,7 +78,7 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
             type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1, rest,
             kwargs.get("cli_args") is not None,
         )  # fmt: skip
-        with _one_message(told), SESSION.asking(backend, modality), careful(lm, backend):
+        with _one_message(told), SESSION.asking(backend, modality), keeping(lm):
             refuse(told, SESSION.policy)
             refuse_what_does_not_fit(lm, ours.values())
             return evaluate(lm, task_dict, *args, **kwargs)

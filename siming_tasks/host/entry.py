@@ -20,6 +20,7 @@ from typing import Any
 from siming_tasks.errors import SimingError
 from siming_tasks.files import read_yaml
 from siming_tasks.host.asked import guard
+from siming_tasks.host.keep.model import remember
 from siming_tasks.host.saved import check_what_is_saved
 from siming_tasks.host.told import is_ours
 from siming_tasks.settings import SETTINGS, Setting
@@ -47,6 +48,7 @@ def manifests() -> list[Any]:
         _extend(TaskManager)
     except Exception as error:  # noqa: BLE001 - a host that changed must not break anybody's other evaluations
         logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming tasks-path)".', error)
+    _remember()
     host: Any = sys.modules["lmms_eval.models"]  # being imported; `lmms-eval models` lists its dictionaries
     for name, path in MODELS.items():
         host.AVAILABLE_CHAT_TEMPLATE_MODELS.setdefault(name, path)
@@ -119,6 +121,15 @@ def _settings(names: Iterable[str]) -> Iterator[Setting]:
             yield from _settings(read_yaml(group)["task"])
 
 
+def _remember() -> None:
+    try:
+        from lmms_eval.api.model import lmms
+
+        remember(lmms)
+    except Exception as error:  # noqa: BLE001 - as above
+        logger.warning("Replies of SiMing tasks are not kept when they arrive (%s).", error)
+
+
 def _check_what_is_saved() -> None:
     from lmms_eval.loggers import EvaluationTracker
 
@@ -139,6 +150,9 @@ def preflight(names: Iterable[Any] = ()) -> None:
     """
     from siming_tasks.hooks.docs import refuse_empty
     from siming_tasks.hooks.session import SESSION
+    from siming_tasks.runs.prices import load_prices
 
     SESSION.begin()
+    if SESSION.options.prices:
+        load_prices(SESSION.options.prices)
     refuse_empty(dict.fromkeys(_settings(name for name in names if isinstance(name, str))), SESSION.current())

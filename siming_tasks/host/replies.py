@@ -10,8 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -26,29 +25,28 @@ FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
 """How the host's own classes begin the reply of a request that failed; the parser counts it as ``request_failed``."""
 
 
-@contextmanager
-def careful(lm: Any, backend: Backend) -> Iterator[None]:
-    """While the block runs, ``lm.generate_until`` returns one reply for each request, or raises.
+def careful(lm: Any, backend: Backend, own: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """The ``generate_until`` of a class, so that it returns one reply for each request, or raises.
 
     A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
     class gets generation arguments of its own: several change those that they get, and a cache of replies then stores
     under another key than it looks up.
-    """
-    original = lm.generate_until
 
-    @functools.wraps(original)
+    Args:
+        lm: the model.
+        backend: the row of its class.
+        own: the class's own ``generate_until``, bound.
+    """
+
+    @functools.wraps(own)
     def generate_until(requests: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
         requests = [_own(request, backend.most_tokens) for request in requests]
         if backend.alone:
-            return [_alone(original, request) for request in requests]
+            return [_alone(own, request) for request in requests]
         parts = _parts(requests, lm)
-        return [reply for part in parts for reply in _all(original(part, *args, **kwargs), part, lm)]
+        return [reply for part in parts for reply in _all(own(part, *args, **kwargs), part, lm)]
 
-    lm.generate_until = generate_until
-    try:
-        yield
-    finally:
-        del lm.generate_until
+    return generate_until
 
 
 def _own(request: Any, most_tokens: int) -> Any:

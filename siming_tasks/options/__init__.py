@@ -1,5 +1,6 @@
 """What a run can be told from outside: fields, choices, help, checks; the only reader of environment variables."""
 
+from siming_tasks.options.environment import host_variables
 from siming_tasks.options.model import OPTIONS, Options
 from siming_tasks.options.option import Option, Row
 from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
@@ -17,4 +18,5 @@ __all__ = [
     "Share",
     "Text",
     "Whole",
+    "host_variables",
 ]

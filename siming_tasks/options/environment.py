@@ -12,12 +12,13 @@ from siming_tasks.errors import OptionsError
 from siming_tasks.options.option import Option
 from siming_tasks.options.values import Refused, Whole
 
-__all__ = ["values_in"]
+__all__ = ["host_variables", "values_in"]
 
 PREFIX = "SIMING_"
 FORMAT = "SIMING_IMAGE_FORMAT"
 HOST = ("LMMS_IMAGE_ENCODE_FORMAT", "LMMS_IMAGE_JPEG_QUALITY")
 """Variables of lmms-eval: format and quality of the images that its chat backends send."""
+_READERS = "LMMS_VIDEO_DECODE"
 
 _log = logging.getLogger(__name__)
 
@@ -69,3 +70,8 @@ def _warn(name: str, known: tuple[str, ...]) -> None:
     near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1)
     way_out = f"did you mean {PREFIX}{near[0]}?" if near else f"the variables are {', '.join(known)}."
     _log.warning("%s is no variable of siming-tasks and changes nothing; %s", name, way_out)
+
+
+def host_variables() -> dict[str, str]:
+    """The variables of lmms-eval that change what its models read of a video, where they are set."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(_READERS)}

@@ -103,6 +103,28 @@ class Options:
         "place",
         "`off`: ask a service although its known limits say that the requests do not fit (docs/recipes.md)",
     )
+    replies: str = _option(
+        "",
+        Text("DIR|off"),
+        "asking",
+        "folder where every reply of a model is kept when it arrives, so that a run that was cut short goes on where "
+        "it stopped; `off` keeps none",
+        "`replies` in the cache folder",
+    )
+    prices: str = _option(
+        "",
+        Text("FILE"),
+        "place",
+        "price table (YAML) of what models cost per million tokens",
+        "costs are not told",
+    )
+    limit_cost: float = _option(
+        0.0,
+        Decimal(least=0, metavar="MONEY"),
+        "asking",
+        "stop asking, with everything kept, when a run has cost this much; needs `SIMING_PRICES`",
+        "no limit",
+    )
     demo_videos: int = _option(16, Whole(), "data", "videos in the synthetic demo")
 
     def __post_init__(self) -> None:
@@ -128,6 +150,11 @@ class Options:
         from platformdirs import user_cache_path
 
         return user_cache_path("siming-tasks", appauthor=False)
+
+    @property
+    def replies_dir(self) -> Path:
+        """Where replies are kept (not created here)."""
+        return Path(self.replies).expanduser() if self.replies else self.cache_dir / "replies"
 
 
 def _described() -> dict[str, Option]:

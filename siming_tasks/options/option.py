@@ -10,12 +10,14 @@ from siming_tasks.options.values import Kind, Refused
 
 __all__ = ["Changes", "Option", "Row"]
 
-Changes = Literal["data", "place", "shown", "scored"]
-"""Which exams; where files lie; what a model is shown of them; how its answers are scored."""
+Changes = Literal["data", "place", "shown", "scored", "asking"]
+"""Which exams; where files lie; what a model is shown of them; how its answers are scored; how lmms-eval asks for them.
+
+Only a run of lmms-eval asks, so that no command of ``siming`` takes the last ones: they have no flag."""
 
 
 class Row(NamedTuple):
-    """What a table of options says about one."""
+    """What a table of options says about one; ``flag`` is empty where no command takes it."""
 
     variable: str
     flag: str
@@ -57,7 +59,8 @@ class Option:
     def row(self) -> Row:
         """Variable, flag, default and meaning."""
         default = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
-        return Row(self.variable, self.flag, self.otherwise or default, self.help)
+        flag = self.flag if self.changes != "asking" else ""
+        return Row(self.variable, flag, self.otherwise or default, self.help)
 
     def check(self, value: object) -> object:
         """The value that the field holds.

@@ -31,6 +31,7 @@ class SimingReference(lmms):  # type: ignore[misc]
     """
 
     is_simple = False
+    keeps_replies = False  # they cost nothing, and depend on labels
 
     def __init__(self, kind: str = "oracle", seed: int = 0, media: bool = True, **_: Any) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ __all__ = ["KeptRecord", "Shelf"]
 Reading = tuple[Any, ...]
 """Values of :data:`READ`: how a reply was read and under which condition it was asked for."""
 
-READ = ("status", "answers", "missing", "prompt", "dataset", "media")
+READ = ("status", "answers", "missing", "prompt", "dataset", "media", "usage")
 _PLACE = {name: index for index, name in enumerate(READ)}
 _OWN = ("setting", "video_id", "step_id")
 
@@ -40,10 +40,10 @@ class KeptRecord(Mapping[str, Any]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.FIELDS)
+        return iter(self.FIELDS if self["usage"] else self.FIELDS[:-1])  # a record has usage where any is known
 
     def __len__(self) -> int:
-        return len(self.FIELDS)
+        return len(self.FIELDS) - (not self["usage"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KeptRecord, (self.setting, self.video_id, self.step_id, self.reading)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.parsing import Parsed
+from siming_tasks.runs.usage import cut_off
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import record_id
 
@@ -30,6 +31,7 @@ def record_of(
     prompt: str | None = None,
     dataset: str | None = None,
     media: Mapping[str, Any] | None = None,
+    usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The record of one request.
 
@@ -41,18 +43,20 @@ def record_of(
         prompt: hash of the prompt's text.
         dataset: content digest of the data set.
         media: what the model was shown.
+        usage: what the request took, if that is known; a reply that was cut at the limit of tokens is ``truncated``.
     """
     return {
         "id": record_id(setting, video_id, step_id),
         "setting": setting,
         "video_id": video_id,
         "step_id": step_id,
-        "status": parsed.status,
+        "status": "truncated" if cut_off(parsed.status, usage) else parsed.status,
         "answers": dict(parsed.answers),
         "missing": dict(parsed.missing),
         "prompt": prompt,
         "dataset": dataset,
         "media": dict(media or {}),
+        **({"usage": dict(usage)} if usage else {}),
     }
 
 

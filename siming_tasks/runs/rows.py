@@ -19,6 +19,7 @@ from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.kept import KeptRecord, Reading, Shelf
 from siming_tasks.runs.record import record_of
+from siming_tasks.runs.usage import Usage
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.requests import asked_steps, record_id
@@ -70,6 +71,7 @@ class _Line(BaseModel):
     prompt: Short | None = None
     dataset: Short | None = None
     media: dict[str, Any] | None = None
+    usage: Usage | None = None
 
     @field_validator("media")
     @classmethod
@@ -282,7 +284,8 @@ def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, .
     if fault := _fault(record, source, {step.id: step for step in asked}):
         place.error("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
         return None
-    return {**record, "missing": source.missing or {}, "media": source.media or {}}
+    usage = source.usage.model_dump() if source.usage else None
+    return {**record, "missing": source.missing or {}, "media": source.media or {}, "usage": usage}
 
 
 def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:

@@ -11,8 +11,10 @@ from siming_tasks.metrics import Evaluation, Panel, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import STATUSES
 from siming_tasks.runs.panel import panel_of
+from siming_tasks.runs.prices import load_prices
 from siming_tasks.runs.record import Record, joined
 from siming_tasks.runs.threads import one_thread
+from siming_tasks.runs.usage import usage_summary
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import Requests
@@ -85,6 +87,7 @@ def evaluate_records(
         "statuses": {status: statuses.get(status, 0) for status in STATUSES},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(mine),
+        "usage": usage_summary(mine, load_prices(options.prices) if options.prices else None),
         **numbers,
         "options": {**numbers["options"], "rater": options.rater, "clip_density": options.clip_density},
     }

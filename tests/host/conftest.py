@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from tests.host.serving import Server
+
+ROOT = Path(__file__).parents[2]
 TIMEOUT = 600
 
 
@@ -49,6 +53,8 @@ class Warm:
     """The process of ``warm.py``, started when it is first asked for a run."""
 
     process: subprocess.Popen[str] | None = None
+    pid = 0
+    """Of the run that goes on, or went on last."""
 
     def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, **script: str) -> int:
         """Run ``lmms-eval`` (or a script) with these arguments in a fork; its exit code (negative: a signal)."""
@@ -62,7 +68,8 @@ class Warm:
         assert self.process.stdin is not None
         job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output), **script}
         self.process.stdin.write(json.dumps(job) + "\n")
-        killer = threading.Timer(TIMEOUT, os.kill, (int(self.read()), signal.SIGKILL))
+        self.pid = int(self.read())
+        killer = threading.Timer(TIMEOUT, os.kill, (self.pid, signal.SIGKILL))
         killer.start()
         try:
             return int(self.read())
@@ -112,7 +119,8 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
         folder.mkdir()
         argv = [*arguments, "--output_path", str(folder / "out"), "--log_samples"]
         settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
-        env = environment(**settings, **({"SIMING_DATA": str(data)} if data else {}), **env)
+        settings["SIMING_REPLIES"] = str(folder / "replies")  # each run asks anew unless a test says otherwise
+        env = environment(**{**settings, **({"SIMING_DATA": str(data)} if data else {}), **env})
         if not launcher:
             code = warm.run(argv, folder, env, folder / "log", **({"script": script} if script else {}))
             return Run(code, (folder / "log").read_text(errors="replace"), folder / "out")
@@ -129,3 +137,38 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
 def command() -> tuple[str, ...]:
     """The console script as a launcher: a process of its own, nothing imported before."""
     return (str(Path(sys.executable).with_name("lmms-eval")),)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def start(answer: Callable[..., Any], port: int = 0) -> Server:
+        servers.append(Server(answer, port))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.gone()
+
+
+@pytest.fixture(scope="session")
+def tiny_vlm(shared: Path, warm: Any) -> Path:
+    with FileLock(shared / "tiny_vlm.lock"):
+        if not (out := shared / "tiny_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
+            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
+    return out
+
+
+@pytest.fixture(scope="session")
+def speaking_vlm(shared: Path, warm: Any) -> Path:
+    """The tiny model with one and the same readable reply to every clip."""
+    with FileLock(shared / "speaking_vlm.lock"):
+        if not (out := shared / "speaking_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "speaking_vlm.log"
+            says = '{"score": 1, "verdict": "correct"}'
+            code = warm.run([str(out), "--says", says], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
+    return out

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 import json
 import shlex
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
@@ -24,71 +19,12 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.reference import judge
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
+from tests.host.serving import Server, completion, pixels
 
 pytestmark = pytest.mark.host
 
 FRAMES, CLIP_FRAMES, LIMIT = 20, 4, 40
 SIZE = 256  # small, because the host's PNG encoder is slow; every frame still differs from every other
-
-
-def pixels(image: Image.Image) -> str:
-    return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
-
-
-class Server(ThreadingHTTPServer):
-    """A chat completion endpoint; ``answer(images, text, n)`` gives status and body, or None to drop the connection."""
-
-    daemon_threads = True
-
-    def __init__(self, answer: Callable[[tuple[str, ...], str, int], tuple[int, Any] | None]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answer, self.received, self.lock = answer, [], threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        (message,) = body["messages"]
-        images, texts = [], []
-        for part in message["content"]:
-            if part["type"] == "text":
-                texts.append(part["text"])
-            else:
-                data = part["image_url"]["url"].split(",", 1)[1]
-                images.append(pixels(Image.open(io.BytesIO(base64.b64decode(data)))))
-        with self.server.lock:
-            number = len(self.server.received)
-            self.server.received.append((tuple(images), tuple(texts)))
-        reply = self.server.answer(tuple(images), texts[-1], number)
-        if reply is None:
-            self.close_connection = True
-            return
-        status, content = reply
-        payload = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-def completion(content: str | None, **choice: Any) -> tuple[int, dict[str, Any]]:
-    message = {"role": "assistant", "content": content}
-    return 200, {
-        "id": "x", "object": "chat.completion", "created": 0, "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **choice}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }  # fmt: skip
 
 
 def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
@@ -104,20 +40,6 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
             )  # fmt: skip
             found.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
     return found
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
-    servers: list[Server] = []
-
-    def start(answer: Callable[..., Any]) -> Server:
-        servers.append(Server(answer))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 MODEL_ARGS = {

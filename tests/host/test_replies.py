@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,19 @@ from lmms_eval.api.instance import Instance
 from PIL import Image
 
 from siming_tasks.errors import SimingError
-from siming_tasks.host.replies import FAILED, careful
+from siming_tasks.host.replies import FAILED
+from siming_tasks.host.replies import careful as carefully
 from siming_tasks.media import Backend, backends
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
+
+
+@contextmanager
+def careful(lm: Any, backend: Backend) -> Iterator[None]:
+    """While the block runs, the object is asked as a run asks it."""
+    lm.generate_until = carefully(lm, backend, lm.generate_until)
+    yield
+    del lm.generate_until
 
 
 class Messages(BaseHTTPRequestHandler):

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 pytestmark = pytest.mark.host
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def tiny_vlm(shared: Path, warm: Any) -> Path:
-    with FileLock(shared / "tiny_vlm.lock"):
-        if not (out := shared / "tiny_vlm").exists():
-            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
-            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
-            assert code == 0, log.read_text()
-    return out
 
 
 @pytest.mark.parametrize("media", ["video", "proxy", "frames"])

@@ -8,7 +8,7 @@ from typing import Any
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
-from siming_tasks.report.pages.run_facts import command, facts, lead
+from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import ANSWERS, SCOPES
@@ -39,6 +39,7 @@ def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], ru
         step_names=names,
         facts=facts(run, report),
         command=command(run, report),
+        spent=spent(run),
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from siming_tasks.present.usage import usage_line
 from siming_tasks.report.pages.site import number
 from siming_tasks.runs.asked import Slice
 from siming_tasks.runs.command import command_of
 
-__all__ = ["command", "facts", "lead"]
+__all__ = ["command", "facts", "lead", "spent"]
 
 _SHOWN = ("model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size", "generation", "gen_kwargs",
           "seeds", "limit", "offset")  # fmt: skip
@@ -35,10 +36,28 @@ def facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, 
     for name, metadata in known.get("tasks", {}).items():
         rows += [(f"{name} {key}", str(value)) for key, value in metadata.items()]
     rows += [(f"prompts of {name}", value) for name, value in run["prompts"].items() if value]
+    for name, part in run["settings"].items():
+        if used := part["numbers"]["usage"]:
+            rows.append((f"{name} took", usage_line(used, len(part["usage"]))))
+            rows += [(f"{name} answered by", ", ".join(used["served"]))] if used["served"] else []
     dataset = report["dataset"]
     rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
     options = ", ".join(f"{key} {value}" for key, value in report["options"].items())
     return [*rows, ("scored with", options)]
+
+
+def spent(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each video took, all settings together, as far as that is known."""
+    rows: dict[str, dict[str, Any]] = {}
+    for part in run["settings"].values():
+        for video, used in part["usage"].items():
+            row = rows.setdefault(video, {"video": video, "requests": 0, "read": 0, "written": 0, "cost": {}})
+            row["requests"] += used["requests"]
+            for to, name in (("read", "prompt_tokens"), ("written", "completion_tokens")):
+                row[to] = None if row[to] is None or used[name] is None else row[to] + used[name]["total"]
+            for currency, cost in used["cost"].items():
+                row["cost"][currency] = row["cost"].get(currency, 0.0) + cost["total"]
+    return [{**row, "cost": ", ".join(f"{x:.4g} {unit}" for unit, x in row["cost"].items())} for row in rows.values()]
 
 
 def command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:

@@ -17,8 +17,10 @@ from siming_tasks.report.study.detail import detail, gains, totals_of, twins
 from siming_tasks.report.study.replies import Replies
 from siming_tasks.runs.comparable import Entrant
 from siming_tasks.runs.find import RunSource
+from siming_tasks.runs.prices import load_prices
 from siming_tasks.runs.run import Run, read_run
 from siming_tasks.runs.score import evaluate_panel
+from siming_tasks.runs.usage import usage_by_video
 
 __all__ = ["Study", "study"]
 
@@ -31,7 +33,7 @@ class Study:
         source: the run.
         settings: by setting: ``numbers`` (:func:`siming_tasks.runs.score.evaluate_records`), ``contribution`` and
             ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos,
-            ``pairs`` (how it did on the data set's twins; None without).
+            ``pairs`` (how it did on the data set's twins; None without), ``usage`` of each video.
         entrants: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.
@@ -82,6 +84,7 @@ def study(
         if keep:
             keep.put_rest([record for mine in run.records.values() for record in mine])
     found: dict[str, dict[str, Any]] = {}
+    prices = load_prices(options.prices) if options.prices else None
     entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings}
     for name, entrant in entrants.items():
         known = evaluate_panel(entrant.panel, options)
@@ -90,6 +93,7 @@ def study(
             **detail(entrant.panel, dataset, options, known.metrics),
             "totals": totals_of(entrant.panel),
             "pairs": twins(entrant.panel, pairs),
+            "usage": usage_by_video(run.records[name], prices),
         }
     if not found:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
