@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -15,9 +15,6 @@ from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml, yaml_lines
 from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
 from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 __all__ = ["DEFAULT_ID", "default_rubric", "line_of", "load_rubric", "rubric_from"]
 
@@ -70,7 +67,7 @@ def line_of(place: Place, lines: Mapping[Place, int]) -> int | None:
     return next((lines[place[:depth]] for depth in range(len(place), -1, -1) if place[:depth] in lines), None)
 
 
-def _fix(item: ErrorDetails) -> str:
+def _fix(item: Any) -> str:
     """How to mend what pydantic found."""
     name, kind = str(item["loc"][-1]) if item["loc"] else "", item["type"]
     if kind == "missing":
