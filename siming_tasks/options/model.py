@@ -54,8 +54,8 @@ class Options:
         None,
         "shown",
         "`frames` (our images, each with its time), `video` (a file for the model's own reader), `proxy` (a short file "
-        "of just the frames that `frames` would show) or `auto`: frames for API and vLLM backends, video for local "
-        "models",
+        "of just the frames that `frames` would show) or `auto`: frames for every model that takes several images, "
+        "a file for the others",
     )
     frames: int = _option(64, Whole(), "shown", "frames per full video, but in video mode")
     clip_frames: int = _option(16, Whole(), "shown", "frames per step clip, but in video mode")
