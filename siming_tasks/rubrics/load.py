@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml, yaml_lines
@@ -18,7 +18,15 @@ from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, 
 
 __all__ = ["DEFAULT_ID", "default_rubric", "line_of", "load_rubric", "rubric_from"]
 
-MODELS = (Rubric, Skill, RubricStep, Criteria, StepError, Requirement, Evidence)
+MODELS: Mapping[str, type[BaseModel]] = {
+    "skills": Skill,
+    "steps": RubricStep,
+    "criteria": Criteria,
+    "errors": StepError,
+    "requires": Requirement,
+    "evidence": Evidence,
+}
+"""What the entries under a key are; the file itself is a :class:`Rubric`."""
 
 DEFAULT_ID = "siming-default"
 """``rubric_id`` of the embedded rubric."""
@@ -73,9 +81,12 @@ def _fix(item: Any) -> str:
     if kind == "missing":
         return "Add it; docs/rubric.md lists what an entry has."
     if kind == "extra_forbidden":
-        known = {field.alias or key for model in MODELS for key, field in model.model_fields.items()}
-        near = difflib.get_close_matches(name, known - {name}, 1)
+        around = next((str(part) for part in reversed(item["loc"][:-1]) if part in MODELS), "")
+        known = {field.alias or key for key, field in MODELS.get(around, Rubric).model_fields.items()}
+        near = difflib.get_close_matches(name, known, 1)
         return f"Write `{near[0]}`, or delete it." if near else "Delete it, or correct its name."
+    if item["loc"][-2:-1] == ("requires",) and isinstance(item["input"], str):
+        return f"Write `{{id: {item['input'][:64]}}}`."
     if kind == "string_type" and isinstance(item["input"], int | float):
         return f"Put it in quotes, such as '{item['input']}'."
     return "Mend that entry; siming_tasks/rubrics/default.yaml is a complete example."
