@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -253,3 +255,22 @@ def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) 
         picture.pts = 0
         output.mux([*sound.encode(wave), *sound.encode(None), *cover.encode(picture), *cover.encode(None)])
     assert refusal(path) == "holds no video but a cover picture."
+
+
+@pytest.mark.parametrize(
+    ("suffix", "codec"), [("mpg", "mpeg2video"), ("vob", "mpeg2video"), ("flv", "flv1"), ("ts", "h264")]
+)
+def test_streams_that_show_only_while_a_file_is_probed(tmp_path: Path, suffix: str, codec: str) -> None:
+    """MPEG program streams have no header; options for streams, which are not there yet, made PyAV crash on them."""
+    path = tmp_path / f"film.{suffix}"
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libx264" if codec == "h264" else codec, rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(50):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 5 * number, np.uint8))
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode())
+    read = "from pathlib import Path; from siming_tasks.media.timeline import read_timeline; import sys;"
+    read += "print(len(read_timeline(Path(sys.argv[1])).pts))"
+    done = subprocess.run([sys.executable, "-c", read, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "50\n"), done.stderr
