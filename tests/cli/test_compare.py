@@ -127,6 +127,34 @@ def test_compare_json_holds_the_same(data, runs, capsys):
     assert part["human_ratio"]["b"]["qwk"]["value"] > 0
 
 
+def test_a_setting_that_cannot_be_compared_does_not_stop_the_others(data, runs, capsys, tmp_path):
+    pairs = []
+    for name, noise, media in (("good", 0.2, "video"), ("weaker", 0.8, "frames")):
+        scores = Path(runs(name, noise)).read_text()
+        verdicts = Path(runs(name, noise, answer="error", media=media)).read_text()
+        pairs.append(tmp_path / f"{name}-both.jsonl")
+        pairs[-1].write_text(scores + verdicts)
+    paths = list(map(str, pairs))
+    code, out, _ = run(capsys, "compare", *paths, "--data", str(data))
+    assert code == 0
+    assert "| kappa (qwk) | good-both | weaker-both |" in out
+    why = "Not compared: Runs 'good-both' and 'weaker-both' differ in media"
+    assert f"## full_error on tiny 1, SYNTHETIC data\n\n{why}" in out
+    code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--json")
+    found = json.loads(out)
+    assert list(found["settings"]) == ["full_score"] and list(found["not_compared"]) == ["full_error"]
+
+
+def test_repeats(data, runs, capsys):
+    paths = (runs("good", 0.2), runs("better", 0.2))
+    code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated")
+    assert code == 0
+    assert out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n\n| metric | each run | mean |")
+    code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated", "--json")
+    part = json.loads(out)["repeated"]["full_score"]["qwk"]
+    assert part["decoding"] == pytest.approx(np.std(part["values"], ddof=1))
+
+
 def test_compare_verdicts(data, runs, capsys):
     paths = (runs("good", 0.2, answer="error"), runs("weak", 0.8, answer="error"))
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data))

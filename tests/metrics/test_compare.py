@@ -148,6 +148,23 @@ def test_detectable_effects_come_from_runs_that_vary(judges):
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
 
 
+def test_an_oracle_does_not_vary_and_is_no_noise(judges):
+    """Its standard error of 8e-17 is rounding: half of the others' median would be called detectable."""
+    oracle = Contestant("oracle", judges[0].panel.predicting(judges[0].panel.reference))
+    weak = judges[1]
+    found = compare([oracle, weak], resamples=400)
+    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.filled["weak"]["plcc"].stderr))
+    assert found.filled["oracle"]["plcc"].low is None
+
+
+def test_zero_is_no_benchmark_of_precision(synthetic):
+    runs = [Contestant(str(k), synthetic(np.random.default_rng(k), videos=40, answer="error")) for k in (0, 1)]
+    runs[1] = Contestant("1", runs[0].panel.predicting(runs[1].panel.predicted))
+    found = compare(runs, resamples=50).detectable
+    assert found["precision"].against_zero is found["f1"].against_zero is None
+    assert found["mcc"].against_zero > 0 and found["f1"].between_two > 0
+
+
 def test_pairing_shortens_the_interval(judges):
     """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
     good, weak = judges[:2]

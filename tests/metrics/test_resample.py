@@ -303,6 +303,13 @@ def test_two_way_of_identical_steps_is_the_video_interval(panel):
     assert (two["srcc"].low, two["srcc"].high) == pytest.approx((one["srcc"].low, one["srcc"].high), abs=TOL)
 
 
+@pytest.mark.parametrize("positive", ["error", "correct"])
+def test_two_way_speaks_of_the_chosen_class(synthetic, positive):
+    panel = synthetic(np.random.default_rng(9), videos=20, answer="error")
+    one, two = evaluate(panel, positive=positive, resamples=50).metrics, two_way(panel, positive=positive, resamples=50)
+    assert {name: found.value for name, found in two.items()} == {name: one[name].value for name in two}
+
+
 def test_two_way_of_verdicts_and_of_one_step(synthetic):
     panel = synthetic(np.random.default_rng(9), videos=20, answer="error")
     assert two_way(panel, resamples=50)["mcc"].stderr > 0
