@@ -21,7 +21,7 @@ FLAGS: Mapping[str, str] = {
     "not compare this row with complete ones.",
     "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
     "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
-    "truth in 90 to 95 % of such samples, not in 95 %.",
+    "truth in about 88 to 95 % of such samples, not in 95 %.",
     "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
     "out.",
 }
