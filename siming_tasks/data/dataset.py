@@ -82,9 +82,15 @@ class Dataset:
             DataError: the path leaves the folder.
         """
         try:
-            return media_file(self.root, video.media)
+            if video.media not in self._media_files:  # follows every link: too long for each request
+                self._media_files[video.media] = media_file(self.root, video.media)
+            return self._media_files[video.media]
         except ValueError as error:
             raise DataError(f"Video {video.video_id!r}: media path {error}.") from None
+
+    @cached_property
+    def _media_files(self) -> dict[str, Path]:
+        return {}
 
     def media_digest(self, video: Video, cache: Path | None = None) -> str:
         """Hex SHA-256 of the video's file as it is now, read once (see :func:`siming_tasks.media.content.digest_of`).

@@ -22,17 +22,18 @@ Table = Mapping[str, Any] | None
 def shown_view(doc: Doc, table: Table) -> View:
     """The media of a document; whoever asks first has the whole video decoded once, for all settings."""
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
+    cache = options.cache_dir
     dataset, scope = opened.dataset, SETTINGS[doc["setting"]].scope
     video = dataset.video(doc["video_id"])
     request = policy.request(video.duration, video.step(doc["step_id"]).span if doc["step_id"] else None, scope)
     mode = SESSION.mode(table)
     found = view(
         dataset.media_path(video),
-        digest=dataset.media_digest(video, options.cache_dir),
+        digest=dataset.media_digest(video, cache),
         span=request.span,
         budget=request.budget,
         mode=mode,
-        cache=options.cache_dir,
+        cache=cache,
         size=policy.frame_size,
         quality=policy.quality,
         cache_gb=options.cache_gb,

@@ -7,6 +7,7 @@ that data sets with the same video ids do not mix.
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ class Session:
     @property
     def policy(self) -> Policy:
         """What the run shows."""
-        return Policy.of(self.options)
+        return _policy(self.options)
 
     @contextmanager
     def asking(self, backend: Backend, modality: str | None = None) -> Iterator[None]:
@@ -206,6 +207,11 @@ def _records(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Items as records again: their id says which request they answer."""
     names = ("setting", "video_id", "step_id")
     return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
+
+
+@functools.lru_cache(maxsize=8)
+def _policy(options: Options) -> Policy:
+    return Policy.of(options)
 
 
 SESSION = Session()

@@ -10,6 +10,7 @@ A file that is replaced, renamed or written to looks different and is read again
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ VERIFIED = "verified"
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 _read_here: dict[str, str] = {}
+_looks: dict[tuple[str, int, int, int, int, int], str] = {}
 
 
 def digest_of(path: Path, cache: Path | None = None) -> str:
@@ -64,7 +66,10 @@ def known_digest(path: Path, cache: Path | None = None) -> str | None:
 
 def _look(path: Path) -> str:
     """Inode and change date tell apart what size and modification date do not: ``cp -p``, ``touch -r``."""
-    path = path.resolve()
     stat = path.stat()
-    look = f"{path}\0{stat.st_ino}\0{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ctime_ns}"
-    return hashlib.sha256(look.encode(errors="surrogateescape")).hexdigest()[:32]
+    facts = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    key = (os.path.abspath(path), stat.st_dev, *facts)
+    if key not in _looks:  # following every link of a path takes longer than all the rest, and is asked per request
+        look = "\0".join(map(str, (path.resolve(), *facts)))
+        _looks[key] = hashlib.sha256(look.encode(errors="surrogateescape")).hexdigest()[:32]
+    return _looks[key]

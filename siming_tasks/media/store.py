@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,19 +82,19 @@ class FrameStore:
     size: int | None = SIZE
     quality: int = QUALITY
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """Everything stored about this video."""
         return self.cache / "media" / LAYOUT / self.digest
 
-    @property
+    @cached_property
     def frames(self) -> Path:
         """The folder of JPEG files."""
         return self.folder / f"{self.size or 'full'}q{self.quality}"
 
     def path(self, index: int) -> Path:
         """Where frame ``index`` is or will be."""
-        return self.frames / f"{index:06d}.jpg"
+        return self.frames / _name(index)
 
     def lock(self, timeout: float = -1) -> AbstractContextManager[None]:
         """One writer per video across processes (:func:`siming_tasks.locks.locked`); readers need none."""
@@ -109,7 +110,8 @@ class FrameStore:
         """
         stored = self.folder / "timeline.json"
         try:
-            return Timeline.from_json(json.loads(stored.read_text()))
+            stat = stored.stat()
+            return _timeline(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         except (FileNotFoundError, ValueError, KeyError):
             timeline = read_timeline(self.source)
             with suppress(OSError), atomic_write(stored) as stream:  # a store that cannot be written still serves
@@ -119,10 +121,10 @@ class FrameStore:
     def missing(self, indices: Iterable[int]) -> list[int]:
         """The wanted indices that are not stored yet, ascending."""
         try:
-            have = {entry.name for entry in os.scandir(self.frames)}
+            have = set(os.listdir(self.frames))
         except FileNotFoundError:
             have = set()
-        return [index for index in sorted(set(indices)) if self.path(index).name not in have]
+        return [index for index in sorted(set(indices)) if _name(index) not in have]
 
     def fill(self, indices: Iterable[int], progress: Callable[[int], object] = lambda count: None) -> int:
         """Decode and store what is missing of ``indices`` in one pass; returns how many frames were written.
@@ -213,6 +215,16 @@ class FrameStore:
         """Mark the video as used now; eviction takes the longest unused first."""
         with suppress(OSError):  # absent, or not ours to write
             os.utime(self.folder / NOTE)
+
+
+def _name(index: int) -> str:
+    return f"{index:06d}.jpg"
+
+
+@lru_cache(maxsize=256)
+def _timeline(stored: Path, *_look: int) -> Timeline:
+    """A stored timeline, read once as long as its file looks the same: every request asks for its video's."""
+    return Timeline.from_json(json.loads(stored.read_text()))
 
 
 def _load(path: Path) -> Image.Image:

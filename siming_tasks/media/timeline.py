@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,16 +67,21 @@ class Timeline:
         """Number of frames."""
         return len(self.pts)
 
-    @property
+    @cached_property
     def times(self) -> NDArray[np.float64]:
-        """Seconds from the first frame."""
+        """Seconds from the first frame (read-only: all who ask get the same array)."""
         seconds: NDArray[np.float64] = (self.pts - self.pts[0]) * self.time_base.numerator / self.time_base.denominator
+        seconds.flags.writeable = False
         return seconds
 
     @property
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last, which is taken to last one mean period."""
         return float(self.times[-1]) + float(1 / self.rate)
+
+    def seconds(self, first: int, last: int) -> float:
+        """From the beginning of one frame to the end of another, which is taken to last one mean period."""
+        return float(self.times[last] - self.times[first]) + float(1 / self.rate)
 
     def to_json(self) -> dict[str, Any]:
         """Plain types; :meth:`from_json` reads them back."""

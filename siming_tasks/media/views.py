@@ -38,12 +38,15 @@ class Request:
 
     def seconds(self, timeline: Timeline) -> float:
         """From the part's first frame to the end of its last, which is taken to last one mean period."""
-        first, last = self.bounds(timeline)
-        return float(timeline.times[last] - timeline.times[first]) + float(1 / timeline.rate)
+        return timeline.seconds(*self.bounds(timeline))
 
     def indices(self, timeline: Timeline, *, even: bool = False) -> list[int]:
         """The frames that the budget takes of the part."""
-        rate, bounds = float(timeline.rate), self.bounds(timeline)
+        return self.taken(timeline, self.bounds(timeline), even=even)
+
+    def taken(self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False) -> list[int]:
+        """:meth:`indices`, for those who know :meth:`bounds` already."""
+        rate = float(timeline.rate)
         taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
         return [int(index) for index in taken]
 
@@ -162,9 +165,9 @@ def view(
     store = FrameStore(cache, path, digest or digest_of(path, cache), size, quality)
     timeline, request = store.timeline(), Request(span, budget)
     try:
-        first, last = request.bounds(timeline)
+        first, last = bounds = request.bounds(timeline)
         sampled = mode != "video"
-        indices = request.indices(timeline, even=even) if sampled else list(range(first, last + 1))
+        indices = request.taken(timeline, bounds, even=even) if sampled else list(range(first, last + 1))
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
     file, written = None, 0
@@ -180,7 +183,7 @@ def view(
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
     shown = tuple(timeline.times[indices].tolist())
-    return View(mode, tuple(indices), shown, file, len(indices) / request.seconds(timeline), store)
+    return View(mode, tuple(indices), shown, file, len(indices) / timeline.seconds(first, last), store)
 
 
 def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:
