@@ -57,11 +57,12 @@ def speaking(vllm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Engine:
     """``vllm serve`` in a process group of its own."""
 
-    def __init__(self, vllm: Path, model: Path, log: Path, *more: str) -> None:
+    def __init__(self, vllm: Path, model: Path, log: Path, *more: str, port: int = 0) -> None:
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
             port = probe.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{port}", log
+        self.port, self.url, self.log = port, f"http://127.0.0.1:{port}", log
         argv = [
             str(vllm),
             "serve",
@@ -109,8 +110,8 @@ class Engine:
 def serve(vllm: Path, speaking: Path, tmp_path: Path) -> Iterator[Callable[..., Engine]]:
     started: list[Any] = []
 
-    def start(*more: str) -> Engine:
-        started.append(Engine(vllm, speaking, tmp_path / f"engine{len(started)}.log", *more))
+    def start(*more: str, port: int = 0) -> Engine:
+        started.append(Engine(vllm, speaking, tmp_path / f"engine{len(started)}.log", *more, port=port))
         return started[-1]
 
     yield start
