@@ -33,6 +33,7 @@ def to_markdown(found: Diagnostics, title: str) -> str:
         *_sequence(found),
         *_disputed(found),
         *_exam(found),
+        *_clusters(found),
         *_replaced(found),
         *_pairs(found),
         *_choices(found),
@@ -183,6 +184,26 @@ def _exam(found: Diagnostics) -> list[str]:
         _table(["pass mark", "decided alike", "false pass", "false fail"], marks),
         e.caveat,
     ]
+
+
+def _clusters(found: Diagnostics) -> list[str]:
+    out = []
+    for each in found.clusters:
+        few = any(row.left_out for row in each.metrics.values())
+        rows = []
+        for name, row in each.metrics.items():
+            known = [value for value in row.left_out.values() if value is not None]
+            spread = f"{min(known):.3f} to {max(known):.3f}" if known else "-"
+            cells = [plain_value(value) for value in (row.value, row.by_video, row.by_cluster)]
+            rows.append([CATALOGUE[name].label, *cells, *([spread] if few else [])])
+        head = ["", "value", "SE over videos", f"SE over {each.kind}s", *([f"without one {each.kind}"] if few else [])]
+        note = (
+            f"{each.names} {each.kind}s, up to {each.largest} videos each. Videos of one {each.kind} are not "
+            "independent: where the second standard error is larger, the intervals over videos are too short. It is "
+            f"that of leaving out each {each.kind} in turn, and says little with fewer than ten."
+        )
+        out += [f"## If {each.kind}s are what was sampled", _table(head, rows), note]
+    return out
 
 
 def _replaced(found: Diagnostics) -> list[str]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics.diagnosis.clusters import Clusters, clusters
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
 from siming_tasks.metrics.diagnosis.diagnose import Diagnostics, diagnose_among
 from siming_tasks.metrics.streams import Stream, stream
@@ -37,7 +39,17 @@ def diagnoses_of(panel: Panel, dataset: Dataset, options: Options, pass_mark: fl
     how |= {"resamples": min(DETAIL_RESAMPLES, options.resamples)}
     seed = stream(options.seed, Stream.DIAGNOSES)
     found = diagnose_among(panel, dataset.rubric, physician_points(dataset, panel), seed=seed, **how)
-    return replace(found, options={**how, "seed": options.seed})
+    return replace(found, clusters=clusters_of(panel, dataset, options), options={**how, "seed": options.seed})
+
+
+def clusters_of(panel: Panel, dataset: Dataset, options: Options) -> tuple[Clusters, ...]:
+    """Standard errors by student and by site, for what of the two the data know."""
+    videos = [dataset.video(name) for name in panel.video_ids]
+    students = {video.video_id: str(who) for video in videos if (who := video.extra.get("student")) is not None}
+    sites = {video.video_id: video.site for video in videos}
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    found = (clusters(panel, students, "student", **how), clusters(panel, sites, "site", each=True, **how))
+    return tuple(each for each in found if each)
 
 
 def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate]) -> Contribution:

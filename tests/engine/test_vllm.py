@@ -83,9 +83,7 @@ def test_a_replica_that_is_killed_costs_no_answer(
     cut = host(*asking(engine), data=short_demo, name="cut", **FEW, **kept)
     statuses = [cut.task(name)["siming_stderr"]["statuses"] for name in NAMES]
     lost = sum(found["request_failed"] for found in statuses)
-    assert lost > 0 and all(
-        {name for name, n in found.items() if n} <= {"ok", "request_failed"} for found in statuses
-    )
+    assert lost > 0 and all({name for name, n in found.items() if n} <= {"ok", "request_failed"} for found in statuses)
     again = serve(port=engine.port)
     check(host(*asking(again), data=short_demo, name="again", **FEW, **kept), short_demo)
     assert again.log.read_text().count('"POST /v1/chat/completions HTTP/1.1" 200') == lost

@@ -13,6 +13,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.diagnosis.choices import Choices, choices
+from siming_tasks.metrics.diagnosis.clusters import Clusters
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK, Decisions, exam
 from siming_tasks.metrics.diagnosis.disputed import Disputed, disputed
 from siming_tasks.metrics.diagnosis.frame import frame_of
@@ -47,6 +48,7 @@ class Diagnostics:
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
         choices: metrics under other label mappings, fills and positive classes.
+        clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
         replaced: could the judge stand in for a physician? None without two physicians who scored the same videos.
         pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
             beside the judge are then the first pair.
@@ -65,6 +67,7 @@ class Diagnostics:
     exam: Decisions | None
     choices: Choices
     replaced: NonInferiority | None = None
+    clusters: tuple[Clusters, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -73,8 +76,10 @@ class Diagnostics:
         found: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name in ("pairs", "options") and not value:
+            if item.name in ("pairs", "options", "clusters") and not value:
                 continue
+            if item.name == "clusters":
+                value = [asdict(each) for each in value]
             found[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
         return found
 

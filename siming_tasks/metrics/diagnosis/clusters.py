@@ -1,0 +1,120 @@
+"""Clusters above the video: exams of one student, or of one site, are not independent of each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.tally import Tally
+
+__all__ = ["ClusterRow", "Clusters", "clusters"]
+
+MOST = 1_000
+"""Groups that are left out in turn; more are taken together, as evenly as they come."""
+
+_ROWS = 64
+
+
+@dataclass(frozen=True)
+class ClusterRow:
+    """One metric.
+
+    Attributes:
+        value: of all videos.
+        by_video: its jackknife standard error if videos are independent.
+        by_cluster: the same if only clusters are: each cluster left out in turn. None with fewer than three.
+        left_out: by cluster, the value without it; only where there are few (sites).
+    """
+
+    value: float | None
+    by_video: float | None
+    by_cluster: float | None
+    left_out: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What a run's metrics are if ``kind`` (``student`` or ``site``) is what was sampled.
+
+    Attributes:
+        kind: what the clusters are.
+        names: number of clusters; a video that belongs to none is one of its own.
+        largest: videos of the largest.
+        metrics: a row for each metric.
+    """
+
+    kind: str
+    names: int
+    largest: int
+    metrics: Mapping[str, ClusterRow]
+
+
+def clusters(
+    panel: Panel,
+    of: Mapping[str, str | None],
+    kind: str,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    each: bool = False,
+) -> Clusters | None:
+    """Leave out each cluster in turn (delete-a-group jackknife); None where no cluster has two videos, or all are one.
+
+    It holds with few clusters, where a bootstrap of them would draw the same ones over and over.
+
+    Args:
+        panel: of the run.
+        of: by video, its cluster, or None.
+        kind: what the clusters are.
+        mapping: how points become labels.
+        positive: the positive class of precision, recall and F1.
+        each: give the value without each cluster.
+    """
+    panel = panel.sorted()
+    groups = [f"={name}" if (name := of.get(video)) is not None else f"-{video}" for video in panel.video_ids]
+    names, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(names) < 2 or sizes.max() < 2:
+        return None
+    tally = Tally.of(panel, mapping, positive, select(panel.answer, compared=True))
+    if len(names) > MOST:
+        number, names = number * MOST // len(names), np.arange(MOST).astype(str)
+    left = _without(tally, number.reshape(-1).astype(np.intp), len(names))
+    rows = {
+        metric: ClusterRow(
+            _known(tally.observed[metric]),
+            _error(tally.left_out[metric][tally.contributing(metric)]),
+            _error(values) if len(names) > 2 else None,
+            {str(name)[1:]: _known(value) for name, value in zip(names, values, strict=True)} if each else {},
+        )
+        for metric, values in left.items()
+    }
+    return Clusters(kind, len(sizes), int(sizes.max()), rows)
+
+
+def _without(tally: Tally, number: NDArray[np.intp], groups: int) -> dict[str, FloatArray]:
+    """Every metric without each group, ``float64[G]``."""
+    parts: list[dict[str, FloatArray]] = []
+    for start in range(0, groups, _ROWS):
+        wanted = np.arange(start, min(start + _ROWS, groups))
+        parts.append(tally.compute((number[None, :] != wanted[:, None]).astype(np.float64)))
+    return {metric: np.concatenate([part[metric] for part in parts]) for metric in tally.metrics}
+
+
+def _error(left: FloatArray) -> float | None:
+    """Standard error from the values with each unit left out; None where one of them is undefined."""
+    n = len(left)
+    if n < 2 or np.isnan(left).any():
+        return None
+    return math.sqrt((n - 1) / n * float(np.square(left - left.mean()).sum()))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
