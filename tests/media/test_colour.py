@@ -15,7 +15,7 @@ from siming_tasks.media import Budget, probe, read_timeline, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.colour import Colour
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import rgb
+from siming_tasks.media.picture import _planes_agree, fitted, rgb
 
 LIMITED, FULL = 1, 2
 BT709, UNTAGGED, BT601_625, BT601_525, SMPTE240, BT2020 = 1, 2, 5, 6, 7, 9
@@ -86,6 +86,33 @@ def test_matrix_and_range_are_those_of_the_tags(videos: Any, fmt: str, tag: int,
     floor = ENOUGH if not (fmt == "yuv420p" and tag in (BT601_525, BT601_625) and range_ == LIMITED) else ENOUGH - 1
     assert videos.psnr(small, halved) > floor  # the one kind that keeps FFmpeg's fast arithmetic
     assert videos.psnr(rgb(frame), by_ffmpeg(scene(fmt, matrix=tag, range_=range_), name, range_)) > ENOUGH
+
+
+@pytest.mark.parametrize(("fmt", "tag", "range_"), [(fmt, tag, range_) for fmt, tag, _, range_ in CASES])
+def test_planes_on_the_way_change_no_bit(fmt: str, tag: int, range_: int) -> None:
+    """Noise over the whole scale, so that every limit is met; FFmpeg's own interleaved output is the reference."""
+    rng = np.random.default_rng(1)
+    top = 1024 if fmt.endswith("10le") else 256
+    chroma = (HEIGHT // (2 if "420" in fmt or fmt == "nv12" else 1), (WIDTH - 2) // (1 if "444" in fmt else 2))
+    values = [rng.integers(0, top, size).astype(float) for size in ((HEIGHT, WIDTH - 2), chroma, chroma)]
+    frame = stored(fmt, values, matrix=tag, range_=range_)
+    colour = Colour.of(frame)
+    exact = 0 if colour.plain and fmt == "yuv420p" else 0x40000 | 0x2000
+    for order in ("rgb24", "bgr24"):
+        whole = frame.to_ndarray(format=order, interpolation=0x2 | exact, **colour.to_rgb())
+        assert np.array_equal(rgb(frame, None, order), whole)
+        for size in (157, 120, 101, 80, 64):  # of some, FFmpeg rounds interleaved pixels otherwise than planes
+            width, height = fitted(frame.width, frame.height, size)
+            small = frame.to_ndarray(
+                format=order, width=width, height=height, interpolation=0x20 | exact, **colour.to_rgb()
+            )
+            assert np.array_equal(rgb(frame, size, order), small)
+
+
+def test_planes_are_taken_where_they_agree() -> None:
+    colour = Colour(BT709, full=False)
+    assert _planes_agree("yuv420p", 1280, 720, 896, 504, colour)
+    assert not _planes_agree("yuv420p", 1920, 1080, 1280, 720, colour)
 
 
 @pytest.mark.parametrize("fmt", ["gray", "gray10le"])
