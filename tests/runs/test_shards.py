@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.options import Options
+from siming_tasks.report.board.submission import predictions_of, read_submission
 from siming_tasks.runs.asked import Slice
 from siming_tasks.runs.find import find_runs
 from siming_tasks.runs.join import join_shards, missing_slices
@@ -111,6 +113,38 @@ def test_report_compare_and_submit_take_it(
     assert "0.000" in capsys.readouterr().out
     assert main(["report", str(out), "--out", str(tmp_path / "report"), "--media", "none", *data]) == 0
     assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_the_leaderboard_takes_it(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The joined run packs, passes the receiver's check, gets the whole run's row, and is verified by the whole run."""
+    whole, folders = parts
+    data = ["--data", str(exams.root), "--resamples", "20"]
+    out, inbox = tmp_path / "joined", tmp_path / "inbox"
+    inbox.mkdir()
+    assert main(["join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
+    found = {}
+    for name, run in (("joined", out), ("whole", whole)):
+        assert main(["submit", str(run), "--out", str(inbox / f"{name}.zip"), *data]) == 0
+        assert main(["submit", "--check", str(inbox / f"{name}.zip"), *data]) == 0
+        received = read_submission(inbox / f"{name}.zip")
+        records = predictions_of(received, exams).records
+        found[name] = {key: sorted((r["id"], str(r["answers"]), r["status"]) for r in records[key]) for key in records}
+    asked = sum(len(names(exams, name)) for name in BENCHMARK)
+    assert f"joined.zip: ready. org/Model, {asked:,} predictions on {exams.name}." in capsys.readouterr().out
+    assert found["joined"] == found["whole"] and sum(map(len, found["joined"].values())) == asked
+    reruns = tmp_path / "reruns" / "joined"
+    reruns.parent.mkdir()
+    shutil.copytree(whole, reruns)
+    assert main(["board", str(inbox), "--out", str(tmp_path / "board"), "--reruns", str(reruns.parent), *data]) == 0
+    assert "1 verified, 1 community rows." in capsys.readouterr().out
+    assert "org/Model" in (tmp_path / "board" / "index.html").read_text()
+    part = tmp_path / "part"
+    assert main(["join", *map(str, folders[:2]), str(part), "--partial", "--data", str(exams.root)]) == 0
+    assert main(["submit", str(part), "--out", str(tmp_path / "part.zip"), *data]) == 0
+    size = len(names(exams, "clip_score"))  # what is missing stays missing, and is said
+    assert f"clip_score: {size - 2 * size // 3} of {size} requests have no line" in capsys.readouterr().err
 
 
 def test_a_missing_shard_is_refused_and_named(
