@@ -29,7 +29,8 @@ class Recipe:
         title: of the model.
         where: its id on the Hugging Face hub, or its name at the service.
         checked: when the facts were looked up.
-        how: ``run`` (with a tiny model of its architecture), ``read`` (from pages and code) or ``not verified``.
+        how: of its command: ``run`` (to its end, by a test), ``read`` (in the code of its class) or ``not verified``.
+        facts: of everything else: ``read`` (in pages and code) or ``not verified``.
         paper: its name in the paper's table 6; empty for a model that is not in the paper.
         successor_of: recipe of the paper's model that it comes after.
         model: backend of lmms-eval; empty if none takes it.
@@ -42,6 +43,7 @@ class Recipe:
         licence: and gate.
         service: entry of :func:`~siming_tasks.recipes.services.services` whose limits hold.
         retired: since when, or from when on, the service does not answer (any more); and what is known of it.
+        undone: why the command cannot be run without the model itself; empty if it was run.
         notes: what to know.
     """
 
@@ -50,6 +52,7 @@ class Recipe:
     where: str
     checked: date
     how: str
+    facts: str
     licence: str
     paper: str = ""
     successor_of: str = ""
@@ -62,6 +65,7 @@ class Recipe:
     memory: str = ""
     service: str = ""
     retired: date | None = None
+    undone: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -91,8 +95,8 @@ def recipes() -> dict[str, Recipe]:
             found[name] = one = Recipe(name=name, **{**row, "notes": tuple(row.get("notes", ()))})
         except TypeError as error:
             raise DataError(f"{path}: {name}: {error}.") from None
-        if one.how not in CHECKED or (one.paper and one.paper not in PAPER_FRAMES):
-            raise DataError(f"{path}: {name}: `how` or `paper` is none of the known words.")
+        if {one.how, one.facts} - set(CHECKED) or (one.paper and one.paper not in PAPER_FRAMES):
+            raise DataError(f"{path}: {name}: `how`, `facts` or `paper` is none of the known words.")
     return found
 
 

@@ -13,14 +13,16 @@ INTRO = """# Recipes
 
 How to run the paper's twelve models and some successors. `siming recipe` lists them, `siming recipe NAME` prints one;
 both and this page are made of `siming_tasks/recipes/recipes.yaml` (`python utils/make_recipe_page.py`). A test parses
-every command against the installed lmms-eval: its backend exists and its class takes the arguments.
+every command against the installed lmms-eval: its backend exists and its class takes the arguments. Another runs it.
 
 What the paper does not say of any model: the size of the images, how many frames a clip was given, the snapshot of a
 service, the length of replies, the effort of reasoning. Ours are 896 pixels (`SIMING_FRAME_SIZE`), 16 frames
 (`SIMING_CLIP_FRAMES`) and 4,096 tokens.
 
-*run*: with a tiny model of this architecture, or on a loopback service. *read*: in pages and code. *not verified*:
-neither. No recipe was run with the real weights or the real service.
+The command: *run* to its end as printed, all four tasks, at a server on loopback that stands for the service or for
+vLLM (`tests/recipes/test_dry_run.py`: the model's name, number of frames, tokens and replies are what they should be);
+*read* in the code of its class; *not verified*. The facts (names, dates, memory, licence): *read* in pages and code, or
+*not verified*. No recipe was run with the real weights or the real service.
 """
 
 LIMITS = """## What services accept
@@ -60,7 +62,9 @@ def _section(one: Recipe) -> str:
 
 def _facts(one: Recipe) -> Iterator[tuple[str, str]]:
     yield "model", one.where
-    yield "as of", f"{one.checked}, {one.how}"
+    yield "as of", f"{one.checked}; command {one.how}, facts {one.facts}"
+    if one.undone:
+        yield "no dry run", one.undone
     if one.successor_of:
         yield "after", recipes()[one.successor_of].title
     yield "frames of a full video", f"{one.full_frames}{' (table 6 of the paper)' if one.paper else ''}"

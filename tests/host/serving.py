@@ -26,6 +26,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, answer: Callable[[tuple[str, ...], str, int], tuple[int, Any] | None], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.answer, self.received, self.lock = answer, [], threading.Lock()
+        self.options: list[dict[str, Any]] = []
+        """Of each request: its path and what its body holds besides the messages."""
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -47,17 +49,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        (message,) = body["messages"]
         images, texts = [], []
-        for part in message["content"]:
-            if part["type"] == "text":
-                texts.append(part["text"])
+        for text, data in parts_of(body):
+            if data is None:
+                texts.append(text)
             else:
-                data = part["image_url"]["url"].split(",", 1)[1]
                 images.append(pixels(Image.open(io.BytesIO(base64.b64decode(data)))))
         with self.server.lock:
             number = len(self.server.received)
             self.server.received.append((tuple(images), tuple(texts)))
+            self.server.options.append({"path": self.path, **body})
         reply = self.server.answer(tuple(images), texts[-1], number)
         if reply is None:
             self.close_connection = True
@@ -72,6 +73,32 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Text or base64 of each part of the one message, taken out of a body as clients of OpenAI or Google write it."""
+    if "contents" in body:
+        (message,) = body.pop("contents")
+        plain = str.maketrans("-_", "+/")  # Google's clients write what is safe in an address
+        return [
+            (part.get("text", ""), part["inlineData"]["data"].translate(plain) if "inlineData" in part else None)
+            for part in message["parts"]
+        ]
+    (message,) = body.pop("messages")
+    return [
+        (part.get("text", ""), None if part["type"] == "text" else part["image_url"]["url"].split(",", 1)[1])
+        for part in message["content"]
+    ]
+
+
+def generated(content: str) -> tuple[int, dict[str, Any]]:
+    """A reply as Google's service gives it."""
+    candidate = {"content": {"role": "model", "parts": [{"text": content}]}, "finishReason": "STOP"}
+    return 200, {
+        "candidates": [candidate],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+        "modelVersion": "m",
+    }
 
 
 def completion(content: str | None, **choice: Any) -> tuple[int, dict[str, Any]]:

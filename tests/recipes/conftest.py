@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.host.conftest import host, warm
+from tests.host.conftest import host, serve, warm
 
-__all__ = ["host", "warm"]
+__all__ = ["host", "serve", "warm"]
