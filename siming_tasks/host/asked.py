@@ -19,7 +19,7 @@ from typing import Any
 from siming_tasks.errors import SimingError
 from siming_tasks.hooks.results import RECORD, process_results
 from siming_tasks.hooks.session import SESSION
-from siming_tasks.host.keep.keeper import keeping
+from siming_tasks.host.keep.keeper import beside, keeping
 from siming_tasks.host.limits import refuse_what_does_not_fit
 from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Mode, backend_of
@@ -81,6 +81,8 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
         with _one_message(told), SESSION.asking(backend, modality), keeping(lm):
             refuse(told, SESSION.policy)
             refuse_what_does_not_fit(lm, ours.values())
+            if "response_cache" in kwargs:
+                kwargs["response_cache"] = beside(kwargs["response_cache"], lm)
             return evaluate(lm, task_dict, *args, **kwargs)
 
     models.get_model, evaluator.evaluate, evaluator._siming_guarded = guarded_get_model, guarded_evaluate, True

@@ -19,13 +19,14 @@ from siming_tasks.host.keep.key import Request, requests_of
 from siming_tasks.host.keep.model import Unknown, conditions
 from siming_tasks.host.keep.purse import Purse
 from siming_tasks.host.keep.store import Kept, Store
+from siming_tasks.host.keep.theirs import Beside
 from siming_tasks.host.replies import careful
 from siming_tasks.host.told import is_ours
 from siming_tasks.parsing import parse_reply
 from siming_tasks.runs.usage import added, cut_off
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["keeping"]
+__all__ = ["beside", "keeping"]
 
 OFF = "off"
 
@@ -41,6 +42,18 @@ def keeping(model: Any) -> Iterator[None]:
         del model.generate_until
         if before is not None:
             model.generate_until = before
+
+
+def beside(cache: Any, model: Any) -> Any:
+    """The host's own cache of replies (None: without one), for other tasks only if this model's replies are kept."""
+    if cache is None or not _keeps(model):
+        return cache
+    try:
+        conditions(model)
+    except Unknown:
+        return cache
+    _say("--use_cache is for other tasks: the replies of these are kept (SIMING_REPLIES=off leaves them to it).")
+    return Beside(cache)
 
 
 def _generate_until(model: Any, instances: Sequence[Any]) -> list[Any]:
@@ -59,7 +72,7 @@ def _generate_until(model: Any, instances: Sequence[Any]) -> list[Any]:
 
 
 def _ours(model: Any, instances: Sequence[Any]) -> list[Any]:
-    if SESSION.options.replies.lower() != OFF and getattr(model, "keeps_replies", True):
+    if _keeps(model):
         try:
             made = conditions(model)
         except Unknown as unknown:
@@ -70,6 +83,10 @@ def _ours(model: Any, instances: Sequence[Any]) -> list[Any]:
     if SESSION.options.limit_cost:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
     return careful(model, SESSION.backend, functools.partial(type(model).generate_until, model))(instances)
+
+
+def _keeps(model: Any) -> bool:
+    return SESSION.options.replies.lower() != OFF and getattr(model, "keeps_replies", True)
 
 
 def _answered(model: Any, requests: Sequence[Request], made: dict[str, Any]) -> list[Any]:
