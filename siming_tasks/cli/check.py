@@ -59,7 +59,8 @@ def _check(arguments: argparse.Namespace) -> int:
             f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
-    print(f"{len(report.errors)} errors, {len(report.warnings)} warnings. Not looked at: {'; '.join(NOT_CHECKED)}.")
+    counts = f"{several(len(report.errors), 'error')}, {several(len(report.warnings), 'warning')}"
+    print(f"{counts}. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0
 
 

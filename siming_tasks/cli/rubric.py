@@ -59,7 +59,8 @@ def _check(arguments: argparse.Namespace) -> int:
         say(f"{problem.severity} [{problem.code}] {problem}")
     if summary:
         say(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
-    print(f"{len(errors)} errors, {len(warnings)} warnings. Not looked at: whether the criteria are right.")
+    counts = f"{several(len(errors), 'error')}, {several(len(warnings), 'warning')}"
+    print(f"{counts}. Not looked at: whether the criteria are right.")
     return 1 if errors else 0
 
 

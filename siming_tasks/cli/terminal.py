@@ -11,7 +11,7 @@ from typing import Any
 from siming_tasks.plaintext import visible
 from siming_tasks.redact import redact
 
-__all__ = ["Harmless", "harmless_terminal", "say"]
+__all__ = ["Harmless", "harmless_terminal", "say", "several"]
 
 _BAR = re.compile(r"\r|\n*(\x1b\[A)*")
 """What a progress bar writes besides text: back to the line's start, and up to another bar's line."""
@@ -61,3 +61,8 @@ def harmless_terminal() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def several(count: int, what: str) -> str:
+    """``1 error``, ``2 errors``."""
+    return f"{count} {what}{'s' * (count != 1)}"
