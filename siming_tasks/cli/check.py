@@ -11,7 +11,7 @@ from typing import Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, folder_of
 from siming_tasks.cli.flags import options_from
-from siming_tasks.cli.terminal import say
+from siming_tasks.cli.terminal import say, several
 from siming_tasks.options import Whole
 
 __all__ = ["add"]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.cli.terminal import say
+from siming_tasks.cli.terminal import say, several
 
 __all__ = ["add"]
 
