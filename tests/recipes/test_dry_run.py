@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_the_printed_command_runs_to_its_end(
         else:
             assert asked["model"] == one.model_args["model_version"]
             assert 4096 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name", ["llava-video-7b", "llava-onevision-7b"])
+@pytest.mark.skipif(importlib.util.find_spec("llava") is not None, reason="the package that is missed is installed")
+def test_what_cannot_be_run_here_is_refused_in_a_sentence(
+    host: Callable[..., Any], short_demo: Path, name: str
+) -> None:
+    words = shlex.split(recipes()[name].command())
+    flags = words[words.index("lmms-eval") + 1 : words.index("--log_samples")]
+    run = host(*flags, "--limit", "1", data=short_demo, SIMING_MEDIA="video")
+    (said,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
+    assert run.code == 1 and "Traceback" not in run.output
+    assert f"--model {recipes()[name].model} needs llava @ git+https://" in said and "it is not installed" in said
 
 
 def test_what_is_not_run_says_why_and_what_was_run_says_so() -> None:
