@@ -105,3 +105,16 @@ def test_one_of_two_processes_is_killed(
     assert {number: json.loads(reply)["score"] for number, reply in replies.items()} == {n: n % 2 for n in range(24)}
     counts = [sum(line.startswith(rank) for line in missing) for rank in "01"]
     assert counts[0] == counts[1] and len({line[2:] for line in missing}) == 24 - len(done)
+    for path in (tmp_path / "kept").rglob("*.jsonl"):  # whatever the even documents' process had is there again
+        lines = path.read_text().splitlines(keepends=True)
+        odd = [line for line in lines[1:] if json.loads(line)["kept"]["id"] not in evens(again)]
+        path.write_text("".join([lines[0], *(line for line in lines[1:] if line not in odd)]))
+    last, missing = run("last")
+    assert last.task("clip_score")["coverage"] == 1.0
+    assert {line[0] for line in missing} == {"0", "1"} and len({line for line in missing if line[0] == "0"}) == 1
+    assert len({line for line in missing if line[0] == "1"}) == 12
+
+
+def evens(run: Any) -> set[str]:
+    """Ids of the requests of rank 0."""
+    return {sample["siming_stderr"]["id"] for sample in run.samples("clip_score") if sample["doc_id"] % 2 == 0}

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tests.host.conftest import environment
-from tests.host.test_api_models import MODEL_ARGS, Server, completion, serve
-
-__all__ = ["serve"]  # a fixture
+from tests.host.serving import Server, completion
+from tests.host.test_api_models import MODEL_ARGS
 
 pytestmark = pytest.mark.host
 

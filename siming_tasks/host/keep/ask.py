@@ -47,7 +47,9 @@ LONG = 120.0
 _CONCURRENT = re.compile(r"\b(?:threading|ThreadPool|asyncio)\b")
 
 
-def ask(model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool]) -> None:
+def ask(
+    model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool], spare: Request | None = None
+) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
 
     Args:
@@ -55,13 +57,14 @@ def ask(model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Call
         requests: what to ask.
         arrived: see :data:`Arrived`. A request that is not asked because of ``stopped`` gets :data:`UNASKED`.
         stopped: whether no more may be asked.
+        spare: asked where there is nothing to ask, but other processes need this one; its reply is handed to nobody.
     """
     if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
         _in_coroutines(model, requests, arrived, stopped)
     elif (threads := _threads(model)) > 1 and requests:
         _in_threads(model, requests, arrived, stopped, threads)
     else:
-        _in_slices(model, requests, arrived, stopped)
+        _in_slices(model, requests, arrived, stopped, spare)
 
 
 def _in_coroutines(model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool]) -> None:
@@ -130,10 +133,18 @@ def _apart(model: Any, notes: Notes) -> Any:
     return found
 
 
-def _in_slices(model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool]) -> None:
+def _in_slices(
+    model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool], spare: Request | None
+) -> None:
+    def told(number: int, output: Any, notes: Notes | None) -> None:
+        if number < wanted:
+            arrived(number, output, notes)
+
+    wanted = len(requests)
     batch = min(_batch(model), MOST)
     together = _together(model)
     every = list(range(len(requests))) if not together else _evened(len(requests))
+    requests = requests or ([spare] if spare else [])
     size, most = batch, MOST if _concurrent(model) and batch == 1 and not together else batch
     size = min(8, most) if most > batch else batch
     done = 0
@@ -143,14 +154,14 @@ def _in_slices(model: Any, requests: Sequence[Request], arrived: Arrived, stoppe
             done += len(numbers)
             if stopped():
                 for number in numbers:
-                    arrived(number, UNASKED, [])
+                    told(number, UNASKED, [])
                 continue
             began, notes, alone = time.monotonic(), Notes(), len(numbers) == 1
             asked = _apart(model, notes) if alone and is_known(getattr(model, "client", None)) else model
             outputs = _call(asked, [requests[one] for one in numbers])
             took = time.monotonic() - began
             for number, output in zip(numbers, outputs, strict=True):
-                arrived(number, output, (notes or [{"latency": round(took, 3)}]) if alone else None)
+                told(number, output, (notes or [{"latency": round(took, 3)}]) if alone else None)
             bar.update(len(numbers))
             size = max(batch, min(most, size * 2 if took < LONG / 2 else size // 2 if took > LONG else size))
 
@@ -185,10 +196,13 @@ def _together(model: Any) -> bool:
 
 def _evened(number: int) -> list[int]:
     """Numbers of requests, as many as in the process that has the most; the last ones once more."""
-    from accelerate.utils import gather_object
+    from torch import distributed
 
-    counts: list[int] = gather_object([number])
-    return [min(one, number - 1) for one in range(max(counts))]
+    if not distributed.is_initialized():
+        return list(range(number))
+    counts = [0] * distributed.get_world_size()  # of torch itself: accelerate may think that it is alone
+    distributed.all_gather_object(counts, number)
+    return [max(0, min(one, number - 1)) for one in range(max(counts))]
 
 
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:

@@ -108,7 +108,7 @@ def _answered(model: Any, requests: Sequence[Request], made: dict[str, Any]) -> 
         run.arrived(asked[number], output, notes)
 
     try:
-        ask(model, asked, arrived, lambda: run.purse.empty)
+        ask(model, asked, arrived, lambda: run.purse.empty, next(iter(requests), None))
     finally:
         store.close()
         run.warn()
