@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,23 @@ from tests.host.serving import Server
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 600
+
+TWO_PROCESSES = (
+    *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
+    *("-m", "lmms_eval"),
+)
+"""A launcher that runs lmms-eval in two processes on this machine."""
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """No file grows beyond so many bytes: what a full disk does, without one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @dataclass(frozen=True)

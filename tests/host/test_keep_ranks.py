@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.host.conftest import TWO_PROCESSES
 
 pytestmark = pytest.mark.host
 
@@ -70,22 +71,12 @@ def test_one_of_two_processes_is_killed(
     host: Callable[..., Any], short_demo: Path, plugin: Path, tmp_path: Path
 ) -> None:
     """One model over both, so that the second time both must take part in every batch, though one has less to ask."""
-    launcher = (
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node",
-        "2",
-        "-m",
-        "lmms_eval",
-    )
 
     def run(name: str, **env: str) -> tuple[Any, list[str]]:
         log = tmp_path / f"{name}.asked"
         found = host(
             "--model", "slowly", "--model_args", "together=1", "--tasks", "siming_clip_score", "--limit", "24",
-            data=short_demo, name=name, launcher=launcher,
+            data=short_demo, name=name, launcher=TWO_PROCESSES,
             **{"SIMING_REPLIES": str(tmp_path / "kept"), "SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": "32",
                "SIMING_MEDIA": "video", "ASKED": str(log), "PYTHONPATH": str(plugin),
                "PYTHONWARNINGS": "ignore", **env},

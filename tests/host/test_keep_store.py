@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import resource
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from siming_tasks.host.keep.store import Kept, Store
+from tests.host.conftest import files_end_at
 
 
 def reply(number: int, text: str = "") -> Kept:
@@ -127,16 +125,6 @@ def test_a_place_that_cannot_be_written_to_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").unlink()
     assert store.keep(reply(3))  # the place is there again: nothing of what waited is lost
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in range(4)}
-
-
-@contextmanager
-def files_end_at(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_leaves_whole_lines_and_loses_nothing_when_there_is_room_again(store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.runs.scores import score_predictions
+from tests.host.conftest import TWO_PROCESSES
 
 pytestmark = pytest.mark.host
 
@@ -68,18 +68,8 @@ def work(run: Any, name: str) -> tuple[set[int], int]:
 
 
 def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
-    launcher = (
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node",
-        "2",
-        "-m",
-        "lmms_eval",
-    )
     one = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
-    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=launcher, **FEW)
+    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=TWO_PROCESSES, **FEW)
     for name in NAMES:
         requests = len(one.samples(name))
         assert work(one, name) == ({0}, requests)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import signal
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from siming_tasks.data import open_dataset, withhold
 from siming_tasks.hooks import evaluation, process_results
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.host.saved import check_what_is_saved
+from tests.host.conftest import files_end_at
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -118,16 +117,6 @@ def tracker(tmp_path: Path) -> Any:
     made = watched(output_path=str(tmp_path))
     made.general_config_tracker.model_name_sanitized = "model"
     return made
-
-
-@contextmanager
-def files_end_at(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def results(*tasks: str, **more: Any) -> dict[str, Any]:

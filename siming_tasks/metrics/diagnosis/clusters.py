@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.panel import FloatArray, Panel
 from siming_tasks.metrics.tally import Tally
@@ -110,10 +111,7 @@ def _without(tally: Tally, number: NDArray[np.intp], groups: int) -> dict[str, F
 
 def _error(left: FloatArray) -> float | None:
     """Standard error from the values with each unit left out; None where one of them is undefined."""
-    n = len(left)
-    if n < 2 or np.isnan(left).any():
-        return None
-    return math.sqrt((n - 1) / n * float(np.square(left - left.mean()).sum()))
+    return _known(jackknife_error(left))
 
 
 def _known(value: float) -> float | None:
