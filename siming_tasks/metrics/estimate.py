@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, TRUSTED, UNDEFINED
@@ -98,9 +98,11 @@ class Estimate:
 
 
 def plain(value: Any) -> Any:
-    """``value`` with estimates and NumPy numbers as plain JSON types, and None for any NaN or infinity."""
+    """``value`` with dataclasses, estimates and NumPy numbers as plain JSON types, and None for any NaN or infinity."""
     if hasattr(value, "to_json"):
         return value.to_json()
+    if is_dataclass(value):
+        return {name: plain(item) for name, item in vars(value).items()}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):

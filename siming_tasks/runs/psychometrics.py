@@ -79,7 +79,7 @@ class Psychometrics:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 def psychometrics(
@@ -205,17 +205,3 @@ def _rating(dataset: Dataset, video: str) -> float:
     if isinstance(value, bool) or math.isinf(number):
         raise DataError(f"{GLOBAL_RATING} of video {video} is {str(value)[:40]!r}; give a number.")
     return number
-
-
-def _plain(value: Any) -> Any:
-    from dataclasses import is_dataclass
-
-    if isinstance(value, Estimate):
-        return value.to_json()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in vars(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return plain(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.errors import DataError
+from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.panel import FloatArray
 
 __all__ = ["COMPONENTS", "Component", "Design", "GStudy", "decision_study", "g_study", "raters_needed"]
@@ -85,18 +86,12 @@ def g_study(scores: FloatArray) -> GStudy:
         raise DataError("A generalisability study needs every step of every trainee scored by every rater.")
     found = _components(scores)
     blocks = np.array_split(np.arange(len(scores)), min(len(scores), _BLOCKS))
-    left = (
-        np.array([_components(np.delete(scores, block, axis=0)) for block in blocks])
-        if len(scores) > 3
-        else np.empty((0, 7))
-    )
-    spread = (
-        np.sqrt((len(left) - 1) / len(left) * np.square(left - left.mean(axis=0)).sum(axis=0)) if len(left) else None
-    )
+    several = len(scores) > 3
+    left = np.array([_components(np.delete(scores, block, axis=0)) for block in blocks]) if several else None
     whole = sum(max(value, 0.0) for value in found)
     parts = {
         name: Component(
-            value, max(value, 0.0) / whole if whole > 0 else 0.0, None if spread is None else float(spread[at])
+            value, max(value, 0.0) / whole if whole > 0 else 0.0, None if left is None else jackknife_error(left[:, at])
         )
         for at, (name, value) in enumerate(zip(COMPONENTS, found, strict=True))
     }
