@@ -16,7 +16,7 @@ from siming_tasks.rubrics import Rubric, default_rubric, load_rubric, rubric_fro
 from siming_tasks.rubrics.lint import lint_rubric, reachable
 from siming_tasks.rubrics.load import MODELS
 
-PAGE = (Path(__file__).parents[1] / "docs/rubric.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs/howto/rubric.md").read_text(encoding="utf-8")
 (SMALL,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 THIRD = """\
       - id: su_03

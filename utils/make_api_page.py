@@ -1,4 +1,4 @@
-"""Write docs/api.md: the public names with their signatures, as their docstrings tell them.
+"""Write docs/reference/api.md: the public names with their signatures, as their docstrings tell them.
 
 python utils/make_api_page.py            # writes the page
 python utils/make_api_page.py --check    # exit code 1 if it is not what the docstrings say
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import siming_tasks
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 
 HEAD = """# Python interface
 
 `import siming_tasks as st` offers these names and loads each when it is first used. Everything else is a room of the
-house (see [CONTRIBUTING.md](../CONTRIBUTING.md)) or private. In the examples `exams` is a dataset folder, `physician`
+house (see `CONTRIBUTING.md`) or private. In the examples `exams` is a dataset folder, `physician`
 and `constant` are prediction files, `sheet` is a score sheet and `out` a new folder; a test runs them all.
 
 This page is made by `utils/make_api_page.py` of the docstrings.

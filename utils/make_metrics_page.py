@@ -1,4 +1,4 @@
-"""Put what the commands print now into docs/metrics.md: the samples of `siming compare` and `siming raters`.
+"""Put what the commands print now into docs/reference/metrics.md: the samples of `siming compare` and `siming raters`.
 
 A block of the page that begins with ``$ siming ...`` is replaced by that command's output, on a demo of 60 short exams
 and runs of reference judges on it (synthetic).
@@ -26,7 +26,7 @@ from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.requests import expected_requests, steps_of
 from siming_tasks.simulate import make_demo
 
-PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 KINDS = ("rater_b", "step_prior", "all_correct", "random")
 SHOWN_STEPS = 6
 

@@ -1,4 +1,4 @@
-"""Write docs/models.md from the table of model classes: ``python utils/make_models_page.py [--check]``."""
+"""Write docs/reference/models.md from the table of model classes: ``python utils/make_models_page.py [--check]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from siming_tasks.media import Backend, backends
 
-PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "models.md"
 TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or where there is no other)"}
 
@@ -59,5 +59,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether the page is current")
     if parser.parse_args().check:
-        sys.exit(0 if PAGE.read_text(encoding="utf-8") == page() else "docs/models.md is not current")
+        sys.exit(0 if PAGE.read_text(encoding="utf-8") == page() else "docs/reference/models.md is not current")
     PAGE.write_text(page(), encoding="utf-8")

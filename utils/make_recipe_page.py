@@ -1,4 +1,4 @@
-"""Write docs/recipes.md from the recipes.
+"""Write docs/howto/recipes.md from the recipes.
 
 python utils/make_recipe_page.py
 """
@@ -10,4 +10,4 @@ from pathlib import Path
 from siming_tasks.recipes.page import as_page
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "recipes.md").write_text(as_page())
+    (Path(__file__).parents[1] / "docs" / "howto" / "recipes.md").write_text(as_page())

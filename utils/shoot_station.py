@@ -1,6 +1,6 @@
 """Photograph the rating station for its page of the docs: a demo exam half scored, and the adjudication of one step.
 
-    python utils/shoot_station.py          # writes docs/station-rate.png and docs/station-adjudicate.png
+    python utils/shoot_station.py          # writes station-rate.png and station-adjudicate.png into docs/pictures
 
 Needs Chromium, chromedriver and selenium; takes about a minute. The exams are synthetic, and the pictures say so.
 """
@@ -85,7 +85,7 @@ def photograph(address: str, target: Path, keys: list[str]) -> None:
 def main() -> None:
     """Write the two pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures")
     out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
         demo, store = Path(folder) / "exams", Path(folder) / "s.sqlite"

@@ -1,4 +1,4 @@
-"""What is accepted as an answer: the tables that the reader is derived from, and ``docs/parsing.md`` is tested against.
+"""What is accepted as an answer: the tables the reader is derived from; docs/reference/parsing.md is tested on them.
 
 An answer needs four pieces of evidence. Its *key* belongs to a family below or names an asked step. Its *place* is an
 answer's: nothing around it is an example, a draft or another quantity, and it stands before the turn ends. Its

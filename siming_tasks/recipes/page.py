@@ -1,4 +1,4 @@
-"""The recipes as text: one on a terminal, all as the page ``docs/recipes.md``."""
+"""The recipes as text: one on a terminal, all as the page ``docs/howto/recipes.md``."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ def test_import_is_light():
 
 
 def test_example_of_the_documentation_prints_what_it_says(capsys):
-    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    exec(compile(code, "docs/metrics.md", "exec"), {})
+    exec(compile(code, "docs/reference/metrics.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert f'print(found.metrics["qwk"])          # {printed[0]}' in code
     assert printed[1].startswith("('Fewer than 10 videos")

@@ -1,4 +1,4 @@
-"""The reader's tables as text. ``python tests/parsing/grammar_docs.py`` writes them into ``docs/parsing.md``."""
+"""The reader's tables as text. ``python tests/parsing/grammar_docs.py`` writes them into docs/reference/parsing.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from siming_tasks.parsing.around import LABELS
 from siming_tasks.parsing.grammar import ANYWHERE, DENIED, FAMILIES, NEGATIONS, NEUTRAL, STATED
 from siming_tasks.parsing.wording import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, NUMBER_FORMS, SYMBOLS, YES
 
-PAGE = Path(__file__).parents[2] / "docs" / "parsing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parsing.md"
 BLOCK = re.compile(r"(?<=<!-- grammar -->\n```text\n).*?(?=```\n<!-- /grammar -->)", re.DOTALL)
 _YES = {STATED: "correct", DENIED: "incorrect", NEUTRAL: "ambiguous", None: "as under the key outside"}
 

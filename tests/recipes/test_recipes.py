@@ -92,7 +92,7 @@ def test_servers_allow_what_is_sent() -> None:
 
 
 def test_the_page_is_made_of_the_file() -> None:
-    assert (Path(__file__).parents[2] / "docs" / "recipes.md").read_text() == as_page()
+    assert (Path(__file__).parents[2] / "docs" / "howto" / "recipes.md").read_text() == as_page()
 
 
 def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -344,11 +344,11 @@ class TestCommand:
 
 
 class TestDocumentation:
-    PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
+    PAGE = Path(__file__).parents[2] / "docs" / "howto" / "lint.md"
 
     def test_the_example_is_read_as_it_says(self):
         (block,) = re.findall(r"```yaml\n(.*?)```", self.PAGE.read_text(), re.DOTALL)
-        report = lint(document_from(yaml.safe_load(block), "docs/lint.md"))
+        report = lint(document_from(yaml.safe_load(block), "docs/howto/lint.md"))
         assert [f.code for f in report.inconsistent] == ["delta-other-column"]
 
     def test_quoted_findings_are_in_the_report(self, paper):
