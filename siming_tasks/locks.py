@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from siming_tasks.pages import see
+
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
@@ -60,6 +62,7 @@ def _acquired(path: str, timeout: float) -> BaseFileLock:
 @lru_cache(maxsize=8)
 def _say(folder: str) -> None:
     logger.warning(
-        "%s: files cannot be locked on this file system; files *.soft take the place of locks (docs/cluster.md).",
+        "%s: files cannot be locked on this file system; files *.soft take the place of locks (%s).",
         folder,
+        see("cluster"),
     )

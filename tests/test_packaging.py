@@ -30,7 +30,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    for name in ("siming_tasks", "yaml_tasks", "utils", "tests"):
+    for name in ("siming_tasks", "yaml_tasks", "docs", "utils", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=CACHES)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -46,6 +46,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         assert "siming = siming_tasks.host.entry:manifests" in archive.read(points).decode()
     ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
     ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
+    ours |= {f"siming_tasks/docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").glob("*/*.md")}
     assert names == {name for name in ours if "cache" not in name}
 
 

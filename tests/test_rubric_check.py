@@ -64,7 +64,12 @@ def test_the_embedded_rubric_has_no_warning() -> None:
     ("old", "new", "line", "said"),
     [
         ("max_score: 2", "maxscore: 2", 15, "0.maxscore: Extra inputs are not permitted. Write `max_score`"),
-        ("max_score: 2", "maxscore: 2", 12, "skills.0.steps.0.max_score: Field required. Add it; docs/rubric.md lists"),
+        (
+            "max_score: 2",
+            "maxscore: 2",
+            12,
+            "skills.0.steps.0.max_score: Field required. Add it; `siming docs rubric` lists",
+        ),
         ("max_score: 2", "max_score: yes", 15, "max_score: `yes` is not a number; write points such as 2 or 2.5."),
         ("max_score: 2", "max_score: 1.25", 15, "1.25 is neither whole nor half points"),
         ("max_score: 2", "max_score: 1.5", 15, "grain is 1, but max_score is 1.5; state `grain: 0.5` for this step."),

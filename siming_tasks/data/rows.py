@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from siming_tasks.errors import Problem
+from siming_tasks.pages import see
 from siming_tasks.schema import StepLabel, Video
 
 __all__ = ["MAX_VIDEO_ID", "VIDEO_ID", "DatasetInfo", "StepRow", "VideoRow", "problems_of"]
@@ -88,7 +89,7 @@ def problems_of(
     ]
 
 
-_FIX = "See docs/data.md for the format."
+_FIX = f"See {see('data')} for the format."
 
 
 def _found(item: Any) -> str:

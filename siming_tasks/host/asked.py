@@ -23,6 +23,7 @@ from siming_tasks.host.keep.keeper import beside, keeping
 from siming_tasks.host.limits import refuse_what_does_not_fit
 from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Mode, backend_of
+from siming_tasks.pages import see
 
 __all__ = ["guard"]
 
@@ -165,7 +166,7 @@ class _Given:
         if not added:
             return kind
         said = ", ".join(f"{key}={value}" for key, value in added.items())
-        logger.warning("siming-tasks: %s is given %s (docs/models.md).", told.name, said)
+        logger.warning("siming-tasks: %s is given %s (%s).", told.name, said, see("models"))
         return cls(kind, added)
 
     def create_from_arg_string(self, arguments: str, more: Mapping[str, Any] | None = None) -> Any:

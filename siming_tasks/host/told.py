@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 from siming_tasks.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
+from siming_tasks.pages import see
 
 __all__ = ["Told", "as_told", "is_ours", "refuse"]
 
@@ -66,8 +67,8 @@ def refuse(told: Told, policy: Policy) -> Mode:
     backend = told.backend
     if backend.media is None:
         raise OptionsError(
-            f"--model {told.name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. docs/models.md lists "
-            "the models that can."
+            f"--model {told.name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
+            f"{see('models')} lists the models that can."
         )
     mode = policy.mode_for(backend, told.arguments.get("modality"))
     _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])

@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 from siming_tasks.errors import OptionsError
 from siming_tasks.files import read_yaml
 from siming_tasks.media.views import Mode
+from siming_tasks.pages import see
 
 __all__ = ["UNKNOWN", "Backend", "backend_of", "backends"]
 
@@ -100,7 +101,7 @@ class Backend:
         if found != "frames" and self.file == "faulty":
             raise OptionsError(
                 f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
-                "(docs/media.md). Unset SIMING_MEDIA; the backend then gets the frames as images."
+                f"({see('media')}). Unset SIMING_MEDIA; the backend then gets the frames as images."
             )
         if found != "frames" and self.file == "short":
             raise OptionsError(

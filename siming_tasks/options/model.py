@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from siming_tasks.options.environment import values_in
 from siming_tasks.options.option import Changes, Option
 from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Text, Whole
+from siming_tasks.pages import see
 
 __all__ = ["OPTIONS", "Options"]
 
@@ -101,7 +102,7 @@ class Options:
         "known",
         None,
         "place",
-        "`off`: ask a service although its known limits say that the requests do not fit (docs/recipes.md)",
+        f"`off`: ask a service although its known limits say that the requests do not fit ({see('recipes')})",
     )
     replies: str = _option(
         "",

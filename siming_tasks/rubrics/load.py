@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from siming_tasks.errors import DataError, Problem, RubricError
 from siming_tasks.files import read_yaml, yaml_lines
+from siming_tasks.pages import see
 from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
 from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
 
@@ -79,7 +80,7 @@ def _fix(item: Any) -> str:
     """How to mend what pydantic found."""
     name, kind = str(item["loc"][-1]) if item["loc"] else "", item["type"]
     if kind == "missing":
-        return "Add it; docs/rubric.md lists what an entry has."
+        return f"Add it; {see('rubric')} lists what an entry has."
     if kind == "extra_forbidden":
         around = next((str(part) for part in reversed(item["loc"][:-1]) if part in MODELS), "")
         known = {field.alias or key for key, field in MODELS.get(around, Rubric).model_fields.items()}

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import DataError
 from siming_tasks.files import read_yaml
+from siming_tasks.pages import see
 
 __all__ = ["Prices", "load_prices"]
 
@@ -76,7 +77,7 @@ class Prices:
 
 
 def load_prices(path: str | Path) -> Prices:
-    """The price table of a YAML file (docs/replies.md).
+    """The price table of a YAML file (`siming docs replies`).
 
     Raises:
         DataError: the file cannot be read or is no price table; names every entry.
@@ -86,7 +87,7 @@ def load_prices(path: str | Path) -> Prices:
     try:
         table = _Table.model_validate(content)
     except ValidationError as error:
-        fix = "See docs/replies.md for the format."
+        fix = f"See {see('replies')} for the format."
         problems = [replace(one, fix=fix) for one in problems_of(error, str(file), code="prices-invalid")]
         raise DataError.of(problems) from None
     return Prices(

@@ -14,6 +14,7 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
+from siming_tasks.pages import see
 from siming_tasks.runs.kept import KeptRecord
 from siming_tasks.runs.record import Distinct, Record, prediction_line
 from siming_tasks.runs.rows import RowReader
@@ -156,7 +157,7 @@ def load_predictions(
                     problems.append(Problem("too-many-errors", what, "Mend those first.", str(file), line))
                     break
     if not join.found and not problems:
-        fix = "Give a prediction file (docs/data.md) or the output of lmms-eval --log_samples."
+        fix = f"Give a prediction file ({see('data')}) or the output of lmms-eval --log_samples."
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, named))
     records: dict[str, Sequence[Record]] = {
         name: Distinct(name, (record for record in join.found.pop(name) if record is not None))

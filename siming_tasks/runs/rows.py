@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import Problem
+from siming_tasks.pages import see
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
 from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
@@ -186,7 +187,7 @@ class RowReader:
         key = setting.field
         if ("response" in row) == (key in row):
             what = f"a {setting.name} line needs either `{key}` or `response`."
-            place.error("prediction-invalid", what, "See docs/data.md.")
+            place.error("prediction-invalid", what, f"See {see('data')}.")
             return None
         if isinstance(row.get(key), dict):
             unknown = sorted(row[key].keys() - {step.id for step in asked})

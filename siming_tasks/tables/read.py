@@ -14,6 +14,7 @@ from typing import Any
 
 from siming_tasks.errors import DataError
 from siming_tasks.files import read_text, read_yaml
+from siming_tasks.pages import see
 from siming_tasks.tables.model import COLUMNS, Document, Row, Table
 from siming_tasks.tables.numbers import Printed, factors, parse, parse_with_delta
 
@@ -64,7 +65,7 @@ def document_from(data: Any, source: str) -> Document:
     if isinstance(data, str | list):
         data = {"tables": [{"name": Path(source).name, "rows": data}]}
     if not isinstance(data, dict) or not isinstance(data.get("tables"), list) or not data["tables"]:
-        raise DataError(f"{source}: expected rows, or a mapping with a list `tables`. See docs/lint.md for an example.")
+        raise DataError(f"{source}: expected rows, or a mapping with a list `tables`; {see('lint')} has an example.")
     tables = tuple(_table(table, number, source) for number, table in enumerate(data["tables"], 1))
     _unique("table", (table.name for table in tables), source)
     return Document(str(data.get("title") or source), tables, str(data.get("reference") or ""))

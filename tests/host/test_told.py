@@ -27,7 +27,8 @@ def said(told: Told, policy: Policy = POLICY) -> str:
 @pytest.mark.parametrize("row", [row for row in backends().values() if row.media is None], ids=lambda row: row.name)
 def test_a_class_that_cannot_judge_is_refused_by_name(row: Backend) -> None:
     message = said(Told("it", row))
-    assert message.startswith("--model it cannot judge here: ") and "docs/models.md" in message and "\n" not in message
+    assert message.startswith("--model it cannot judge here: ") and "\n" not in message
+    assert "`siming docs models`" in message
 
 
 @pytest.mark.parametrize(

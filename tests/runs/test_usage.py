@@ -58,7 +58,7 @@ def test_a_wrong_price_table_is_named(tmp_path: Path, text: str, said: str) -> N
     (file := tmp_path / "prices.yaml").write_text(text)
     with pytest.raises(DataError) as caught:
         load_prices(file)
-    assert str(file) in str(caught.value) and said in str(caught.value) and "docs/replies.md" in str(caught.value)
+    assert str(file) in str(caught.value) and said in str(caught.value) and "`siming docs replies`" in str(caught.value)
 
 
 def used(**facts: Any) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""The pages of the documentation as an installed package has them, and the messages and links that lead to them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.cli.main import main
+from siming_tasks.pages import KINDS, folder, pages, read_page, see
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "siming_tasks").rglob("*.py"))
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def test_every_page_is_found_by_a_name_of_its_own() -> None:
+    files = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name in KINDS]
+    assert len(pages()) == len(files) and set(pages().values()) == set(files)
+
+
+def sees(tree: ast.Module) -> list[str]:
+    """The pages that a module's messages name."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return [ast.literal_eval(call.args[0]) for call in calls if call.func.id == "see"]  # type: ignore[attr-defined]
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The nodes of a module's docstrings: read in a checkout, where paths are."""
+    alone = [node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    return {id(node.value) for node in alone}
+
+
+def test_messages_name_pages_that_exist_and_no_path_of_the_checkout() -> None:
+    named: set[str] = set()
+    for path in SOURCES:
+        tree = ast.parse(path.read_text())
+        if path.name != "pages.py":
+            named |= set(sees(tree))
+        read = docstrings(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in read:
+                assert not re.search(r"\bdocs/|CONTRIBUTING\.md|CHANGELOG\.md", node.value), (path, node.value)
+    assert len(named) > 5 and named <= set(pages())
+
+
+def test_the_command_of_a_message_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert see("cluster") == "`siming docs cluster`"
+    assert main(["docs", "cluster"]) == 0
+    assert capsys.readouterr().out.rstrip() == read_page("cluster").rstrip()
+    assert read_page("cluster").startswith("# ")
+
+
+def test_without_a_name_all_pages_are_listed_and_a_wrong_one_is_put_right(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs"]) == 0
+    listed = capsys.readouterr().out
+    assert re.findall(r"^  (\S+) +\S", listed, re.MULTILINE) == list(pages())
+    assert main(["docs", "clustre"]) == 1
+    assert "no page 'clustre'. Did you mean `cluster`?" in capsys.readouterr().err
+
+
+def test_links_of_a_printed_page_become_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "howto").mkdir()
+    text = "![a](../pictures/a.png)See [this](../reference/data.md#check), [that](https://x.org/a.md), [pic](a.png)."
+    (tmp_path / "howto" / "one.md").write_text(text)
+    monkeypatch.setattr("siming_tasks.pages.folder", lambda: tmp_path)
+    assert read_page("one") == "See this (`siming docs data`), [that](https://x.org/a.md), pic."
+
+
+def test_an_installed_package_reads_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert folder() == ROOT / "docs"
+    (tmp_path / "docs").mkdir()
+    monkeypatch.setattr("siming_tasks.pages.__file__", str(tmp_path / "pages.py"))
+    assert folder() == tmp_path / "docs"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target, _ in LINK.findall(text):
+        assert not target or (path.parent / target).exists(), target
