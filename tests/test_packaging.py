@@ -20,8 +20,9 @@ from siming_tasks.host import entry as plugin
 
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
+TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence")}
 CACHES = shutil.ignore_patterns("*cache*")
-NAMES = TASKS | {"siming", "siming_full", "siming_clip", "siming_timed"}
+NAMES = TASKS | {"siming", "siming_full", "siming_clip", "siming_timed", "siming_abstain", "siming_evidence"}
 
 
 @pytest.fixture(scope="module")

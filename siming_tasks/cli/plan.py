@@ -134,13 +134,14 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.settings import SETTINGS
+    from siming_tasks.settings import PLAIN, SETTINGS
     from siming_tasks.settings.prompt import build_prompt
     from siming_tasks.settings.requests import expected_requests, step_spans, steps_of
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
-    for name, setting in SETTINGS.items():
+    for name in PLAIN:
+        setting = SETTINGS[name]
         asked = [(videos[video], steps_of(setting, videos[video], step))
                  for video, step in expected_requests(setting, videos.values())]  # fmt: skip
         different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
@@ -153,7 +154,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
 
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
     from siming_tasks.schema import SCOPES
-    from siming_tasks.settings import BENCHMARK, SETTINGS
+    from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
 
     print(f"\n{'setting':17}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
     print("".join(f"{name:>24}" for name in formulas))
@@ -165,7 +166,7 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
     print("context: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
-    controls = [name for name in SETTINGS if name not in BENCHMARK]
+    controls = [name for name in PLAIN if name not in BENCHMARK]
     for names, words in ((BENCHMARK, "the four settings"), (controls, ", ".join(controls))):
         for name, cost in found.cost(names).items():
             print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")

@@ -19,7 +19,7 @@ from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.media.views import Request
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import StepLabel, Video
-from siming_tasks.settings import BENCHMARK, SETTINGS
+from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
 from siming_tasks.settings.requests import asked_steps
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
@@ -137,7 +137,7 @@ def plan(
     rubric: Rubric,
     policy: Policy,
     *,
-    settings: Sequence[str] = tuple(SETTINGS),
+    settings: Sequence[str] = PLAIN,
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
     reply_tokens: int = 4096,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from siming_tasks.schema import Answer, Scope
+from siming_tasks.settings.forms import abstaining, with_evidence
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["BENCHMARK", "SETTINGS", "benchmark_setting"]
+__all__ = ["BENCHMARK", "PLAIN", "SETTINGS", "benchmark_setting"]
 
 _FULL = (
     "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
@@ -134,11 +135,16 @@ _ALL = (
     ),
 )
 
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}
+_FORMS = tuple(form(setting) for form in (abstaining, with_evidence) for setting in _ALL if setting.benchmark)
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_FORMS)}
 """Every setting by name: the benchmark's first, then the controls."""
 
 BENCHMARK: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.benchmark)
 """Names of the paper's four settings."""
+
+PLAIN: tuple[str, ...] = tuple(name for name, one in SETTINGS.items() if not (one.abstain or one.evidence))
+"""Names of the settings without another form of the reply; with one, a setting costs and shows what it does without."""
 
 
 def benchmark_setting(scope: Scope, answer: Answer) -> Setting:

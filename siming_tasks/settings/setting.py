@@ -27,6 +27,8 @@ class Setting:
         halves: ``task`` and ``reply`` where a step that is asked about has half points; None: the same.
         benchmark: one of the paper's four; the others are controls, which no table mixes with them.
         step_times: the prompt says of every step when the video shows it.
+        abstain: the model may say of a step that it is not visible (:mod:`siming_tasks.settings.forms`).
+        evidence: the model says of every answer on which seconds of the video it rests (as there).
     """
 
     name: str
@@ -41,6 +43,8 @@ class Setting:
     benchmark: bool = True
     step_times: bool = False
     halves: tuple[str, str] | None = None
+    abstain: bool = False
+    evidence: bool = False
 
     def asks(self, halves: bool) -> tuple[str, str]:
         """``task`` and ``reply``, for whole points only or for half points as well."""

@@ -16,7 +16,7 @@ from siming_tasks.parsing import parse_reply
 from siming_tasks.runs.read import load_predictions, write_predictions
 from siming_tasks.runs.record import record_of
 from siming_tasks.runs.run import load_run, read_run
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import PLAIN, SETTINGS
 from siming_tasks.settings.requests import asked_steps, expected_requests
 
 KEYS = {
@@ -39,7 +39,8 @@ def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
 def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
     """The records of a run over everything in which each reply's value goes up and down."""
     records = []
-    for name, setting in SETTINGS.items():
+    for name in PLAIN:
+        setting = SETTINGS[name]
         for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             steps = (step_id,) if step_id else asked_steps(setting, dataset.video(video_id))
             value: Any = number % 3 if setting.answer == "score" else ("correct", "incorrect")[number % 2]

@@ -35,6 +35,14 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         "clip_error": "0488a702748d",
         "full_timed_score": "3d36687d44ba",
         "full_timed_error": "f61673266876",
+        "full_score_abstain": "374998b15f32",
+        "full_error_abstain": "0a23ae5a0323",
+        "clip_score_abstain": "05b5d329b5d9",
+        "clip_error_abstain": "444691147c04",
+        "full_score_evidence": "19fc69c9cede",
+        "full_error_evidence": "01f10a69280b",
+        "clip_score_evidence": "d057cd0d208a",
+        "clip_error_evidence": "397944926eab",
     }
     folder = resources.files("siming_tasks.yaml_tasks")
     for group in {setting.group for setting in SETTINGS.values()}:
@@ -50,6 +58,14 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         ("clip_error", "1275be67026b82f2"),
         ("full_timed_score", "0056d227b1a823da"),
         ("full_timed_error", "bd86f7255d24f53c"),
+        ("full_score_abstain", "2215393f834d95b1"),
+        ("full_error_abstain", "068d6ec0a60352e4"),
+        ("clip_score_abstain", "280314009480d81d"),
+        ("clip_error_abstain", "5c2a933902a874fb"),
+        ("full_score_evidence", "c28aff00855f4cbc"),
+        ("full_error_evidence", "b4613ef2c1110df9"),
+        ("clip_score_evidence", "805b242eb885ebbc"),
+        ("clip_error_evidence", "edb79f456ed95c17"),
     ],
 )
 def test_the_whole_text_is_pinned_to_the_task_version(name: str, landed: str) -> None:
@@ -165,6 +181,24 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
             *["Time: shown from 20.0 s to 21.1 s."] * 31,
         ]
         assert timed[timed.index(added[1]) - 1].startswith("[cpr_01] ")
+
+
+def test_another_form_of_the_reply_changes_the_reply_alone() -> None:
+    """What is shown and asked stays word for word, so that a difference in the numbers is the form's."""
+    halves = other_rubric({"title": None, "grain": 0.5})
+    for base in BENCHMARK:
+        for form, word in (("abstain", '"not visible"'), ("evidence", '"evidence"')):
+            setting = SETTINGS[f"{base}_{form}"]
+            for rubric in (default_rubric(), halves):
+                steps = rubric.steps if setting.scope == "full" else rubric.steps[:1]
+                plain, other = (build_prompt(one, steps, rubric=rubric) for one in (SETTINGS[base], setting))
+                assert plain.rpartition("\n\n")[0] == other.rpartition("\n\n")[0]
+                assert word not in plain and word in other.rpartition("\n\n")[2]
+                assert ("as a number" in other) == ("as a number" in plain)
+                assert (f"{len(steps)} step ids" in other) == (setting.scope == "full")
+            assert (setting.abstain, setting.evidence) == (form == "abstain", form == "evidence")
+            assert not setting.benchmark and setting.group == f"siming_{form}"
+    assert not any(SETTINGS[name].abstain or SETTINGS[name].evidence for name in BENCHMARK)
 
 
 def test_only_a_setting_with_step_times_takes_spans() -> None:

@@ -35,7 +35,8 @@ def test_names_and_titles_are_not_shared() -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_field_of_a_prediction_is_the_key_that_the_prompt_asks_for(name: str) -> None:
     setting = SETTINGS[name]
-    assert f'the single key "{setting.field}"' in setting.reply
+    two = setting.evidence and setting.scope == "clip"
+    assert (f'two keys: "{setting.field}"' if two else f'the single key "{setting.field}"') in setting.reply
     steps = default_rubric().steps[:2] if setting.scope == "full" else default_rubric().steps[:1]
     value = 1 if setting.answer == "score" else "incorrect"
     said = {step.id: value for step in steps} if setting.scope == "full" else value
