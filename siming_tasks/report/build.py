@@ -24,6 +24,7 @@ from siming_tasks.report.pages.book import (
     Book,
     Linker,
     Media,
+    difference_chapter,
     front,
     model_pages,
     pair_chapter,
@@ -110,7 +111,7 @@ def write_report(
         write = functools.partial(_chapter, book)
         shares = range(jobs)
         chapters: list[tuple[Any, ...]] = [(step_chapter,), *((video_chapter, k, jobs) for k in shares)]
-        chapters += [*((model_pages, k, jobs) for k in shares), (pair_chapter,), (front,)]
+        chapters += [*((model_pages, k, jobs) for k in shares), (difference_chapter,), (pair_chapter,), (front,)]
         for _ in tqdm(apply(write, chapters), total=len(chapters), unit="part", desc="Pages", disable=not progress):
             pass
     return out

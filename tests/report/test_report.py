@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
@@ -52,7 +52,8 @@ def test_every_kind_of_page_is_there(lab) -> None:
     steps = {f"steps/{step.id}.html" for step in lab.dataset.rubric.steps}
     videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
     models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
-    assert names == {"index.html", "methods.html", "steps/index.html", "videos/index.html"} | steps | videos | models
+    fixed = {"index.html", "methods.html", "steps/index.html", "videos/index.html", "disagreements/index.html"}
+    assert names == fixed | steps | videos | models
 
 
 def test_the_synthetic_band_is_on_every_page(pages: list[Page]) -> None:
@@ -72,6 +73,7 @@ def test_no_page_can_run_or_style_anything_inline(pages: list[Page]) -> None:
 
 
 def test_every_link_leads_somewhere(pages: list[Page]) -> None:
+    browser = next(page for page in pages if page.path.parent.name == "disagreements")
     ids = {page.path: {a["id"] for _, a in page.elements if a.get("id")} for page in pages}
     for page in pages:
         named = [a["id"] for _, a in page.elements if a.get("id")]
@@ -84,7 +86,11 @@ def test_every_link_leads_somewhere(pages: list[Page]) -> None:
             assert not parts.scheme and not parts.netloc, link
             target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
             assert target.is_file(), (page.path, link)
-            if parts.fragment and "/" not in parts.fragment:
+            if target.parent.name == "disagreements" and "=" in parts.fragment:
+                names = [a["value"] for tag, a in browser.elements if tag == "option" and a["value"]]
+                chosen = dict(parse_qsl(parts.fragment, strict_parsing=True))
+                assert {chosen[key] for key in ("setting", "run", "step") if key in chosen} <= set(names), link
+            elif parts.fragment and "/" not in parts.fragment:
                 assert parts.fragment in ids[target], (page.path, link)
 
 

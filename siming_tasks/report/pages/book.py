@@ -11,6 +11,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from siming_tasks.data import Dataset
+from siming_tasks.report.pages.disagreements import disagreement_pages
 from siming_tasks.report.pages.model import model_page
 from siming_tasks.report.pages.overview import leaderboard
 from siming_tasks.report.pages.pairs import pair_pages
@@ -21,7 +22,17 @@ from siming_tasks.report.study.study import Study
 from siming_tasks.runs.detail import DETAIL_RESAMPLES
 from siming_tasks.schema import Video
 
-__all__ = ["Book", "Linker", "Media", "front", "model_pages", "pair_chapter", "step_chapter", "video_chapter"]
+__all__ = [
+    "Book",
+    "Linker",
+    "Media",
+    "difference_chapter",
+    "front",
+    "model_pages",
+    "pair_chapter",
+    "step_chapter",
+    "video_chapter",
+]
 
 Media = Literal["link", "copy", "none"]
 
@@ -71,6 +82,7 @@ class Book:
     def site(self) -> Site:
         """The folder of pages with its navigation."""
         links = {"Leaderboard": "index.html", "Steps": "steps/index.html", "Videos": "videos/index.html"}
+        links |= {"Disagreements": "disagreements/index.html"}
         links |= {"Pairs": "pairs/index.html"} if self.pairs else {}
         about = {key: self.report[key] for key in ("synthetic", "dataset", "rubric", "options", "version")}
         pages = [{"name": name, "href": href} for name, href in {**links, "How to read this": "methods.html"}.items()]
@@ -93,6 +105,12 @@ def step_chapter(book: Book) -> None:
 def video_chapter(book: Book, part: int, parts: int) -> None:
     """Every ``parts``-th video's page."""
     video_pages(book.site, book.dataset, book.studies, book.link, book.report["options"]["mapping"], part, parts)
+
+
+def difference_chapter(book: Book) -> None:
+    """Every answer that differs from the reference."""
+    options = book.report["options"]
+    disagreement_pages(book.site, book.dataset, book.studies, book.link, options["mapping"], options["rater"])
 
 
 def pair_chapter(book: Book) -> None:

@@ -15,6 +15,7 @@ from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THIN, TRUSTED
 from siming_tasks.plaintext import visible
 from siming_tasks.present.cells import pvalue
+from siming_tasks.report.pages.links import differences
 
 __all__ = ["POLICY", "Site", "count", "number", "percent", "points"]
 
@@ -82,7 +83,7 @@ class Site:
             lstrip_blocks=True,
         )
         self.environment.filters.update(num=number, pct=percent, points=points, count=count, p=_p, metric=_title)
-        self.environment.globals.update(site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS)
+        self.environment.globals.update(site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS, differences=differences)
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""

@@ -1,0 +1,147 @@
+"""The browser of disagreements: every answer that differs from the reference, filtered on one page.
+
+A setting is a small script of its own with everybody's answers as rows of digits, loaded when it is looked at: 200
+videos by 12 models are some 300 kB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.data import Dataset
+from siming_tasks.files import atomic_write
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
+from siming_tasks.plaintext import visible
+from siming_tasks.report.pages.links import KINDS
+from siming_tasks.report.pages.site import Site
+from siming_tasks.report.study.study import Study
+from siming_tasks.report.text import script_json
+from siming_tasks.schema import Video
+from siming_tasks.settings import SETTINGS
+
+__all__ = ["disagreement_pages", "setting_data"]
+
+VERDICTS = ("correct", "incorrect")
+NOT_ASKED, NO_ANSWER = " ", "-"
+
+
+def disagreement_pages(
+    site: Site,
+    dataset: Dataset,
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+    mapping: LabelMapping,
+    rater: str,
+) -> None:
+    """Write ``disagreements/index.html`` and one script for each setting.
+
+    Args:
+        site: where to.
+        dataset: exams, spans and physicians' points.
+        studies: the runs.
+        media: link to a video's file as seen from one folder down, or None to leave it out.
+        mapping: how points become labels.
+        rater: the reference.
+    """
+    settings = [name for name in SETTINGS if any(name in study.panels for study in studies)]
+    for name in settings:
+        with atomic_write(site.out / "disagreements" / f"{name}.js") as stream:
+            data = setting_data(name, dataset, studies, media, mapping, rater)
+            stream.write(f"SIMING.answers({script_json(data)});\n")
+    runs = {study.source.slug: study.source.name for study in studies}
+    site.page(
+        "disagreements/index.html",
+        "disagreements.html",
+        settings={name: SETTINGS[name].title for name in settings},
+        runs=runs,
+        steps=dataset.rubric.steps,
+        skills=dataset.rubric.skills,
+        kinds=KINDS,
+        disputed=len(dataset.physicians) > 1,
+        withheld=dataset.withheld,
+        media=any(media(video) for video in dataset.videos[:1]),
+    )
+
+
+def setting_data(
+    name: str,
+    dataset: Dataset,
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+    mapping: LabelMapping,
+    rater: str,
+) -> dict[str, Any]:
+    """One setting as the page's script reads it: cells are video after video, in each video step after step.
+
+    Returns:
+        ``levels`` (names of the labels), ``fine`` (which is fully correct), ``truth`` and for each run ``said``: one
+        digit a cell (a blank: not asked, or no reference; ``-``: no answer); for scores ``points`` and each run's
+        ``gave``; ``raters``: each physician's points.
+    """
+    panels = [(study.source, study.panels[name]) for study in studies if name in study.panels]
+    score = SETTINGS[name].answer == "score"
+    steps, videos = dataset.rubric.steps, dataset.videos
+    top = np.array([step.max_score for step in steps])
+    reference = _points(dataset, rater)
+    found: dict[str, Any] = {
+        "setting": name,
+        "title": SETTINGS[name].title,
+        "levels": LEVELS if score else VERDICTS,
+        "fine": len(LEVELS) - 1 if score else 0,
+        "steps": [[step.id, visible(step.name), dataset.rubric.skill_of[step.id], step.max_score] for step in steps],
+        "videos": [[video.video_id, media(video), _spans(video, dataset)] for video in videos],
+        "truth": _digits(_levels(reference, top, score, mapping), np.isnan(reference)),
+        "points": _numbers(reference),
+        "raters": {visible(physician): _numbers(_points(dataset, physician)) for physician in dataset.physicians},
+        "runs": [],
+    }
+    for source, panel in panels:
+        said, asked = _spread(panel, dataset)
+        levels = ordinal_labels(said, top, mapping) if score else np.where(np.isnan(said), -1, said).astype(int)
+        run = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": _digits(levels, ~asked)}
+        found["runs"].append({**run, "gave": _numbers(said)} if score else run)
+    return found
+
+
+def _levels(points: np.ndarray[Any, Any], top: np.ndarray[Any, Any], score: bool, mapping: LabelMapping) -> Any:
+    return ordinal_labels(points, top, mapping) if score else np.less(points, top).astype(int)
+
+
+def _points(dataset: Dataset, rater: str) -> np.ndarray[Any, Any]:
+    """A rater's points of all videos and steps; NaN where there are none, or where the step does not apply."""
+    column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
+    points = np.full((len(dataset.videos), len(column)), np.nan)
+    for row, video in enumerate(dataset.videos):
+        for label in video.applicable:
+            given = label.scores.get(rater)
+            points[row, column[label.step_id]] = np.nan if given is None else given
+    return points
+
+
+def _spread(panel: Panel, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """A run's answers, and what it was asked, over all videos of the data set."""
+    row = {video.video_id: index for index, video in enumerate(dataset.videos)}
+    rows = [row[video] for video in panel.video_ids]
+    shape = (len(row), len(dataset.rubric.steps))
+    said, asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    said[rows], asked[rows] = panel.predicted, panel.asked
+    return said, asked
+
+
+def _digits(levels: np.ndarray[Any, Any], absent: np.ndarray[Any, Any]) -> str:
+    signs = np.array([*"0123", NO_ANSWER, NOT_ASKED])
+    return "".join(signs[np.where(absent, 5, np.where(levels < 0, 4, levels))].ravel().tolist())
+
+
+def _numbers(points: np.ndarray[Any, Any]) -> list[float | int | None]:
+    flat = points.ravel().tolist()
+    return [None if value != value else int(value) if value == int(value) else value for value in flat]
+
+
+def _spans(video: Video, dataset: Dataset) -> list[list[float] | None]:
+    spans = {label.step_id: list(label.span) for label in video.applicable if label.span}
+    return [spans.get(step.id) for step in dataset.rubric.steps]
