@@ -17,11 +17,13 @@ from tqdm import tqdm
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write, read_yaml
 from siming_tasks.locks import locked
+from siming_tasks.rubrics import default_rubric
 from siming_tasks.simulate.acts.exam import FULL, SHORT, perform
 from siming_tasks.simulate.contact import ContactSheet
 from siming_tasks.simulate.encode import encode
 from siming_tasks.simulate.exam import Exam, simulate_labels
 from siming_tasks.simulate.folder import GENERATOR_VERSION, Recipe, describe, event_log, video_row
+from siming_tasks.simulate.moments import deciding_moments
 from siming_tasks.simulate.pairs import pair_row, simulate_pairs
 from siming_tasks.simulate.render import FPS, frames
 
@@ -63,7 +65,7 @@ def make_demo(
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
-        contact: also write ``contact/<video_id>.jpg``, a picture of every step.
+        contact: also write ``contact/<video_id>.jpg``, the moment that decides each step.
 
     Returns:
         ``out``.
@@ -158,7 +160,12 @@ def _make(job: _Job) -> dict[str, Any]:
     cv2.setNumThreads(1)  # the work is shared out by video
     pace = SHORT if job.short else FULL
     played = perform(job.exam.plan, pace=pace, fps=FPS, seed=job.exam.look, slots=job.slots)
-    sheet = ContactSheet(played.spans, FPS)
+    names = {step.id: step.name for step in default_rubric().steps}
+    faults = {
+        step: ", ".join(error.rpartition(".")[2].replace("_", " ") for error in errors)
+        for step, errors in job.exam.plan.errors.items()
+    }
+    sheet = ContactSheet(deciding_moments(played, FPS), names, faults, FPS)
     encode(job.folder / "media" / f"{name}.mp4", sheet.watch(frames(played, job.exam.look)), fps=FPS)
     if job.contact:
         sheet.save(job.folder / "contact" / f"{name}.jpg")

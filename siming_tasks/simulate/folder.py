@@ -18,7 +18,7 @@ from siming_tasks.simulate.performance import Performance
 
 __all__ = ["GENERATOR_VERSION", "Recipe", "describe", "event_log", "video_row"]
 
-GENERATOR_VERSION = "2"
+GENERATOR_VERSION = "3"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 
 

@@ -24,14 +24,25 @@ def frames(performance: Performance, look_seed: int, start: int = 0, stop: int |
     """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes."""
     scene = Scene(draw_look(look_seed), list(CHANNELS))
     rows = np.round(performance.sample(FPS), 2).tolist()
+    words = _words_by_frame(performance)
     last: tuple[object, ...] | None = None
     for index in range(start, len(rows) if stop is None else stop):
         time = (index + 0.5) / FPS
-        said = tuple((word.who, word.text) for word in performance.sayings if word.start <= time < word.end)
+        said = words.get(index, ())
         seen = (rows[index], said, sway_step(time), _blink(rows[index], time))
         if seen != last:
             image, last = scene.draw(rows[index], said, time), seen
         yield image
+
+
+def _words_by_frame(performance: Performance) -> dict[int, tuple[tuple[str, str], ...]]:
+    """(speaker, text) of the words heard at the middle of each frame; frames without any are absent."""
+    found: dict[int, tuple[tuple[str, str], ...]] = {}
+    for word in performance.sayings:
+        for index in range(int(word.start * FPS), int(word.end * FPS) + 1):
+            if word.start <= (index + 0.5) / FPS < word.end:
+                found[index] = (*found.get(index, ()), (word.who, word.text))
+    return found
 
 
 def _blink(row: list[float], time: float) -> float:

@@ -38,6 +38,7 @@ class Look:
         shirt, trousers, skin: the manikin's.
         sway: amplitude of small body motion in pixels; ``beat`` its frequency in Hz.
         grain: amplitude of a fixed sensor pattern, in grey levels.
+        pastime: what the bystander's hands do.
         seed: of the room's details.
     """
 
@@ -55,6 +56,7 @@ class Look:
     sway: float
     beat: float
     grain: float
+    pastime: str
     seed: int
 
     def clothes(self, who: str) -> Clothes:
@@ -62,13 +64,16 @@ class Look:
         return {"me": self.trainee, "aide": self.aide, "by": self.bystander}[who]
 
 
-_SKINS: tuple[Color, ...] = ((170, 195, 235), (140, 170, 215), (110, 145, 195), (80, 110, 160), (150, 180, 225))
-_TOPS: tuple[Color, ...] = ((245, 245, 242), (205, 180, 120), (150, 175, 110), (190, 160, 190), (120, 150, 205))
-_SHIRTS: tuple[Color, ...] = ((160, 90, 60), (70, 75, 150), (80, 120, 70), (95, 95, 100), (130, 80, 120))
-_LEGS: tuple[Color, ...] = ((90, 70, 55), (70, 70, 75), (110, 90, 60), (60, 75, 95))
-_CAPS: tuple[Color, ...] = ((190, 150, 70), (130, 165, 80), (200, 140, 170), (110, 120, 205))
-_FLOORS: tuple[Color, ...] = ((175, 190, 200), (150, 170, 190), (185, 185, 180), (165, 180, 165), (150, 165, 185))
-_WALLS: tuple[Color, ...] = ((225, 232, 235), (230, 225, 210), (210, 228, 222), (222, 215, 228))
+# No clothes are brown, beige, salmon or brick: at a glance those are bare skin. Walls are darker than white clothes, no
+# floor has a skin's hue.
+_SKINS: tuple[Color, ...] = ((170, 195, 235), (140, 170, 215), (110, 145, 195), (80, 110, 160))
+_TOPS: tuple[Color, ...] = ((247, 246, 243), (205, 160, 90), (145, 170, 85), (185, 122, 168), (125, 95, 45))
+_SHIRTS: tuple[Color, ...] = ((160, 90, 60), (60, 30, 135), (80, 120, 70), (100, 95, 95), (130, 75, 120))
+_LEGS: tuple[Color, ...] = ((90, 70, 55), (75, 70, 70), (120, 95, 60), (75, 85, 60))
+_CAPS: tuple[Color, ...] = ((190, 150, 70), (120, 165, 75), (200, 140, 170), (75, 40, 170))
+_FLOORS: tuple[Color, ...] = ((185, 185, 180), (160, 180, 160), (195, 182, 165), (176, 182, 184), (165, 160, 158))
+_WALLS: tuple[Color, ...] = ((206, 212, 214), (214, 205, 190), (196, 210, 204), (210, 202, 212))
+_PASTIMES = ("clipboard", "folded", "hips")
 _ROOM = ("cabinet", "window", "poster", "door", "plant", "curtain")
 
 
@@ -79,16 +84,18 @@ def draw_look(seed: int) -> Look:
     places for the pads.
     """
     rng = np.random.default_rng([seed, 7])
+    manikin = int(rng.integers(2))
+    others = [color for number, color in enumerate(_SKINS) if number != manikin]  # hands show on the chest
 
     def pick(colors: tuple[Color, ...]) -> Color:
         return colors[int(rng.integers(len(colors)))]
 
-    light = float(rng.uniform(0.8, 1.08))
+    light = float(rng.uniform(0.82, 1.02))
     tops = rng.permutation(len(_TOPS))
     caps = rng.permutation(len(_CAPS))
 
     def clothes(number: int) -> Clothes:
-        return Clothes(_TOPS[tops[number]], pick(_LEGS), _CAPS[caps[number]], (225, 205, 165), pick(_SKINS))
+        return Clothes(_TOPS[tops[number]], pick(_LEGS), _CAPS[caps[number]], (225, 205, 165), pick(tuple(others)))
 
     turn = np.radians(rng.uniform(-2.5, 2.5))
     zoom = rng.uniform(0.95, 1.04)
@@ -108,9 +115,10 @@ def draw_look(seed: int) -> Look:
         bystander=clothes(2),
         shirt=pick(_SHIRTS),
         trousers=pick(_LEGS),
-        skin=pick(_SKINS[:2]),
+        skin=_SKINS[manikin],
         sway=float(rng.uniform(0.2, 0.8)),
         beat=float(rng.uniform(0.15, 0.35)),
         grain=float(rng.uniform(0, 1.5)),
+        pastime=_PASTIMES[int(rng.integers(len(_PASTIMES)))],
         seed=seed,
     )

@@ -8,12 +8,15 @@ from math import cos, exp, pi, sin
 from siming_tasks.simulate.draw.look import Look
 from siming_tasks.simulate.draw.pen import Pen, Point, shade
 
-__all__ = ["CM", "chest_surface", "draw_patient", "face_point"]
+__all__ = ["CM", "chest_surface", "draw_patient", "draw_shadow", "face_point"]
 
 CM = 2.2
 """Picture pixels per centimetre of chest compression."""
 
+_OPEN = 0.9
+"""From here on the shirt is off."""
 _HIPS, _SHOULDERS, _FAR, _NEAR, _UNDER = 222.0, 334.0, 178.0, 206.0, 224.0
+_ALONG = [_HIPS + (_SHOULDERS - _HIPS) * i / 10 for i in range(11)]
 State = Mapping[str, float]
 
 
@@ -37,16 +40,22 @@ def face_point(state: State, degrees: float, radius: float = 19.0) -> Point:
     return center[0] + radius * cos(angle), center[1] + radius * sin(angle)
 
 
+def draw_shadow(pen: Pen, state: State, look: Look) -> None:
+    """The patient's shadow on the floor; nobody's feet come near it."""
+    if state["p_soft"] < 0.5:
+        pen.oval((230, 222), (200, 12), shade(look.floor, 0.82))
+
+
 def draw_patient(pen: Pen, state: State, look: Look) -> None:
-    """The patient with clothing, without devices."""
+    """The patient with clothing, without devices, on a mattress if the ground is soft."""
     if state["p_soft"] >= 0.5:
         pen.fill([(40, 172), (428, 172), (440, 236), (30, 236)], (225, 215, 205))
         pen.fill([(30, 236), (440, 236), (440, 252), (30, 252)], (190, 175, 160))
         for x in range(60, 430, 40):
             pen.line([(x, 176), (x - 4, 234)], (212, 200, 190), 1)
-    else:
-        pen.oval((230, 222), (200, 12), shade(look.floor, 0.82))
     _legs(pen, state, look)
+    if state["p_cloth"] > _OPEN:  # the shirt's near half, turned back on the floor
+        pen.fill([(239, 214), (342, 205), (351, 219), (335, 230), (291, 234), (243, 230)], shade(look.shirt, 0.9))
     _torso(pen, state, look)
     _arm(pen, state, look)
     _face(pen, state, look)
@@ -63,11 +72,11 @@ def _legs(pen: Pen, state: State, look: Look) -> None:
 
 
 def _torso(pen: Pen, state: State, look: Look) -> None:
-    xs = [_HIPS + (_SHOULDERS - _HIPS) * i / 10 for i in range(11)]
+    xs = _ALONG
     bare, flap = state["p_cloth"], state["p_flap"]
     near = [chest_surface(state, x, 1.0) for x in xs]
     shirt, skin = look.shirt, look.skin
-    side = skin if bare > 0.9 else shirt
+    side = skin if bare > _OPEN else shirt
     shake = state["p_shake"]
     pen.fill([*near, (_SHOULDERS + shake, _UNDER - 3), (_HIPS + shake, _UNDER)], shade(side, 0.85))
     far = [chest_surface(state, x, 0.0) for x in xs]
@@ -76,13 +85,13 @@ def _torso(pen: Pen, state: State, look: Look) -> None:
         low, high = 0.5 - 0.5 * min(bare, 1.0), 0.5 + 0.5 * min(bare, 1.0)
         if flap > 0.5:
             low = 0.42
-        chest = xs[2:] if bare > 0.9 else xs[3:10]
+        chest = xs[2:] if bare > _OPEN else xs[3:10]
         outline = [chest_surface(state, x, low) for x in chest]
         outline += [chest_surface(state, x, high) for x in chest[::-1]]
         pen.fill(outline, skin)
         _skin_marks(pen, state, look, low, high)
         pen.line([chest_surface(state, x, low) for x in chest], shade(shirt, 0.7), 2)
-        if bare <= 0.9:
+        if bare <= _OPEN:
             pen.line([chest_surface(state, x, high) for x in chest], shade(shirt, 0.7), 2)
     else:
         pen.line([chest_surface(state, x, 0.5) for x in xs], shade(shirt, 0.75), 1.5)
@@ -115,12 +124,17 @@ def _skin_marks(pen: Pen, state: State, look: Look, low: float, high: float) -> 
 
 
 def _arm(pen: Pen, state: State, look: Look) -> None:
-    shake, shirt = state["p_shake"], look.shirt
-    pen.line([(328 + shake, 214), (306, 232)], shade(shirt, 0.8), 15)
-    pen.line([(328 + shake, 213), (306, 231)], shirt, 12)
-    pen.line([(304, 232), (272, 246)], shade(look.skin), 10)
-    pen.line([(304, 231), (272, 245)], look.skin, 8)
-    pen.disc((267, 247), 6, look.skin)
+    """The near arm: sleeved, or bare once the shirt lies open on the floor."""
+    shoulder, skin = 328 + state["p_shake"], look.skin
+    if state["p_cloth"] > _OPEN:
+        pen.line([(shoulder, 214), (306, 232), (272, 246)], shade(skin), 11)
+        pen.line([(shoulder, 213), (305.5, 231), (272, 245)], skin, 9)
+    else:
+        pen.line([(shoulder, 214), (306, 232)], shade(look.shirt, 0.8), 15)
+        pen.line([(shoulder, 213), (306, 231)], look.shirt, 12)
+        pen.line([(304, 232), (272, 246)], shade(skin), 10)
+        pen.line([(304, 231), (272, 245)], skin, 8)
+    pen.disc((267, 247), 6, skin)
 
 
 def _head(state: State) -> tuple[Point, float]:
@@ -151,6 +165,7 @@ def _face(pen: Pen, state: State, look: Look) -> None:
     gap = state["p_mouth"]
     pen.line([face_point(state, -33, 18.5), face_point(state, -36, 11)], (70, 70, 140), 1.5 + 5 * gap)
     pen.line([face_point(state, 24, 15), face_point(state, 32, 11)], (60, 60, 70), 2)
+    pen.line([face_point(state, 36, 17), face_point(state, 44, 13)], (60, 70, 85), 2)
     pen.disc(face_point(state, 95, 1), 3.2, edge)
     if state["p_debris"] > 0.5 and gap > 0.4:
         pen.disc(face_point(state, -34, 15.5), 2.4, (60, 150, 90))

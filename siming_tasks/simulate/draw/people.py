@@ -30,18 +30,18 @@ def draw_body(pen: Pen, state: State, who: str, look: Look, time: float) -> None
         pen.line([start, knee, foot], clothes.legs, 13)
         pen.oval((foot[0], floor + 1), (9, 4), (60, 60, 65))
     wide = 21.0
-    pen.fill(
-        [
-            (chest[0] - wide, chest[1]),
-            (chest[0] - wide + 5, chest[1] - 6),
-            (chest[0] + wide - 5, chest[1] - 6),
-            (chest[0] + wide, chest[1]),
-            (hip[0] + 17, hip[1] + 4),
-            (hip[0] - 17, hip[1] + 4),
-        ],
-        clothes.top,
-    )
-    pen.line([(chest[0], chest[1] - 4), (hip[0], hip[1] + 2)], shade(clothes.top), 1)
+    trunk = [
+        (chest[0], chest[1] - 4),
+        (hip[0], hip[1] + 4),
+        (hip[0] - 17, hip[1] + 4),
+        (chest[0] - wide, chest[1]),
+        (chest[0] - wide + 5, chest[1] - 6),
+        (chest[0] + wide - 5, chest[1] - 6),
+        (chest[0] + wide, chest[1]),
+        (hip[0] + 17, hip[1] + 4),
+    ]
+    pen.fill(trunk[2:], clothes.top)
+    pen.line(trunk, shade(clothes.top, 0.76), 1)  # the seam in front and the outline
 
 
 def draw_front(pen: Pen, state: State, who: str, look: Look, time: float) -> None:
@@ -132,4 +132,5 @@ def _head(pen: Pen, state: State, who: str, clothes: Clothes, at: Point) -> None
     for side in (-1, 1):
         eye = (fx + side * (5 - 1.5 * abs(gx)), fy - 0.3)
         if abs(eye[0] - x) < 12.5:
-            pen.disc(eye, 1.9, (40, 35, 30))
+            pen.oval((eye[0], eye[1] + 0.2), (3.1, 2.3), (245, 245, 245))
+            pen.disc((eye[0] + 0.8 * gx, eye[1] + 0.2 + 0.4 * gy), 1.9, (40, 35, 30))

@@ -9,8 +9,9 @@ import numpy as np
 from siming_tasks.simulate.draw.bubbles import draw_bubble
 from siming_tasks.simulate.draw.devices import draw_aed, draw_bag, draw_oxygen_mask
 from siming_tasks.simulate.draw.hands import draw_hands
+from siming_tasks.simulate.draw.idle import at_rest, draw_clipboard
 from siming_tasks.simulate.draw.look import Look
-from siming_tasks.simulate.draw.patient import draw_patient
+from siming_tasks.simulate.draw.patient import draw_patient, draw_shadow
 from siming_tasks.simulate.draw.pen import Image, Pen
 from siming_tasks.simulate.draw.people import draw_body, draw_front, head_of, sway_step
 from siming_tasks.simulate.draw.room import CLOCK, draw_room
@@ -33,7 +34,7 @@ class Scene:
         self._look = look
         self._room = draw_room(look)
         self._names = list(channels)
-        self._onlookers = [i for i, name in enumerate(self._names) if name.startswith(("by_", "aide_"))]
+        self._onlookers = [i for i, name in enumerate(self._names) if name.startswith(("by_", "aide_", "p_soft"))]
         self._back: Image = self._room
         self._back_key: tuple[object, ...] = ()
 
@@ -66,7 +67,7 @@ class Scene:
         return image
 
     def _background(self, state: Mapping[str, float], row: Sequence[float], busy: list[str], time: float) -> Image:
-        """Room, clock and whoever only stands by; drawn anew when they move."""
+        """Room, clock, the patient's shadow and whoever only stands by; drawn anew when they move."""
         key = (*(row[i] for i in self._onlookers), sway_step(time), time // 1)
         if key != self._back_key:
             self._back_key, self._back = key, self._room.copy()
@@ -74,11 +75,15 @@ class Scene:
             way = 2 * np.pi * (time // 1) / 60
             hand = (CLOCK[0] + 12 * float(np.sin(way)), CLOCK[1] - 12 * float(np.cos(way)))
             pen.line([CLOCK, hand], (40, 40, 200), 1)
+            draw_shadow(pen, state, self._look)
             for who in ("by", "aide"):
                 if who not in busy:
-                    draw_body(pen, state, who, self._look, time)
-                    draw_front(pen, state, who, self._look, time)
-                    draw_hands(pen, state, who, self._look)
+                    posed = at_rest(state, who, self._look, sway_step(time))
+                    draw_body(pen, posed, who, self._look, time)
+                    draw_front(pen, posed, who, self._look, time)
+                    if who == "by":
+                        draw_clipboard(pen, posed, self._look)
+                    draw_hands(pen, posed, who, self._look)
         return self._back
 
 
