@@ -16,7 +16,7 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_text()
 ENCODINGS = "{} is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75)."
 
 
@@ -174,10 +174,10 @@ def test_what_an_option_changes() -> None:
     assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
 
 
-def test_the_table_in_readme_is_made_of_the_options() -> None:
+def test_the_table_in_the_docs_is_made_of_the_options() -> None:
     rows = [option.row for option in OPTIONS.values()]
     flags = [f" `{row.flag}`" if row.flag else "" for row in rows]
     table = "".join(
         f"| `{row.variable}` |{flag} | {row.default} | {row.meaning} |\n" for row, flag in zip(rows, flags, strict=True)
     )
-    assert "| variable | flag of `siming` | default | meaning |\n|---|---|---|---|\n" + table + "\n" in README
+    assert "| variable | flag of `siming` | default | meaning |\n|---|---|---|---|\n" + table + "\n" in PAGE

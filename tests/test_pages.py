@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from siming_tasks.cli.main import main
+from siming_tasks.cli.main import MODULES, main
 from siming_tasks.pages import KINDS, folder, pages, read_page, see
 
 ROOT = Path(__file__).parents[1]
@@ -82,3 +84,18 @@ def test_links_lead_somewhere(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target, _ in LINK.findall(text):
         assert not target or (path.parent / target).exists(), target
+
+
+def test_command_line_and_options_are_told_as_they_are() -> None:
+    done = subprocess.run([sys.executable, ROOT / "utils" / "make_reference_pages.py", "--check"])
+    assert done.returncode == 0, "run utils/make_reference_pages.py"
+
+
+def test_the_page_of_commands_has_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## siming (\S+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    for name, section in sections.items():
+        assert main([name, "--help"]) == 0
+        flags = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", capsys.readouterr().out, re.MULTILINE)) - {"--help"}
+        assert flags <= set(re.findall(r"--[\w-]+", section)), name
+    assert len(sections) == len(MODULES)

@@ -169,7 +169,7 @@ def _described() -> dict[str, Option]:
 
 
 OPTIONS = _described()
-"""What each field of :class:`Options` means, accepts and changes, in the order of the table in README."""
+"""What each field of :class:`Options` means, accepts and changes, in the order of the table in the docs."""
 
 Options.__doc__ = f"{Options.__doc__}\n    Attributes:\n" + "".join(
     f"        {option.name}: {option.help.replace('`', '``')}; default: {option.row.default}.\n"
