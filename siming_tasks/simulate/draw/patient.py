@@ -165,7 +165,6 @@ def _face(pen: Pen, state: State, look: Look) -> None:
     gap = state["p_mouth"]
     pen.line([face_point(state, -33, 18.5), face_point(state, -36, 11)], (70, 70, 140), 1.5 + 5 * gap)
     pen.line([face_point(state, 24, 15), face_point(state, 32, 11)], (60, 60, 70), 2)
-    pen.line([face_point(state, 36, 17), face_point(state, 44, 13)], (60, 70, 85), 2)
     pen.disc(face_point(state, 95, 1), 3.2, edge)
     if state["p_debris"] > 0.5 and gap > 0.4:
         pen.disc(face_point(state, -34, 15.5), 2.4, (60, 150, 90))

@@ -132,5 +132,5 @@ def _head(pen: Pen, state: State, who: str, clothes: Clothes, at: Point) -> None
     for side in (-1, 1):
         eye = (fx + side * (5 - 1.5 * abs(gx)), fy - 0.3)
         if abs(eye[0] - x) < 12.5:
-            pen.oval((eye[0], eye[1] + 0.2), (3.1, 2.3), (245, 245, 245))
-            pen.disc((eye[0] + 0.8 * gx, eye[1] + 0.2 + 0.4 * gy), 1.9, (40, 35, 30))
+            pen.disc(eye, 2.8, (245, 245, 245))
+            pen.disc((eye[0] + 0.8 * gx, eye[1] + 0.4 * gy), 1.9, (40, 35, 30))
