@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from siming_tasks.data import Dataset
+from siming_tasks.data.pairs import twins_of
 from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_json
 from siming_tasks.hooks.session import SESSION
-from siming_tasks.media import backends
+from siming_tasks.media import ALTERED, backends
 from siming_tasks.settings import Setting
+from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
 
@@ -22,8 +24,13 @@ def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
     """Nothing, if every setting has something to ask: lmms-eval ends without results where a task has no documents.
 
     Raises:
-        DataError: names the tasks, why there is nothing, and the way out.
+        DataError: names the tasks, why there is nothing, and the way out; or a probe has no other exam to show.
     """
+    settings = tuple(settings)
+    if any(setting.probe and setting.probe.name == "foreign" for setting in settings):
+        donors = Donors(dataset.videos, twins_of(dataset))
+        for video in dataset.videos:
+            donors.of(video)
     empty = [setting for setting in settings if not expected_requests(setting, dataset.videos)]
     if not empty:
         return
@@ -81,6 +88,7 @@ def _metadata(setting: Setting) -> dict[str, Any]:
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric)}",
         "siming_options": json.dumps(SESSION.policy.facts()),
         "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
+        **({"siming_probe": f"{setting.probe.name} {ALTERED}"} if setting.probe else {}),
     }
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from siming_tasks.hooks.opened import Doc
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.hooks.wire import help_the_host
-from siming_tasks.media import View, view
-from siming_tasks.settings import SETTINGS
+from siming_tasks.media import View, altered, view
+from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.prompt import frame_caption, frames_note
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
@@ -19,14 +19,21 @@ Table = Mapping[str, Any] | None
 """What a task file says for a model (``lmms_eval_specific_kwargs``); ours say nothing, the model's class decides."""
 
 
-def shown_view(doc: Doc, table: Table) -> View:
-    """The media of a document; whoever asks first has the whole video decoded once, for all settings."""
+def shown_view(doc: Doc, table: Table) -> View | None:
+    """The media of a document; whoever asks first has the whole video decoded once, for all settings.
+
+    None where a probe shows nothing.
+    """
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
-    cache = options.cache_dir
-    dataset, scope = opened.dataset, SETTINGS[doc["setting"]].scope
+    cache, dataset, setting = options.cache_dir, opened.dataset, SETTINGS[doc["setting"]]
     video = dataset.video(doc["video_id"])
-    request = policy.request(video.duration, video.step(doc["step_id"]).span if doc["step_id"] else None, scope)
-    mode = SESSION.mode(table)
+    span = video.step(doc["step_id"]).span if doc["step_id"] else None
+    if setting.probe and not setting.probe.media:
+        return None
+    if _foreign(setting):
+        video, span = opened.donors.of(video, doc["step_id"] or None)
+    request = policy.request(video.duration, span, setting.scope)
+    mode = SESSION.mode(table, setting)
     found = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video, cache),
@@ -39,21 +46,40 @@ def shown_view(doc: Doc, table: Table) -> View:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
     )
-    return found
+    if not setting.probe:
+        return found
+    request_of = f"{doc['video_id']}/{doc['step_id']}"
+    return altered(found, setting.probe.name, request_of, cache=cache, cache_gb=options.cache_gb)
 
 
-def _shown(doc: Doc, table: Table) -> tuple[View, list[Any]]:
+def _foreign(setting: Setting) -> bool:
+    return setting.probe is not None and setting.probe.name == "foreign"
+
+
+def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
+    """What stands in the record of a document of what it shows."""
+    setting = SETTINGS[doc["setting"]]
+    shown = found.info() if found else {"mode": "none", "n_frames": 0}
+    facts = {**shown, "density": SESSION.policy.density_of(setting.scope)}
+    if setting.probe:
+        facts["probe"] = setting.probe.name
+    if _foreign(setting):
+        opened = SESSION.of(doc)
+        facts["foreign"] = opened.donors.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[0].video_id
+    return facts
+
+
+def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
     """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
     help_the_host()
     found, policy, backend = shown_view(doc, table), SESSION.policy, SESSION.backend
-    facts = {**found.info(), "density": policy.density_of(SETTINGS[doc["setting"]].scope)}
     images: list[Any] = []
     sent = None
-    if not found.path and backend.images == "paths":  # a model that opens them itself
+    if found and not found.path and backend.images == "paths":  # a model that opens them itself
         images = list(map(str, found.files()))
-    elif not found.path:
+    elif found and not found.path:
         images, sent = found.to_send(policy.encoding, decode=not backend.encodes)
-    SESSION.show(doc, facts, sent)
+    SESSION.show(doc, _facts(doc, found), sent)
     return found, images
 
 
@@ -66,34 +92,40 @@ def _times(doc: Doc, media: View) -> list[float]:
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
+def _told(doc: Doc) -> bool:
+    """Whether the model is told when each frame was."""
+    probe = SETTINGS[doc["setting"]].probe
+    return not probe or probe.times
+
+
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
-    """Simple models: the frames as images, or the path of the (clip's) video file."""
+    """Simple models: the frames as images, or the path of the (clip's) video file; empty where a probe shows none."""
     media, images = _shown(doc, lmms_eval_specific_kwargs)
-    return [str(media.path)] if media.path else list(images)
+    return [str(media.path)] if media and media.path else list(images)
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
-    mode = SESSION.mode(lmms_eval_specific_kwargs)
-    if mode == "frames":
-        media = shown_view(doc, lmms_eval_specific_kwargs)
-        SESSION.show(
-            doc, {**media.info(), "density": SESSION.policy.density_of(SETTINGS[doc["setting"]].scope)}, again=False
-        )
-        return f"{frames_note(_times(doc, media))}\n\n{_prompt(doc)}"
-    SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
-    return _prompt(doc)
+    setting = SETTINGS[doc["setting"]]
+    mode = SESSION.mode(lmms_eval_specific_kwargs, setting)
+    media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
+    if media or (setting.probe and not setting.probe.media):
+        SESSION.show(doc, _facts(doc, media), again=False)
+    else:
+        SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
+    return f"{frames_note(_times(doc, media), _told(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
     media, images = _shown(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []
-    if media.path:
+    if media and media.path:
         content.append({"type": "video", "url": str(media.path)})
-    else:
+    elif media:
         for time, image in zip(_times(doc, media), images, strict=True):
-            content += [{"type": "text", "text": frame_caption(time)}, {"type": "image", "url": image}]
+            content += [{"type": "text", "text": frame_caption(time)}] if _told(doc) else []
+            content.append({"type": "image", "url": image})
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, verify_media
+from siming_tasks.data.pairs import twins_of
 from siming_tasks.files import sha256_json
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import build_prompt
 from siming_tasks.settings.requests import Span, step_spans, steps_of
 
@@ -66,8 +69,14 @@ class Opened:
         key = (setting, names, spans)
         if key not in self._prompts:
             text = build_prompt(setting, steps, spans, self.dataset.rubric)
-            self._prompts[key] = (text, sha256_json(text)[:12])
+            times = not setting.probe or setting.probe.times
+            self._prompts[key] = (text, sha256_json(text if times else [text, "no times"])[:12])
         return self._prompts[key]
+
+    @cached_property
+    def donors(self) -> Donors:
+        """Whose frames the probe ``foreign`` shows."""
+        return Donors(self.dataset.videos, twins_of(self.dataset))
 
     def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
         """Everything that the settings show of a video."""

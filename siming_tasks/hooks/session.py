@@ -24,6 +24,7 @@ from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.score import evaluate_panel
+from siming_tasks.settings import Setting
 
 __all__ = ["SESSION", "Item", "Session"]
 
@@ -93,8 +94,12 @@ class Session:
         """The class of model that is being asked."""
         return self._asked[0]
 
-    def mode(self, table: Mapping[str, Any] | None = None) -> Mode:
+    def mode(self, table: Mapping[str, Any] | None = None, setting: Setting | None = None) -> Mode:
         """How the asked model gets its media: by ``SIMING_MEDIA``, else ``media`` of a task file, else its own way.
+
+        Args:
+            table: what a task file says for the model.
+            setting: what is asked; a probe's file is a proxy (:mod:`siming_tasks.media.alter`).
 
         Raises:
             OptionsError: it cannot see what is wanted.
@@ -102,7 +107,7 @@ class Session:
         policy, (backend, modality) = self.policy, self._asked
         if policy.mode == "auto" and table and table.get("media"):
             policy = replace(policy, mode=str(table["media"]))
-        return policy.mode_for(backend, modality)
+        return policy.mode_for(backend, modality, probe=setting.probe if setting else None)
 
     def current(self) -> Dataset:
         """The data set of the run: ``SIMING_DATA``, or the synthetic demo, made on first use.

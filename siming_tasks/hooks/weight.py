@@ -30,9 +30,10 @@ def weight_of(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool = False) 
         table: what its task file says for the model.
         jpeg: the model's class sends JPEG whatever the run's format.
     """
-    if SESSION.mode(table) != "frames":
+    found = shown_view(doc, table) if SESSION.mode(table) == "frames" else None
+    if found is None:
         return None
-    images, _ = shown_view(doc, table).to_send(SESSION.policy.encoding, decode=False)
+    images, _ = found.to_send(SESSION.policy.encoding, decode=False)
     sizes = [len(image.as_jpeg() if jpeg else image.encoded()[1]) for image in images if isinstance(image, StoredImage)]
     side = max(max(image.size) for image in images)
     return Weight(len(images), sum(sizes), max(sizes, default=0), side)

@@ -24,6 +24,7 @@ from siming_tasks.host.limits import refuse_what_does_not_fit
 from siming_tasks.host.told import Told, as_told, is_ours, refuse
 from siming_tasks.media import Backend, Mode, backend_of
 from siming_tasks.pages import see
+from siming_tasks.settings import SETTINGS, Setting
 
 __all__ = ["guard"]
 
@@ -32,13 +33,13 @@ logger = logging.getLogger(__name__)
 _SIGNATURES = {"get_model": ["model_name", "force_simple"], "evaluate": ["lm", "task_dict"]}
 
 
-def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None]) -> None:
+def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequence[Setting]]) -> None:
     """Wrap ``lmms_eval.models.get_model`` and ``lmms_eval.evaluator.evaluate``. Does nothing twice.
 
     Args:
         models: the module ``lmms_eval.models``.
         evaluator: the module ``lmms_eval.evaluator``.
-        preflight: checks the data of these tasks (SimingError).
+        preflight: checks the data of these tasks (SimingError), and says what they ask.
 
     Raises:
         RuntimeError: they are not those of lmms-eval 0.7.3; nothing is changed then.
@@ -60,8 +61,7 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
             return get_model(model_name, force_simple)
         told = _told(models, model_name, force_simple, caller)
         with _one_message(told):
-            preflight(ours)
-            mode = refuse(told, SESSION.policy)
+            mode = refuse(told, SESSION.policy, preflight(ours))
         return _Given.to(get_model(model_name, force_simple), told, mode)
 
     @functools.wraps(evaluate)
@@ -80,7 +80,7 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], None
             kwargs.get("cli_args") is not None,
         )  # fmt: skip
         with _one_message(told), SESSION.asking(backend, modality), keeping(lm):
-            refuse(told, SESSION.policy)
+            refuse(told, SESSION.policy, [each for each in SETTINGS.values() if each.task_name in ours])
             refuse_what_does_not_fit(lm, ours.values())
             if "response_cache" in kwargs:
                 kwargs["response_cache"] = beside(kwargs["response_cache"], lm)

@@ -139,11 +139,14 @@ def _check_what_is_saved() -> None:
         logger.warning("Whether the files of this run are whole is not checked (%s).", error)
 
 
-def preflight(names: Iterable[Any] = ()) -> None:
+def preflight(names: Iterable[Any] = ()) -> tuple[Setting, ...]:
     """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not a model's start.
 
     Tasks (of the names of tasks and groups) that would have no document are refused as well: lmms-eval loads the model,
     ends with an ``IndexError`` and loses what the other tasks found.
+
+    Returns:
+        What the tasks ask.
 
     Raises:
         SimingError: the data are wrong, or there is nothing to ask.
@@ -155,4 +158,6 @@ def preflight(names: Iterable[Any] = ()) -> None:
     SESSION.begin()
     if SESSION.options.prices:
         load_prices(SESSION.options.prices)
-    refuse_empty(dict.fromkeys(_settings(name for name in names if isinstance(name, str))), SESSION.current())
+    asked = tuple(dict.fromkeys(_settings(name for name in names if isinstance(name, str))))
+    refuse_empty(asked, SESSION.current())
+    return asked

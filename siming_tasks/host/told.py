@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from siming_tasks.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
 from siming_tasks.pages import see
+from siming_tasks.settings import Setting
 
 __all__ = ["Told", "as_told", "is_ours", "refuse"]
 
@@ -58,8 +59,13 @@ def as_told(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
-def refuse(told: Told, policy: Policy) -> Mode:
+def refuse(told: Told, policy: Policy, settings: Iterable[Setting] = ()) -> Mode:
     """How the model will be shown its media, if the run can work.
+
+    Args:
+        told: what lmms-eval was called with.
+        policy: what the run shows.
+        settings: what it asks, as far as that is known.
 
     Raises:
         OptionsError: it cannot; says why, and what to do.
@@ -70,7 +76,10 @@ def refuse(told: Told, policy: Policy) -> Mode:
             f"--model {told.name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
             f"{see('models')} lists the models that can."
         )
-    mode = policy.mode_for(backend, told.arguments.get("modality"))
+    modality = told.arguments.get("modality")
+    mode = policy.mode_for(backend, modality)
+    for setting in settings:
+        policy.mode_for(backend, modality, probe=setting.probe)
     _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
     if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and told.batch_size > 1:
         raise OptionsError(

@@ -1,5 +1,6 @@
 """Media: one deterministic sampler, every frame decoded once, clips that begin and end where they should."""
 
+from siming_tasks.media.alter import ALTERED, altered
 from siming_tasks.media.backends import UNKNOWN, Backend, backend_of, backends
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.jobs import Job, prepare
@@ -14,6 +15,7 @@ from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.views import Mode, Request, View, view
 
 __all__ = [
+    "ALTERED",
     "PAPER_FRAMES",
     "SAMPLER",
     "UNKNOWN",
@@ -30,6 +32,7 @@ __all__ = [
     "StoredImage",
     "Timeline",
     "View",
+    "altered",
     "backend_of",
     "backends",
     "frame_range",

@@ -45,6 +45,7 @@ class Backend:
     batch: Literal["one", "file"] | None = None
     alone: bool = False
     encodes: bool = False
+    blind: bool = False
     experts: str = ""
     tokens: str = ""
     most_tokens: int = 0
@@ -113,7 +114,7 @@ class Backend:
         return found
 
 
-UNKNOWN = Backend("unknown", images="several", video="unknown")
+UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True)
 """A class of a user's: our frames, which the host hands on as they are."""
 
 

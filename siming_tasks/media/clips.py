@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,10 @@ from siming_tasks.media.timeline import Timeline
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["write_frames"]
+__all__ = ["write_frames", "write_reordered"]
+
+_Picture: TypeAlias = "tuple[int, VideoFrame, Colour]"
+"""Number of a frame, the frame as it is encoded, and the colours it was decoded with."""
 
 EIGHT_BIT = ("yuv420p", "yuvj420p")
 NOTHING_ELSE = {"a53cc": "0", "udu_sei": "0"}
@@ -46,11 +50,69 @@ def write_frames(
     Raises:
         MediaError: a frame cannot be decoded.
     """
+    pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
+    _encode(source, timeline, _decoded(source, timeline, indices), pts, target, "1" if intra else "25", crf)
+
+
+def write_reordered(
+    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path, *, crf: int = 16
+) -> None:
+    """Write frames of ``source`` in any order, a frame as often as it is named, each a keyframe.
+
+    Decoded in one pass; the pictures wait in a file beside the target, so that memory does not grow with their number.
+
+    Args:
+        source: the video.
+        timeline: its timeline.
+        indices: of its frames, in the order in which the new file shows them.
+        pts: when it shows them, from 0 on, strictly ascending, in the source's time base; shape of ``indices``.
+        target: the file to write (atomic).
+        crf: x264 quality.
+
+    Raises:
+        MediaError: a frame cannot be decoded.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=target.parent) as spool:
+        waiting = {}
+        for index, picture, colour in _decoded(source, timeline, sorted(set(indices))):
+            planes = picture.to_ndarray()
+            waiting[index] = (spool.tell(), planes.shape, picture.format.name, colour)
+            spool.write(planes.tobytes())
+
+        def in_order() -> Iterator[_Picture]:
+            import av
+
+            for index in indices:
+                place, shape, name, colour = waiting[index]
+                spool.seek(place)
+                planes = np.frombuffer(spool.read(int(np.prod(shape))), np.uint8).reshape(shape)
+                yield index, av.VideoFrame.from_ndarray(planes, format=name), colour
+
+        _encode(source, timeline, in_order(), np.asarray(pts), target, "1", crf)
+
+
+def _decoded(source: Path, timeline: Timeline, indices: Sequence[int]) -> Iterator[_Picture]:
+    for index, frame in decode(source, timeline, indices):
+        colour = Colour.of(frame)
+        yield index, _plain(frame, colour), colour
+
+
+def _encode(
+    source: Path,
+    timeline: Timeline,
+    pictures: Iterable[_Picture],
+    pts: NDArray[np.int64],
+    target: Path,
+    group: str,
+    crf: int,
+) -> None:
+    """The pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
     import av
 
-    pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
-    period = int(pts[-1]) / (len(pts) - 1) if len(pts) > 1 else float(1 / timeline.rate / timeline.time_base)
-    if len(pts) == 1:
+    number = len(pts)
+    period = int(pts[-1]) / (number - 1) if number > 1 else float(1 / timeline.rate / timeline.time_base)
+    if number == 1:
         pts = np.asarray([0, max(1, round(period))])
     with (
         open_video(source) as (_, original),
@@ -58,17 +120,15 @@ def write_frames(
         av.open(str(temporary), "w", format="mp4") as output,
     ):
         stream: Any = None
-        for number, (_, frame) in enumerate(decode(source, timeline, indices)):
-            colour = Colour.of(frame)
-            picture = _plain(frame, colour)
+        for place, (_, picture, colour) in enumerate(pictures):
             if stream is None:
                 stream = output.add_stream("libx264", rate=timeline.rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
                 copy_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
-                how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": "1" if intra else "25", "forced-idr": "1"}
+                how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
                 stream.options = {**how, **NOTHING_ELSE}
-            for at in pts if len(indices) == 1 else pts[number : number + 1]:
+            for at in pts if number == 1 else pts[place : place + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
                 _mux(output, stream.encode(picture), pts, period)
         _mux(output, stream.encode(None), pts, period)

@@ -149,7 +149,7 @@ def plan(
         exams: the videos.
         rubric: says which evidence each step needs.
         policy: what is shown of them, as images.
-        settings: names of the settings to run.
+        settings: names of the settings to run; probes are not planned (they cost what the altered setting costs).
         formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.

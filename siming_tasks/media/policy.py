@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from siming_tasks.errors import OptionsError
 from siming_tasks.media.backends import UNKNOWN, Backend
 from siming_tasks.media.encoding import AS_STORED, Encoding
 from siming_tasks.media.sampler import Budget, matched_budget
@@ -13,7 +14,7 @@ from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.views import Mode, Request
 from siming_tasks.options import Options
 from siming_tasks.schema import Scope, Video
-from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings import PLAIN, SETTINGS, Probe, Setting
 from siming_tasks.settings.requests import expected_requests
 
 __all__ = ["Policy"]
@@ -77,21 +78,32 @@ class Policy:
             yield step, self.request(video.duration, video.step(step).span if step else None, setting.scope)
 
     def requests(self, video: Video, settings: Iterable[Setting] | None = None) -> tuple[Request, ...]:
-        """Everything that some settings (all by default) show of a video, each part once, in their order."""
-        chosen = SETTINGS.values() if settings is None else settings
+        """Everything that some settings (all by default) show of a video, each part once, in their order.
+
+        Probes and other forms of the reply show no frames but those of the plain settings.
+        """
+        chosen = [SETTINGS[name] for name in PLAIN] if settings is None else settings
         return tuple(dict.fromkeys(request for setting in chosen for _, request in self.asked(setting, video)))
 
     def density_of(self, scope: Scope) -> str:
         """What a record says of the density: only clips can be ``matched``."""
         return self.density if scope == "clip" else "native"
 
-    def mode_for(self, backend: Backend = UNKNOWN, modality: str | None = None) -> Mode:
+    def mode_for(self, backend: Backend = UNKNOWN, modality: str | None = None, *, probe: Probe | None = None) -> Mode:
         """How a backend gets its media: as the table of backends says, unless ``SIMING_MEDIA`` says otherwise.
+
+        A file whose frames a probe alters is a proxy, whatever the mode.
 
         Raises:
             OptionsError: the backend cannot see what is wanted, or would be shown something else.
         """
-        return backend.mode(self.mode, modality)
+        mode = backend.mode(self.mode, modality)
+        if probe and not probe.media and not backend.blind:
+            raise OptionsError(
+                f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
+                f"siming_probe_{probe.name}_* out."
+            )
+        return "proxy" if probe and mode == "video" else mode
 
     def facts(self) -> dict[str, Any]:
         """The options that change what is shown, under their own names; part of every cache key of a run.

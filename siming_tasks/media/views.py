@@ -69,8 +69,9 @@ class View:
 
     Attributes:
         mode: ``frames`` (use :meth:`images`), ``video`` or ``proxy`` (use :attr:`path`).
-        indices: frames of the source video that are shown; in video mode, all frames of the file.
-        times: their times in the source video (s).
+        indices: frames of the source video that are shown, in the order in which they are; in video mode, all frames
+            of the file.
+        times: their times in the source video (s); where a probe shows another frame in one's place, that one's.
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
             an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
@@ -111,7 +112,7 @@ class View:
         ``file_fps``; how many of them the model saw is not known, and no number claims it.
         """
         first, last = self.indices[0], self.indices[-1]
-        whole = len(self.indices) == last - first + 1
+        whole = self.indices == tuple(range(first, last + 1))
         frames = self.mode == "frames"
         number, rate = ("n_frames", "fps") if frames else ("file_frames", "file_fps")
         return {

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from siming_tasks import __version__
 from siming_tasks.data import Dataset
+from siming_tasks.data.pairs import read_pairs
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
 from siming_tasks.options import Options
@@ -32,7 +33,6 @@ from siming_tasks.report.pages.book import (
     video_chapter,
 )
 from siming_tasks.report.pages.markdown import markdown
-from siming_tasks.report.pages.pairs import read_pairs
 from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study

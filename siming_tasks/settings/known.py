@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from siming_tasks.schema import Answer, Scope
 from siming_tasks.settings.forms import abstaining, with_evidence
+from siming_tasks.settings.probe import PROBES, Probe
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["BENCHMARK", "PLAIN", "SETTINGS", "benchmark_setting"]
+__all__ = ["BENCHMARK", "PLAIN", "PROBED", "SETTINGS", "UNALTERED", "benchmark_setting"]
 
 _FULL = (
     "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
@@ -18,6 +21,16 @@ _CLIP = (
     "You are a physician examiner{of}. The video clip is cut from an examination{called}, in which a "
     "trainee performs a procedure{where}. It shows the one step below. Judge the trainee by the rubric."
 )
+_BLIND = {
+    "full": (
+        "You are a physician examiner{of}. A trainee performed the procedure below{where} in an examination{called}. "
+        "No video of it is shown. For every step of the rubric give the judgment that you expect a trainee to deserve."
+    ),
+    "clip": (
+        "You are a physician examiner{of}. In an examination{called} a trainee performed a procedure{where}, with the "
+        "one step below. No video of it is shown. Give the judgment that you expect a trainee to deserve."
+    ),
+}
 
 _SCORE_ALL = (
     "Task: score every step of the rubric. For each step give a whole number of points from 0 (failed) to the "
@@ -137,14 +150,38 @@ _ALL = (
 
 _FORMS = tuple(form(setting) for form in (abstaining, with_evidence) for setting in _ALL if setting.benchmark)
 
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_FORMS)}
-"""Every setting by name: the benchmark's first, then the controls."""
+
+def _probing(probe: Probe, setting: Setting) -> Setting:
+    """The setting with its evidence altered; asked in the same words, unless there is no video to speak of."""
+    return replace(
+        setting,
+        name=f"probe_{probe.name}_{setting.name}",
+        title=f"Probe, {probe.title}: {setting.title[0].lower()}{setting.title[1:]}",
+        question=f"{probe.shown} {setting.question}",
+        role=setting.role if probe.media else _BLIND[setting.scope],
+        group="siming_probes",
+        benchmark=False,
+        probe=probe,
+        plain=setting.name,
+    )
+
+
+_PROBING = tuple(_probing(probe, setting) for probe in PROBES.values() for setting in _ALL if setting.benchmark)
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_FORMS, *_PROBING)}
+"""Every setting by name: the benchmark's first, then the controls, then the probes."""
 
 BENCHMARK: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.benchmark)
 """Names of the paper's four settings."""
 
-PLAIN: tuple[str, ...] = tuple(name for name, one in SETTINGS.items() if not (one.abstain or one.evidence))
-"""Names of the settings without another form of the reply; with one, a setting costs and shows what it does without."""
+PLAIN: tuple[str, ...] = tuple(name for name, one in SETTINGS.items() if not (one.abstain or one.evidence or one.probe))
+"""Names of the settings without another form of the reply and without a probe, which cost and show the same."""
+
+UNALTERED: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if not setting.probe)
+"""Names of the settings that show an exam as it was: all but the probes."""
+
+PROBED: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.probe)
+"""Names of the probes."""
 
 
 def benchmark_setting(scope: Scope, answer: Answer) -> Setting:

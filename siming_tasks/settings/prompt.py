@@ -39,6 +39,7 @@ No points: {fail}"""
 _SHOWN = "Time: shown from {start:.1f} s to {end:.1f} s."
 _NOT_SHOWN = "Time: no part of the video is marked as showing this step."
 _FRAMES = "The {n} images above are frames of the video in order; the time of each, in seconds, is {times}."
+_UNTIMED = "The {n} images above are frames of the video."
 _CAPTION = "Frame at {time:.1f} s:"
 
 
@@ -97,8 +98,10 @@ def frame_caption(time: float) -> str:
     return _CAPTION.format(time=time)
 
 
-def frames_note(times: Sequence[float]) -> str:
-    """The sentence that gives the frames' times, where a model takes all images before the text."""
+def frames_note(times: Sequence[float], told: bool = True) -> str:
+    """The sentence that gives the frames' times (``told``), where a model takes all images before the text."""
+    if not told:
+        return _UNTIMED.format(n=len(times))
     return _FRAMES.format(n=len(times), times=", ".join(f"{time:.1f}" for time in times))
 
 
@@ -124,5 +127,6 @@ def _hash(settings: Sequence[Setting], rubric: Rubric | None) -> str:
     halves = rubric is not None and _in_halves(rubric.steps)
     parts = {setting.name: [exam.told(setting.role), setting.task, setting.reply] for setting in settings}
     times = [[_SHOWN, _NOT_SHOWN]] if any(setting.step_times for setting in settings) else []
+    times += [[_UNTIMED]] if any(setting.probe and not setting.probe.times for setting in settings) else []
     more = [[_NAME_IN_HALVES, {setting.name: setting.asks(halves) for setting in settings}]] if halves else []
     return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times, *more])[:12]

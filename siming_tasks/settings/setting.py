@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from siming_tasks.schema import Answer, Scope
+from siming_tasks.settings.probe import Probe
 
 __all__ = ["Setting"]
 
@@ -29,6 +30,8 @@ class Setting:
         step_times: the prompt says of every step when the video shows it.
         abstain: the model may say of a step that it is not visible (:mod:`siming_tasks.settings.forms`).
         evidence: the model says of every answer on which seconds of the video it rests (as there).
+        probe: how the evidence is altered; None: it is not.
+        plain: of a probe, the name of the setting whose evidence is altered.
     """
 
     name: str
@@ -45,6 +48,8 @@ class Setting:
     halves: tuple[str, str] | None = None
     abstain: bool = False
     evidence: bool = False
+    probe: Probe | None = None
+    plain: str = ""
 
     def asks(self, halves: bool) -> tuple[str, str]:
         """``task`` and ``reply``, for whole points only or for half points as well."""

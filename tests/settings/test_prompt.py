@@ -43,6 +43,30 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         "full_error_evidence": "01f10a69280b",
         "clip_score_evidence": "d057cd0d208a",
         "clip_error_evidence": "397944926eab",
+        "probe_blind_full_score": "307e8b42d18d",
+        "probe_blind_full_error": "18d06f31a624",
+        "probe_blind_clip_score": "66d9a33a65b7",
+        "probe_blind_clip_error": "8336b848a114",
+        "probe_single_full_score": "5d621712e88b",
+        "probe_single_full_error": "ffe8c1d53f9d",
+        "probe_single_clip_score": "510c36e8711f",
+        "probe_single_clip_error": "2d0a601350d7",
+        "probe_shuffled_full_score": "3a57e830ecc1",
+        "probe_shuffled_full_error": "c2eeec25245a",
+        "probe_shuffled_clip_score": "b5b0eb3fe96d",
+        "probe_shuffled_clip_error": "5538dba09494",
+        "probe_reversed_full_score": "41839c9e3638",
+        "probe_reversed_full_error": "0cd60d89f082",
+        "probe_reversed_clip_score": "f87a3d2a640c",
+        "probe_reversed_clip_error": "2357c68134c7",
+        "probe_frozen_full_score": "5f1ea81d79d1",
+        "probe_frozen_full_error": "3e50454c5a15",
+        "probe_frozen_clip_score": "9830227643b4",
+        "probe_frozen_clip_error": "9ee2c4a4c697",
+        "probe_foreign_full_score": "3f9609cfa599",
+        "probe_foreign_full_error": "2fa77c52d483",
+        "probe_foreign_clip_score": "225bf2faf55a",
+        "probe_foreign_clip_error": "5415d862f039",
     }
     folder = resources.files("siming_tasks.yaml_tasks")
     for group in {setting.group for setting in SETTINGS.values()}:
@@ -118,6 +142,8 @@ LANDED = (
 def test_the_role_is_told_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
     rubric = other_rubric(changes)
     for name, setting in SETTINGS.items():
+        if setting.probe and not setting.probe.media:
+            continue  # it has another role, which is asked for in the same words below
         full_video = setting.scope == "full"
         steps = rubric.steps if full_video else rubric.steps[:1]
         spans = [None] * len(steps) if setting.step_times else None

@@ -12,7 +12,8 @@ import siming_tasks
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.schema import ANSWERS, SCOPES, StepLabel, Video
-from siming_tasks.settings import BENCHMARK, SETTINGS, benchmark_setting
+from siming_tasks.settings import BENCHMARK, PROBED, PROBES, SETTINGS, UNALTERED, benchmark_setting
+from siming_tasks.settings.prompt import own_hash
 from siming_tasks.settings.requests import expected_requests, record_id, step_spans, steps_of
 
 VIDEO = Video("v1", "v1.mp4", 30.0, (StepLabel("a", 1.0, 2.0), StepLabel("b"), StepLabel("c", 3.0, 4.0, {}, False)))
@@ -65,3 +66,22 @@ def test_no_other_room_lists_the_settings() -> None:
     for path in [*root.rglob("*.html"), *root.rglob("*.js")]:
         text = path.read_text()
         assert not any(f"{name}" in text for name in SETTINGS), path
+
+
+def test_a_probe_asks_the_benchmarks_questions_outside_of_it() -> None:
+    assert tuple(f"probe_{probe}_{name}" for probe in PROBES for name in BENCHMARK) == PROBED
+    assert set(PROBED) | set(UNALTERED) == set(SETTINGS) and not set(PROBED) & (set(UNALTERED) | set(BENCHMARK))
+    for name in PROBED:
+        setting, plain = SETTINGS[name], SETTINGS[SETTINGS[name].plain]
+        assert not setting.benchmark and setting.group == "siming_probes"
+        told = ("scope", "answer", "task", "reply", "halves", "step_times")
+        assert [getattr(setting, part) for part in told] == [getattr(plain, part) for part in told]
+        assert setting.probe is not None and (setting.role == plain.role) == setting.probe.media
+        assert expected_requests(setting, [VIDEO]) == expected_requests(plain, [VIDEO])
+        assert len({own_hash(SETTINGS[other]) for other in (name, plain.name)}) == 2
+
+
+def test_without_a_video_the_prompt_speaks_of_none() -> None:
+    for scope in SCOPES:
+        role = SETTINGS[f"probe_blind_{scope}_score"].role
+        assert "No video of it is shown." in role and "The video shows" not in role and "clip is cut" not in role

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset
-from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.errors import DataError, Problem
 from siming_tasks.metrics import Panel
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
@@ -17,39 +15,7 @@ from siming_tasks.report.study.study import Study
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["pair_pages", "read_pairs"]
-
-_KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "direction", "unchanged_steps"))
-
-
-def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
-    """The lines of the dataset's ``pairs.jsonl``; empty without the file.
-
-    Raises:
-        DataError: a line is no pair of this dataset; names the line.
-    """
-    path = dataset.root / "pairs.jsonl"
-    if not path.is_file():
-        return []
-    pairs: list[dict[str, Any]] = []
-    problems: list[Problem] = []
-    for line, row in read_jsonl(path):
-        if isinstance(row, Problem):
-            problems.append(row)
-        elif not (
-            row.keys() >= _KEYS
-            and {row["video_a"], row["video_b"]} <= dataset.by_id.keys()
-            and {row["step_id"], *row["unchanged_steps"]} <= dataset.rubric.by_id.keys()
-            and row["step_id"] not in row["unchanged_steps"]
-            and row["direction"] in (1, -1)
-        ):
-            fix = "Make the folder again, or remove pairs.jsonl."
-            problems.append(Problem("pair-invalid", "not a pair of this data set.", fix, path.name, line))
-        else:
-            pairs.append(row)
-    if problems:
-        raise DataError.of(problems)
-    return pairs
+__all__ = ["pair_pages"]
 
 
 def pair_pages(

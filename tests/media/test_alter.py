@@ -1,0 +1,93 @@
+"""What a probe shows: which frames, in which order, at which times, as images and as a file that readers know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.media import Budget, Policy, View, altered, backends, read_timeline, view
+from siming_tasks.options import Options
+from siming_tasks.settings import PROBES
+
+SHOWN = ("single", "shuffled", "reversed", "frozen")
+
+
+def plain(videos: Any, cache: Path, shape: str = "plain", mode: str = "frames", frames: int = 7) -> View:
+    return view(videos.get(shape), span=None, budget=Budget(frames), mode=mode, cache=cache, size=None, quality=95)
+
+
+def numbers(videos: Any, images: list[Any]) -> list[int]:
+    return [videos.number(np.asarray(image)) for image in images]
+
+
+def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
+    """Sixty frames of 1/25 s, each with its number; seven of them: 0 9 19 29 39 49 59."""
+    found = plain(videos, tmp_path)
+    want = [0, 9, 19, 29, 39, 49, 59]
+    assert numbers(videos, found.images()) == list(found.indices) == want
+    single, reverse, frozen = (altered(found, name, "v/") for name in ("single", "reversed", "frozen"))
+    assert numbers(videos, single.images()) == [29] and single.times == (found.times[3],)
+    assert numbers(videos, reverse.images()) == want[::-1]
+    assert reverse.times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.36])  # 59/25 - index/25
+    assert numbers(videos, frozen.images()) == [0] * 7 and frozen.times == found.times
+    assert found.rate == pytest.approx(7 / 2.4) and single.rate == pytest.approx(1 / 2.4)
+
+
+def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any, tmp_path: Path) -> None:
+    found = plain(videos, tmp_path)
+    orders = {name: altered(found, "shuffled", name).indices for name in ("v1/", "v2/", "v1/cpr_01")}
+    assert len(set(orders.values())) == 3
+    assert all(sorted(order) == list(found.indices) != list(order) for order in orders.values())
+    assert altered(found, "shuffled", "v1/").indices == orders["v1/"]
+    two = plain(videos, tmp_path, frames=2)
+    assert {altered(two, "shuffled", f"v{k}/").indices for k in range(8)} == {(59, 0)}
+    assert altered(plain(videos, tmp_path, frames=1), "shuffled", "v/").indices == (0,)
+
+
+def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
+    found = plain(videos, tmp_path, frames=60)
+    assert found.info()["range"] == [0, 59]
+    for name in ("shuffled", "reversed", "frozen"):
+        shown = altered(found, name, "v/")
+        assert shown.info()["indices"] == list(shown.indices) and "range" not in shown.info()
+
+
+@pytest.mark.parametrize("shape", ["plain", "vfr", "rotated_90", "odd", "ten_bit", "full_range"])
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: Path, shape: str, name: str) -> None:
+    """Frame by frame against the source's own pixels; every frame a keyframe, at the times that would be told."""
+    found = plain(videos, tmp_path, shape, "proxy")
+    shown = altered(found, name, "v/")
+    assert shown.path is not None and shown.path != found.path
+    timeline, written = read_timeline(shown.path), videos.shown(shown.path)
+    count = len(shown.indices)
+    assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))
+    assert np.allclose(timeline.times[:count], np.asarray(shown.times) - shown.times[0], atol=1e-4)
+    source = videos.shown(videos.get(shape))
+    for index, picture in zip(shown.indices, written[:count], strict=True):
+        height, width = source[index].shape[:2]
+        assert videos.psnr(picture[:height, :width], source[index]) > 37
+    assert altered(found, name, "v/").path == shown.path
+
+
+def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, tmp_path: Path) -> None:
+    shown = altered(plain(videos, tmp_path, mode="proxy"), "reversed", "v/")
+    assert shown.path is not None
+    held = int((shown.store.folder / "bytes").read_text())
+    assert held == sum(file.stat().st_size for file in shown.store.folder.rglob("*.mp4"))
+    before = shown.path.stat().st_mtime_ns
+    assert altered(plain(videos, tmp_path, mode="proxy"), "reversed", "v/").path == shown.path
+    assert shown.path.stat().st_mtime_ns == before
+
+
+def test_a_backend_that_reads_files_gets_a_proxy_and_one_that_must_see_something_is_no_blind_judge() -> None:
+    policy, reader = Policy.of(Options()), backends()["chat.longvila"]
+    assert policy.mode_for(reader) == "video"
+    for name in (*SHOWN, "foreign"):
+        assert policy.mode_for(reader, probe=PROBES[name]) == "proxy"
+    with pytest.raises(Exception, match=r"chat\.longvila .* cannot be asked without .* siming_probe_blind_\* out"):
+        policy.mode_for(reader, probe=PROBES["blind"])
+    assert policy.mode_for(backends()["chat.openai"], probe=PROBES["blind"]) == "frames"
