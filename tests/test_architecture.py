@@ -18,11 +18,11 @@ LAYERS = [
     {"settings", "media"},
     {"data", "recipes", "simulate"},
     {"runs"},
-    {"present", "hooks", "reference", "host", "report", "station"},
+    {"present", "hooks", "reference", "nano", "host", "report", "station"},
     {"cli", "__init__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-FRAMEWORK = {"hooks", "reference", "host"}
+FRAMEWORK = {"hooks", "reference", "nano", "host"}
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:

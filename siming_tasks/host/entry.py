@@ -2,7 +2,7 @@
 
 lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. Its payload may be a
 callable, which it calls while it is being imported and before any task is indexed. That callable hands over our
-reference model and also adds our folder to those that ``TaskManager`` walks. If a later lmms-eval changes that method,
+models and also adds our folder to those that ``TaskManager`` walks. If a later lmms-eval changes that method,
 nothing is patched, a warning says so, and ``--include_path "$(siming tasks-path)"`` still works.
 """
 
@@ -29,7 +29,10 @@ __all__ = ["manifests", "tasks_path"]
 
 logger = logging.getLogger(__name__)
 
-MODELS = {"siming_reference": "siming_tasks.reference.model.SimingReference"}
+MODELS = {
+    "siming_reference": "siming_tasks.reference.model.SimingReference",
+    "siming_nano": "siming_tasks.nano.model.SimingNano",
+}
 _SIGNATURE = ["self", "include_path", "include_defaults"]
 
 
@@ -39,7 +42,7 @@ def tasks_path() -> str:
 
 
 def manifests() -> list[Any]:
-    """Payload of the entry point: registers the task folder, returns the reference models. Never raises."""
+    """Payload of the entry point: registers the task folder, returns our models. Never raises."""
     from lmms_eval.models.registry_v2 import ModelManifest
 
     try:

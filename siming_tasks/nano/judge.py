@@ -1,0 +1,92 @@
+"""The judge: from the features of a few frames and their times to the points of the steps that are asked about.
+
+Every asked step is a query that looks at the frames by attention; the queries then look at each other, because what was
+done in one step can decide another. A clip is a video with one query.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["StepJudge"]
+
+
+class _Look(nn.Module):
+    """One round: the queries look at the frames, at each other, and think."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.frames = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.steps = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.think = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+
+    def forward(self, queries: Tensor, frames: Tensor, missing: Tensor) -> Tensor:
+        seen, _ = self.frames(self.norms[0](queries), frames, frames, key_padding_mask=missing, need_weights=False)
+        queries = queries + seen
+        own = self.norms[1](queries)
+        told, _ = self.steps(own, own, own, need_weights=False)
+        queries = queries + told
+        thought: Tensor = queries + self.think(self.norms[2](queries))
+        return thought
+
+
+class StepJudge(nn.Module):
+    """Scores steps from frames whose state has been read.
+
+    Args:
+        features: how many features a frame has.
+        steps: how many steps the judge knows.
+        most: the highest number of points of any step.
+        width: of its layers.
+        heads: of attention.
+        looks: rounds of attention.
+    """
+
+    def __init__(
+        self, features: int, steps: int, most: int, *, width: int = 112, heads: int = 4, looks: int = 2
+    ) -> None:
+        super().__init__()
+        self.width = width
+        self.register_buffer("pace", 2.0 ** torch.arange(-2, 6), persistent=False)
+        self.enter = nn.Linear(features + 3 + 2 * len(self.pace), width)
+        self.around = nn.ModuleList(nn.Conv1d(width, width, 3, padding=1) for _ in range(2))
+        self.calm = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+        self.asked = nn.Embedding(steps, width)
+        self.scope = nn.Embedding(2, width)
+        self.looks = nn.ModuleList(_Look(width, heads) for _ in range(looks))
+        self.score = nn.Embedding(steps, width * (most + 1))
+        self.lean = nn.Embedding(steps, most + 1)
+        nn.init.normal_(self.score.weight, std=0.05)
+        nn.init.zeros_(self.lean.weight)
+
+    def forward(self, features: Tensor, times: Tensor, missing: Tensor, steps: Tensor, clip: Tensor) -> Tensor:
+        """Logits of 0, 1, 2 ... points, shape (videos, asked, most + 1).
+
+        Args:
+            features: of the frames, shape (videos, frames, features).
+            times: of the frames in seconds since the start of what is shown, shape (videos, frames).
+            missing: True where there is no frame, shape (videos, frames).
+            steps: numbers of the asked steps, shape (videos, asked).
+            clip: 1 where only the step's own seconds are shown, else 0, shape (videos,).
+        """
+        here = (~missing).unsqueeze(-1).float()
+        frames = nn.functional.gelu(self.enter(torch.cat([features, self._time(times)], -1))) * here
+        for layer, norm in zip(self.around, self.calm, strict=False):
+            step = layer(norm(frames).mul(here).transpose(1, 2)).transpose(1, 2)
+            frames = frames + nn.functional.gelu(step) * here
+        frames = self.calm[2](frames)
+        queries = self.asked(steps) + self.scope(clip).unsqueeze(1)
+        for look in self.looks:
+            queries = look(queries, frames, missing)
+        weights = self.score(steps).view(*steps.shape, self.width, -1)
+        logits: Tensor = torch.einsum("bqd,bqdk->bqk", queries, weights) + self.lean(steps)
+        return logits
+
+    def _time(self, times: Tensor) -> Tensor:
+        gap = torch.diff(times, dim=1, prepend=times[:, :1])
+        length = times.amax(1, keepdim=True).expand_as(times)
+        waves = times.unsqueeze(-1) / self.pace * torch.pi
+        plain = torch.stack([times / 30, gap.clamp(-20, 20), length / 30], -1)
+        return torch.cat([plain, torch.sin(waves), torch.cos(waves)], -1)

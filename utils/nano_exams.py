@@ -1,0 +1,117 @@
+"""Simulated exams as training data of the nano judge: states without pictures, frames as JPEG, both by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.nano.state import features_of
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.simulate.acts.exam import FULL, perform
+from siming_tasks.simulate.draw.look import draw_look
+from siming_tasks.simulate.draw.scene import Scene
+from siming_tasks.simulate.performance import CHANNELS, Performance
+from siming_tasks.simulate.plan import draw_plan
+from siming_tasks.simulate.render import FPS
+from siming_tasks.simulate.truth import judge
+
+__all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "shown"]
+
+RUBRIC = default_rubric()
+STEPS = tuple(step.id for step in RUBRIC.steps)
+CLIP, FULL_FRAMES = 16, 240
+_NAMES = list(CHANNELS)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An exam: its performance, the seed of its look, and the true points of each step."""
+
+    played: Performance
+    look: int
+    points: NDArray[np.int8]
+
+    @property
+    def frames(self) -> int:
+        """How many frames its video has."""
+        return round(self.played.duration * FPS)
+
+
+def case(seed: int, number: int, base: float) -> Case:
+    """Exam ``number`` of ``seed``; ``base`` is the simulator's log-odds of an error (-1.79: as in the demo)."""
+    plan = draw_plan(RUBRIC, np.random.default_rng([seed, 2, number]), base=base)
+    look = int(np.random.default_rng([seed, 4, number]).integers(2**31))
+    truth = judge(RUBRIC, plan.errors)
+    played = perform(plan, pace=FULL, fps=FPS, seed=look)
+    return Case(played, look, np.array([truth[step].points for step in STEPS], np.int8))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which frames of an exam a judge is shown: of each step's clip (repeated to 16), and of the whole video."""
+
+    clips: NDArray[np.int64]
+    lengths: NDArray[np.int8]
+    whole: NDArray[np.int64]
+
+    def where(self, exam: Case) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """For each frame of the whole, a step that shows it (its shortest) and its place in that step's clip."""
+        first, last = self.clips[:, 0], self.clips.max(1)
+        step, place = np.zeros(len(self.whole), np.int8), np.zeros(len(self.whole), np.int8)
+        for index, frame in enumerate(self.whole):
+            inside = np.flatnonzero((first <= frame) & (frame <= last))
+            if not len(inside):
+                inside = np.array([int(np.abs(first - frame).argmin())])
+            best = int(inside[(last - first)[inside].argmin()])
+            share = (frame - first[best]) / max(1, last[best] - first[best])
+            step[index], place[index] = best, round(float(np.clip(share, 0, 1)) * (self.lengths[best] - 1))
+        return step, place
+
+
+def shown(exam: Case) -> Shown:
+    """The frames that the suite shows by default (docs/media.md), 240 of the whole video."""
+    clips, lengths = np.zeros((len(STEPS), CLIP), np.int64), np.zeros(len(STEPS), np.int8)
+    for number, step in enumerate(STEPS):
+        begin, end = exam.played.spans[step]
+        first = int(np.ceil((begin - 0.0005) * FPS))
+        last = max(first, min(exam.frames, int(np.ceil((end - 0.0005) * FPS))) - 1)
+        count = max(1, min(CLIP, int(FPS * (end - begin) + 1e-6), last - first + 1))
+        clips[number, :count] = np.linspace(first, last, count, dtype=int)
+        clips[number, count:] = clips[number, count - 1]
+        lengths[number] = count
+    whole = np.linspace(0, exam.frames - 1, min(FULL_FRAMES, exam.frames), dtype=int)
+    return Shown(clips, lengths, whole)
+
+
+def state(exam: Case, frames: NDArray[np.int64]) -> tuple[NDArray[np.float64], list[tuple[tuple[str, str], ...]]]:
+    """Channels at some frames, rounded as they are drawn, and who says what."""
+    at = (frames + 0.5) / FPS
+    played = exam.played
+    rows = np.column_stack([np.interp(at, played.times[name], played.values[name]) for name in _NAMES])
+    words = [tuple((w.who, w.text) for w in played.sayings if w.start <= time < w.end) for time in at]
+    return np.round(rows, 2), words
+
+
+def truth(exam: Case, frames: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The features of some frames."""
+    rows, words = state(exam, frames)
+    return features_of(rows, [[text for _, text in said] for said in words], _NAMES)
+
+
+def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator) -> Iterator[bytes]:
+    """Some frames as JPEG of varying quality (what a codec loses), in the order given."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    scene = Scene(draw_look(exam.look), _NAMES)
+    rows, words = state(exam, frames)
+    order = np.argsort(frames, kind="stable")
+    pictures: dict[int, bytes] = {}
+    for index in order.tolist():
+        picture = scene.draw(rows[index].tolist(), words[index], float((frames[index] + 0.5) / FPS))
+        quality = int(rng.integers(45, 93))
+        pictures[index] = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
+    return (pictures[index] for index in range(len(frames)))
