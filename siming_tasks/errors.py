@@ -30,6 +30,7 @@ _E = TypeVar("_E", bound="SimingError")
 class Problem:
     """One finding about somebody's file: where it is, what is wrong, how to mend it.
 
+    A note is legal and usual: it is counted, and shown on request.
     ``code`` is a stable kebab-case name (``media-missing``) that scripts can rely on; the wording may change.
     """
 
@@ -39,7 +40,7 @@ class Problem:
     file: str | None = None
     line: int | None = None
     field: str | None = None
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "note"] = "error"
 
     def __str__(self) -> str:
         """``file:line: field: what fix`` on one line, leaving out what is unknown; without secrets of a path."""

@@ -10,8 +10,9 @@ from typing import Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, folder_of
+from siming_tasks.cli.findings import FOLDED, counted, folded
 from siming_tasks.cli.flags import options_from
-from siming_tasks.cli.terminal import say, several
+from siming_tasks.cli.terminal import say
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -30,6 +31,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="first write the digests anew, where labels or videos were changed on purpose",
     )
+    check.add_argument("--all", action="store_true", help="print every finding; without it, what repeats is folded")
     check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(run=_check)
 
@@ -48,9 +50,9 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(report.to_json(), indent=1, allow_nan=False))
         return 1 if report.errors else 0
-    for title, problems in (("error", report.errors), ("warning", report.warnings)):
-        for problem in problems:
-            print(f"{title} [{problem.code}] {problem}")
+    shown = report.problems if arguments.all else (*report.errors, *report.warnings)
+    for line in folded(shown, None if arguments.all else FOLDED, " (--all shows each)"):
+        print(line)
     facts = report.summary
     if "videos" in facts:
         seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
@@ -59,8 +61,8 @@ def _check(arguments: argparse.Namespace) -> int:
             f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
-    counts = f"{several(len(report.errors), 'error')}, {several(len(report.warnings), 'warning')}"
-    print(f"{counts}. Not looked at: {'; '.join(NOT_CHECKED)}.")
+    hidden = " (legal and usual; --all shows them)" if report.notes and not arguments.all else ""
+    print(f"{counted(report.problems)}{hidden}. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0
 
 

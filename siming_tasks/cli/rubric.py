@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.cli.findings import folded
 from siming_tasks.cli.terminal import say, several
 
 __all__ = ["add"]
@@ -55,8 +56,8 @@ def _check(arguments: argparse.Namespace) -> int:
         found = {"errors": [each.to_json() for each in errors], "warnings": [each.to_json() for each in warnings]}
         print(json.dumps({**found, "summary": summary}, indent=1, allow_nan=False))
         return 1 if errors else 0
-    for problem in problems:
-        say(f"{problem.severity} [{problem.code}] {problem}")
+    for line in folded(problems, None):
+        say(line)
     if summary:
         say(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
     counts = f"{several(len(errors), 'error')}, {several(len(warnings), 'warning')}"

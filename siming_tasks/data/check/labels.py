@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,8 +25,8 @@ _SHORT = 0.2
 def label_problems(dataset: Dataset) -> Iterator[Problem]:
     """Warnings about the labels (errors were found when the dataset was opened)."""
     yield from _keys(dataset)
+    yield from _orders(dataset)
     for video in dataset.videos:
-        yield from _spans(dataset, video)
         yield from _steps(dataset, video)
     yield from _scores(dataset)
     yield from _names(dataset)
@@ -60,20 +61,38 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
                     yield Problem("key-unknown", what, fix, _FILE, line, mapping.get("step_id"), "warning")
 
 
-def _spans(dataset: Dataset, video: Video) -> Iterator[Problem]:
-    timed = [step for step in video.applicable if step.span]  # in rubric order
-    late = [b.step_id for a, b in pairwise(timed) if _start(b) < _start(a)]
-    if late:
-        what = f"{_shown(late)} begin before the step that precedes them in the rubric."
-        yield _warn(dataset, video, "span-order", what, "Fine if the trainee did it in that order.", "steps")
-    by_time = sorted(timed, key=_start)
-    both = [f"{a.step_id}/{b.step_id}" for a, b in pairwise(by_time) if a.end is not None and _start(b) < a.end - 1e-6]
-    if both:
-        what = f"the spans of {_shown(both)} overlap."
-        yield _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
-    if short := [step.step_id for step in timed if step.span and step.span[1] - step.span[0] < _SHORT]:
-        what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
-        yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
+def _orders(dataset: Dataset) -> Iterator[Problem]:
+    """Spans out of order, overlapping, very short; steps that overlap in most videos are judged at once on purpose."""
+    timed = {video.video_id: [step for step in video.applicable if step.span] for video in dataset.videos}
+    overlaps = {name: _overlaps(steps) for name, steps in timed.items()}
+    count = Counter(pair for pairs in overlaps.values() for pair in pairs)
+    usual = {pair for pair, times in count.items() if times >= max(3, len(dataset.videos) / 2)}
+    for video in dataset.videos:
+        steps = timed[video.video_id]  # in rubric order
+        if late := [b.step_id for a, b in pairwise(steps) if _start(b) < _start(a)]:
+            what = f"{_shown(late)} begin before the step that precedes them in the rubric."
+            fix = "Fine if the trainee did it in that order."
+            yield _odd(dataset, _warn(dataset, video, "span-order", what, fix, "steps"))
+        for both, severity in ((True, "note"), (False, "warning")):
+            pairs = ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]
+            if pairs:
+                what = f"the spans of {_shown(pairs)} overlap{', as in most videos' * both}."
+                found = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
+                yield _odd(dataset, replace(found, severity=severity))
+        if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
+            what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
+            yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
+
+
+def _overlaps(steps: list[StepLabel]) -> list[tuple[str, str]]:
+    by_time = sorted(steps, key=_start)
+    return [(a.step_id, b.step_id) for a, b in pairwise(by_time) if a.end is not None and _start(b) < a.end - 1e-6]
+
+
+def _odd(dataset: Dataset, found: Problem) -> Problem:
+    """A slip of somebody's pen, perhaps; a note where a program wrote the labels and says so."""
+    written = dataset.synthetic and "simulation" in dataset.meta
+    return replace(found, severity="note") if written else found
 
 
 def _start(step: StepLabel) -> float:
@@ -128,7 +147,8 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
                 (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
-        yield _warn(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
+        found = _warn(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
+        yield _odd(dataset, found)
     if broken:
         what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
         fix = f"Adjudicate instead of taking means. {HALVES}"

@@ -50,6 +50,11 @@ class CheckReport:
         """What should be looked at."""
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What is legal and usual."""
+        return tuple(problem for problem in self.problems if problem.severity == "note")
+
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
         return {
@@ -57,6 +62,7 @@ class CheckReport:
             "ok": not self.errors,
             "errors": [problem.to_json() for problem in self.errors],
             "warnings": [problem.to_json() for problem in self.warnings],
+            "notes": [problem.to_json() for problem in self.notes],
             "summary": dict(self.summary),
             "not_checked": list(NOT_CHECKED),
         }
@@ -103,7 +109,10 @@ def check_dataset(
         }
     if root.is_dir():
         problems += _strays(root, dataset)
-    order = sorted(problems, key=lambda item: (item.severity, item.file or "", item.line or 0, item.code, item.what))
+    rank = {"error": 0, "warning": 1, "note": 2}
+    order = sorted(
+        problems, key=lambda item: (rank[item.severity], item.file or "", item.line or 0, item.code, item.what)
+    )
     return CheckReport(root, tuple(dict.fromkeys(order)), summary)
 
 
