@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.host.afterwards import say_at_the_end
+from siming_tasks.host.told import is_ours
+
 __all__ = ["check_what_is_saved"]
 
 PARTIAL = ".partial"
@@ -33,6 +36,7 @@ class _Run:
 
     results: Mapping[str, Any]
     waiting: set[str]
+    logged: bool
     unsaved: list[Path] = field(default_factory=list)
 
 
@@ -52,12 +56,14 @@ def check_what_is_saved(tracker: Any) -> None:
 
     @functools.wraps(aggregated)
     def save_results_aggregated(self: Any, results: Any, samples: Any, datetime_str: str) -> None:
-        run = self._siming_run = _Run(results, set(results["configs"]) if samples is not None else set())
+        run = self._siming_run = _Run(
+            results, set(results["configs"]) if samples is not None else set(), samples is not None
+        )
         with _whole(self, run, datetime_str, "results.json", _is_json):
             aggregated(self, results=results, samples=samples, datetime_str=datetime_str)
         run.unsaved += _predictions(self, results)
         self._siming_date = datetime_str
-        _end(run)
+        _end(self, run)
 
     @functools.wraps(sampled)
     def save_results_samples(self: Any, task_name: str, samples: Sized) -> None:
@@ -65,7 +71,7 @@ def check_what_is_saved(tracker: Any) -> None:
         with _whole(self, run, self._siming_date, f"samples_{task_name}.jsonl", lambda p: _has_lines(p, len(samples))):
             sampled(self, task_name=task_name, samples=samples)
         run.waiting.discard(task_name)
-        _end(run)
+        _end(self, run)
 
     tracker.save_results_aggregated, tracker.save_results_samples = save_results_aggregated, save_results_samples
     tracker._siming_checked = True
@@ -114,9 +120,24 @@ def _predictions(tracker: Any, results: Mapping[str, Any]) -> list[Path]:
     ]
 
 
-def _end(run: _Run) -> None:
+def _say_next(tracker: Any, run: _Run) -> None:
+    """Leave word of what to type when the process ends; only where a task of ours was run."""
+    if not any(map(is_ours, run.results["configs"].values())):
+        return
+    ended = say_at_the_end()
+    found = [task.get("siming_stderr,none") for task in run.results["results"].values()]
+    ended.withheld |= any(isinstance(each, Mapping) and each.get("predictions") for each in found)
+    if tracker.output_path:
+        folder = Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized or "")
+        (ended.folders if run.logged else ended.without_replies).append(folder)
+
+
+def _end(tracker: Any, run: _Run) -> None:
     """After a run's last file: end it here if one is missing, its table printed as lmms-eval would have done."""
-    if run.waiting or not run.unsaved:
+    if run.waiting:
+        return
+    if not run.unsaved:
+        _say_next(tracker, run)
         return
     from lmms_eval.utils import make_table
 

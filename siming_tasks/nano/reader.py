@@ -1,8 +1,8 @@
 """Frames to features: the frozen frame encoder for whoever wants to build on it.
 
-    >>> reader = FrameReader()  # doctest: +SKIP
-    >>> reader.embeddings(pictures).shape  # doctest: +SKIP
-    (64, 192)
+>>> reader = FrameReader()  # doctest: +SKIP
+>>> reader.embeddings(pictures).shape  # doctest: +SKIP
+(64, 192)
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ class Watcher:
         seen = self._read([one.pictures if one else () for one in shown])
         return [self._reply(*each) for each in zip(asked, shown, seen, strict=True)]
 
-    def points(self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool) -> Any:
+    def points(
+        self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
+    ) -> Any:
         """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1)."""
         import torch
 
