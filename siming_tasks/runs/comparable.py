@@ -8,7 +8,7 @@ command's, the same for all. What a run does not state differs from nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,8 +107,16 @@ def contestants(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> lis
     return [Contestant(entrant.name, entrant.panel, facts) for entrant in entrants]
 
 
-def groups(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> tuple[list[list[Entrant]], dict[str, str]]:
-    """The runs in groups within which all can be compared, the largest first; and why the others are not in it."""
+def groups(
+    entrants: Sequence[Entrant], allow: Collection[str] = (), weight: Callable[[Sequence[Entrant]], Any] = len
+) -> tuple[list[list[Entrant]], dict[str, str]]:
+    """The runs in groups within which all can be compared; and why the others are not in the first.
+
+    Args:
+        entrants: the runs.
+        allow: members of :data:`DIFFERENCES` to accept.
+        weight: the group with the largest comes first; its size.
+    """
     found: list[list[Entrant]] = []
     for entrant in entrants:
         home = next((group for group in found if not _against(entrant, group, allow)), None)
@@ -116,7 +124,7 @@ def groups(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> tuple[li
             found.append([entrant])
         else:
             home.append(entrant)
-    found.sort(key=len, reverse=True)  # stable: of equal groups the one that was given first
+    found.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
     return found, {entrant.name: _against(entrant, found[0], allow) for group in found[1:] for entrant in group}
 
 

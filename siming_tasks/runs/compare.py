@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.errors import DataError
-from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics import Estimate
 from siming_tasks.metrics.compare.align import align
 from siming_tasks.metrics.compare.paired import Comparison
 from siming_tasks.metrics.compare.paired import compare as paired
@@ -18,7 +18,7 @@ from siming_tasks.metrics.video.contribution import Contribution
 from siming_tasks.options import Options
 from siming_tasks.runs.comparable import Entrant, check_allowed, contestants
 from siming_tasks.runs.detail import contribution_of
-from siming_tasks.runs.panel import labels_of
+from siming_tasks.runs.physicians import physician_labels
 from siming_tasks.runs.run import Run
 from siming_tasks.runs.threads import one_thread
 
@@ -117,22 +117,15 @@ def _compare(
     found = paired(entered, allow=allow, against=against, **how)
     aligned = align(entered, allow)
     physicians = runs[0].dataset.physicians
-    labels = [labels_of(runs[0].dataset, setting, name) for name in physicians] if len(physicians) > 1 else []
     return RunComparison(
         setting=setting,
         physicians=physicians,
         comparison=found,
         contribution={run.name: contribution_of(run.panel, options, found.estimates[run.name]) for run in aligned},
         human_ratio={
-            run.name: human_ratio(run.panel, *(_rows(panel, run.panel) for panel in labels), **how)
+            run.name: human_ratio(run.panel, *physician_labels(runs[0].dataset, setting, run.panel), **how)
             for run in aligned
-            if labels
+            if len(physicians) > 1
         },
         two_way={run.name: two_way(run.panel, **how) for run in aligned if steps_too},
     )
-
-
-def _rows(labels: Panel, run: Panel) -> Panel:
-    """A physician's labels for the run's videos and steps."""
-    row = {name: index for index, name in enumerate(labels.video_ids)}
-    return labels.videos([row[name] for name in run.video_ids]).subset(run.step_ids)

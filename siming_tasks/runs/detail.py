@@ -1,7 +1,8 @@
 """What is said of a run beyond its metrics and takes long to draw: one rule for every command that says it.
 
-Metrics, their differences and their ranks use the number of resamples that was asked for. Diagnoses and what the video
-contributed are hundreds of numbers a setting and use at most :data:`DETAIL_RESAMPLES`, which they state.
+Metrics (of a run, the physicians, the blind judges), their differences and their ranks use the number of resamples that
+was asked for. Diagnoses and what the video contributed are hundreds of numbers a setting and use at most
+:data:`DETAIL_RESAMPLES`, which they state.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from siming_tasks.metrics.diagnosis.clusters import Clusters, clusters
 from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
 from siming_tasks.metrics.diagnosis.diagnose import Diagnostics, diagnose_among
 from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.video.blind import blind_panels, blind_rows
 from siming_tasks.metrics.video.contribution import Contribution, contribution
 from siming_tasks.options import Options
 from siming_tasks.runs.physicians import physician_points
@@ -60,8 +62,10 @@ def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate
         options: label mapping, positive class, resamples and seed.
         known: the metrics of this very panel, with as many resamples as were asked for.
     """
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
     return contribution(
         panel,
+        blind=blind_rows(blind_panels(panel, where_answered=True), resamples=options.resamples, **how),
         mapping=options.mapping,
         positive=options.positive,
         resamples=min(DETAIL_RESAMPLES, options.resamples),

@@ -13,7 +13,7 @@ from siming_tasks.metrics.humans.raters import rater_panel
 from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.runs.panel import labels_of
 
-__all__ = ["PhysicianPair", "physician_pairs", "physician_points"]
+__all__ = ["PhysicianPair", "physician_labels", "physician_pairs", "physician_points"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,16 @@ def physician_pairs(dataset: Dataset, setting: str) -> list[PhysicianPair]:
     labels = {name: labels_of(dataset, setting, name) for name in dataset.physicians}
     pairs = [PhysicianPair(a, b, rater_panel(labels[a], labels[b])) for a, b in combinations(labels, 2)]
     return [pair for pair in pairs if pair.panel.asked.any()]
+
+
+def physician_labels(dataset: Dataset, setting: str, run: Panel) -> list[Panel]:
+    """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
+    found = []
+    for name in dataset.physicians:
+        labels = labels_of(dataset, setting, name)
+        row = {video: index for index, video in enumerate(labels.video_ids)}
+        found.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
+    return found
 
 
 def physician_points(dataset: Dataset, panel: Panel) -> dict[str, FloatArray]:

@@ -32,7 +32,15 @@ def runs(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
         "honest": lambda video, step, value: True,
         "sure": lambda video, step, value: truth[video][step] == value,
         "errors": lambda video, step, value: value < top[step],
+        "shy": lambda video, step, value: truth[video][step] == value or (video, step) not in dropped,
     }
+    wrong = [
+        (record["video_id"], step)
+        for record in honest
+        for step, value in record["answers"].items()
+        if value < truth[record["video_id"]][step] == top[step]
+    ]
+    dropped = set(wrong[:5])  # of 132 answers: enough is left to be ranked
     found = {}
     for name, keep in keeps.items():
         records = []
@@ -57,9 +65,12 @@ def test_the_report_ranks_no_abstainer_above_its_honest_self(
     assert answered["sure"] > answered["honest"] + 0.3  # what answering less does to the other value
     assert by_name["sure"]["filled"]["qwk"]["value"] > by_name["honest"]["filled"]["qwk"]["value"]  # it knew the labels
     assert rows[0]["name"] == "honest"
-    assert all(row["standing"]["rank"] >= by_name["honest"]["standing"]["rank"] for row in rows)
+    assert [row["name"] for row in rows if "standing" in row] == ["honest", "shy"]  # the others answered too little
+    assert [row["standing"]["rank"] for row in rows[:2]] == [1, 1]
     assert all("honest" not in row.get("better", ()) for row in rows)
-    assert by_name["sure"]["standing"]["unsettled"] == ["honest"]  # it answered more than "errors"
+    assert by_name["shy"]["standing"]["unsettled"] == ["honest"]  # its filled value is larger, its answers are the same
+    for name in ("sure", "errors"):
+        assert "of what it was asked, less than 95 %" in by_name[name]["unranked"]
     assert by_name["errors"]["filled"]["qwk"] == by_name["honest"]["filled"]["qwk"]  # it says the same
     page = (tmp_path / "r" / "index.html").read_text()
     assert "not above honest: not ahead on the items both answered" in page and ">filled 0." in page

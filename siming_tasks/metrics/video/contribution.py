@@ -19,6 +19,7 @@ from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.summary import derived, summarise
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.video import baselines
+from siming_tasks.metrics.video.blind import PRIOR, blind_panels, without_totals
 from siming_tasks.metrics.video.mismatch import Mismatch
 from siming_tasks.metrics.video.shuffled import ShuffledSelf
 from siming_tasks.metrics.video.split import PARTS, Split, shuffle_p
@@ -30,8 +31,6 @@ BLIND: Mapping[str, str] = {
     "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
 }
 """The blind rows and what each of them does."""
-
-_NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ def contribution(
     permutations: int = 1999,
     seed: int = 0,
     known: Mapping[str, Estimate] | None = None,
+    blind: Mapping[str, Mapping[str, Estimate]] | None = None,
 ) -> Contribution:
     """Split, shuffle test, blind rows and lift of one panel; the unit of resampling is the video.
 
@@ -97,15 +97,15 @@ def contribution(
         permutations: exchanges of whole videos for the shuffle p-values.
         seed: of both.
         known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
+        blind: the same of the blind judges on the steps that the run answered
+            (:func:`siming_tasks.metrics.video.blind.blind_rows`).
     """
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
-    blind = {
-        name: Tally.of(_where_answered(judge(panel), panel), mapping, positive)
-        for name, (judge, _) in baselines.JUDGES.items()
-    }
+    blinds = blind_panels(panel, where_answered=True)
     split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
-    tallies, n = {"run": run, **blind}, len(panel.video_ids)
+    tallies = {"run": run, **{name: Tally.of(one, mapping, positive) for name, one in blinds.items()}}
+    n = len(panel.video_ids)
     parts: dict[str, ShuffledSelf | Split | Mismatch] = {"shuffled-self": ShuffledSelf(run), "split": split}
     if panel.answer == "score":
         parts["mismatch"] = Mismatch(panel)
@@ -121,13 +121,10 @@ def contribution(
     spread = spreads(replicates, {at: run.size(rests_on.get(at[0], at[1]))[0] for at in replicates})
     shuffled = {name: summarise(run, name, others["shuffled-self", name], spread.get(("shuffled-self", name)))
                 for name in run.metrics}  # fmt: skip
-    rows = {**judged, "shuffled-self": shuffled}
+    rows = {**judged, **{name: dict(row) for name, row in (blind or {}).items()}, "shuffled-self": shuffled}
     rows["run"] = dict(known or rows["run"])
-    for name in correlations:
-        values["step-prior", name] = math.nan
-        if (prior := rows["step-prior"][name]).value is not None:
-            rows["step-prior"][name] = Estimate(0.0, n_videos=prior.n_videos, n_items=prior.n_items, undefined=True,
-                                                reason=_NO_TOTALS, coverage=prior.coverage)  # fmt: skip
+    rows[PRIOR] = without_totals(rows[PRIOR])
+    values |= {(PRIOR, name): math.nan for name in correlations}
     metric = split.metric
     lifted = select(panel.answer, lifted=True) if run.size(metric)[1] else ()
 
@@ -153,11 +150,6 @@ def contribution(
             "seed": seed,
         },
     )
-
-
-def _where_answered(blind: Panel, panel: Panel) -> Panel:
-    """Blind answers only where the run gave one, so that both are judged on the same steps."""
-    return blind.predicting(np.where(panel.answered, blind.predicted, np.nan))
 
 
 def _lift(

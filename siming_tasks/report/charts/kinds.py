@@ -11,10 +11,11 @@ from markupsafe import Markup
 from siming_tasks.plaintext import visible
 from siming_tasks.report.charts.svg import Axis, across, document, line, marker, text
 
-__all__ = ["Mark", "dumbbell", "intervals", "parts", "scatter"]
+__all__ = ["Mark", "Rows", "dumbbell", "intervals", "marked", "parts", "scatter"]
 
 Reach = tuple[float, float]
 WIDTH, ROW, TOP, BOTTOM = 740.0, 20.0, 6.0, 40.0
+PHONE, TALL = 344.0, 36.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Mark:
 
 
 def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", reach: Reach = (-0.1, 0.5)) -> Markup:
-    """A dot and its interval for each mark, first on top; zero is drawn as a line.
+    """A dot and its interval for each mark, first on top; zero is drawn as a line. Twice: for screens, and for phones.
 
     Args:
         marks: at least one.
@@ -55,25 +56,33 @@ def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", r
         reach: never show less than this stretch, so that noise does not fill the chart.
     """
     numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside) if x is not None]
-    frame = _Rows([mark.label for mark in marks], Axis.around([*reach, *numbers], 0, 1))
+    scale, labels = Axis.around([*reach, *numbers], 0, 1), [mark.label for mark in marks]
+    found = Markup("")
+    for frame in (Rows(labels, scale, "wide"), Rows(labels, scale, "narrow")):
+        drawn = [part for y, mark in zip(frame.ys, marks, strict=True) for part in marked(mark, frame.axis, y, beside)]
+        found += frame.chart(drawn, axis, alt)
+    return found
+
+
+def marked(mark: Mark, axis: Axis, y: float, beside: str = "") -> list[Markup]:
+    """A mark on its line, with its interval and its second mark."""
     drawn = []
-    for y, mark in zip(frame.ys, marks, strict=True):
-        if mark.beside is not None:
-            tip = f"{mark.label}, {beside}: {mark.beside:.3f}"
-            drawn.append(marker("human hollow", frame.axis.at(mark.beside), y, tip, shape="human"))
-        if mark.value is not None:
-            behind: Markup | str = ""
-            if mark.low is not None and mark.high is not None:
-                behind = line("reach", frame.axis.at(mark.low), y, frame.axis.at(mark.high), y)
-            kind = mark.role + (" thin" if mark.thin else "")
-            drawn.append(marker(kind, frame.axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind))
-    return frame.chart(drawn, axis, alt)
+    if mark.beside is not None:
+        tip = f"{mark.label}, {beside}: {mark.beside:.3f}"
+        drawn.append(marker("human hollow", axis.at(mark.beside), y, tip, shape="human"))
+    if mark.value is not None:
+        behind: Markup | str = ""
+        if mark.low is not None and mark.high is not None:
+            behind = line("reach", axis.at(mark.low), y, axis.at(mark.high), y)
+        kind = mark.role + (" thin" if mark.thin else "")
+        drawn.append(marker(kind, axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind))
+    return drawn
 
 
 def dumbbell(labels: Sequence[str], first: Sequence[float | None], second: Sequence[float | None], *,
              names: tuple[str, str], axis: str, alt: str) -> Markup:  # fmt: skip
     """Two values for each label, joined: full video (circle) and clip (square)."""
-    frame = _Rows(labels, Axis.around([-0.1, 0.5, *(x for x in (*first, *second) if x is not None)], 0, 1))
+    frame = Rows(labels, Axis.around([-0.1, 0.5, *(x for x in (*first, *second) if x is not None)], 0, 1))
     drawn = []
     for y, label, a, b in zip(frame.ys, labels, first, second, strict=True):
         if a is not None and b is not None:
@@ -87,7 +96,7 @@ def dumbbell(labels: Sequence[str], first: Sequence[float | None], second: Seque
 def parts(rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: str) -> Markup:
     """Signed parts of a whole for each row, side by side from zero outwards; named where there is room."""
     ends = [sum(x for x in values.values() if sign * x > 0) for _, values in rows for sign in (1, -1)]
-    frame = _Rows([label for label, _ in rows], Axis.around([0.0, 0.1, *ends], 0, 1))
+    frame = Rows([label for label, _ in rows], Axis.around([0.0, 0.1, *ends], 0, 1))
     drawn = []
     for y, (label, values) in zip(frame.ys, rows, strict=True):
         edge = {True: 0.0, False: 0.0}
@@ -118,21 +127,39 @@ def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tup
     return document(drawn, 460, 402 + BOTTOM, alt)
 
 
-class _Rows:
-    """A line for each label, with a horizontal axis below; the left margin follows the labels."""
+class Rows:
+    """A line for each label, with a horizontal axis below; the left margin follows the labels.
 
-    def __init__(self, labels: Sequence[str], scale: Axis) -> None:
-        self.labels = [_short(label) for label in labels]
-        left = min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
-        self.axis = Axis(scale.low, scale.high, left, WIDTH - 14)
-        self.ys = [TOP + ROW * (k + 0.5) for k in range(len(labels))]
+    Args:
+        labels: of the lines.
+        scale: of the values.
+        kind: ``narrow`` puts each label above its line, for phones; ``wide`` says that there is a narrow one too.
+        right: room for what stands at the right of the lines.
+        above: room for what stands above them.
+        width: of the whole.
+    """
+
+    def __init__(self, labels: Sequence[str], scale: Axis, kind: str = "", *, right: float = 14.0, above: float = TOP,
+                 width: float = WIDTH) -> None:  # fmt: skip
+        self.kind, self.above = kind, above
+        self.labels = [_short(label, 26 if kind == "narrow" else 32) for label in labels]
+        self.width, self.row = (PHONE, TALL) if kind == "narrow" else (width, ROW)
+        left = 8.0 if kind == "narrow" else min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
+        self.axis = Axis(scale.low, scale.high, left, self.width - (14.0 if kind == "narrow" else right))
+        self.ys = [above + self.row * (k + (0.72 if kind == "narrow" else 0.5)) for k in range(len(labels))]
+        self.bottom = above + self.row * len(labels)
 
     def chart(self, drawn: Sequence[Markup], axis: str, alt: str) -> Markup:
-        bottom = TOP + ROW * len(self.labels)
+        """The whole chart; ``drawn`` lies above the axis and the labels."""
         names = [
-            text("label", self.axis.start - 10, y + 4, label) for y, label in zip(self.ys, self.labels, strict=True)
+            text("name", 4, y - 11, label)
+            if self.kind == "narrow"
+            else text("label", self.axis.start - 10, y + 4, label)
+            for y, label in zip(self.ys, self.labels, strict=True)
         ]
-        return document([*across(self.axis, TOP, bottom, axis), *names, *drawn], WIDTH, bottom + BOTTOM, alt)
+        most = 6 if self.kind == "narrow" else 9
+        parts = [*across(self.axis, self.above, self.bottom, axis, most), *names, *drawn]
+        return document(parts, self.width, self.bottom + BOTTOM, alt, self.kind)
 
 
 def _short(label: str, most: int = 32) -> str:

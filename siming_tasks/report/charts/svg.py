@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from siming_tasks.plaintext import visible
 
-__all__ = ["Axis", "across", "document", "line", "marker", "text"]
+__all__ = ["Axis", "across", "area", "document", "line", "marker", "text"]
 
 _SHAPES = {
     "model": "M-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0z",
@@ -64,19 +64,29 @@ class Axis:
         return [(k * step, f"{k * step:.{digits}f}".replace("-", "−")) for k in range(first, last + 1)]
 
 
-def document(parts: Sequence[Markup], width: float, height: float, alt: str) -> Markup:
-    """The chart: an image that says in a sentence what it shows."""
-    form = '<svg class="chart" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
-    return Markup(form).format(width, height, width, height, visible(alt)) + Markup("").join(parts) + Markup("</svg>")
+def document(parts: Sequence[Markup], width: float, height: float, alt: str, kind: str = "") -> Markup:
+    """The chart: an image that says in a sentence what it shows; ``kind``: of a pair, ``wide`` or ``narrow``."""
+    form = '<svg class="{}" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
+    return (
+        Markup(form).format(f"chart {kind}".strip(), width, height, width, height, visible(alt))
+        + Markup("").join(parts)
+        + Markup("</svg>")
+    )
 
 
-def across(axis: Axis, top: float, bottom: float, label: str) -> list[Markup]:
+def across(axis: Axis, top: float, bottom: float, label: str, most: int = 9) -> list[Markup]:
     """A horizontal axis below the chart: a pale line and a number at each tick, a stronger line at zero."""
     parts = []
-    for value, name in axis.ticks():
+    for value, name in axis.ticks(most):
         x = axis.at(value)
         parts += [line("zero" if value == 0 else "rule", x, top, x, bottom), text("tick", x, bottom + 15, name)]
     return [*parts, text("axis", (axis.start + axis.stop) / 2, bottom + 32, label)]
+
+
+def area(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
+    """A rectangle of a class of the style sheet, with what it says on hover."""
+    form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
+    return Markup(form).format(kind, visible(tip), x, y, round(max(width, 0.0), 1), height)
 
 
 def line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:

@@ -17,6 +17,7 @@ from siming_tasks.report.pages.overview import leaderboard
 from siming_tasks.report.pages.pairs import pair_pages
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.pages.steps import rubric_note, step_pages
+from siming_tasks.report.pages.take import take_away
 from siming_tasks.report.pages.videos import video_pages
 from siming_tasks.report.study.study import Study
 from siming_tasks.runs.detail import DETAIL_RESAMPLES
@@ -120,7 +121,8 @@ def pair_chapter(book: Book) -> None:
 
 
 def front(book: Book) -> None:
-    """The leaderboard and the page on how to read it all."""
+    """The leaderboard, what can be taken away, and the page on how to read it all."""
+    take_away(book.part, book.report)
     site, about = book.site, book.report["dataset"]
     leaderboard(site, book.report)
     rubric = f"{book.dataset.rubric.rubric_id} {book.dataset.rubric.version}"

@@ -9,11 +9,11 @@ from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import plain_value, table
+from siming_tasks.report.pages.sentence import corrections, verdict_words
+from siming_tasks.report.roles import ROLES
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["markdown"]
-
-_ROLES = {"model": "", "reference": " (reference judge)", "human": " (physician)", "blind": " (blind)"}
+__all__ = ["markdown", "table_lines"]
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -34,11 +34,11 @@ def markdown(report: Mapping[str, Any]) -> str:
     ]
     for name, board in report["standings"].items():
         if board:
-            lines += [f"## {SETTINGS[name].title}", "", *_table(board), ""]
+            lines += [f"## {SETTINGS[name].title}", "", _said(board), "", *table_lines(board), ""]
     lines += [
         "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
-        "undefined, printed as zero. Rows marked † rest on fewer than "
-        f"{100 * COMPARABLE:g} % of the steps and are not comparable. (filled: every missing answer as full points or "
+        "undefined, printed as zero. Rows marked † are not ranked: they answered less than "
+        f"{100 * COMPARABLE:g} %, or other questions. (filled: every missing answer as full points or "
         '"correct", by which rows are ranked.)',
         "",
     ]
@@ -46,16 +46,23 @@ def markdown(report: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(["## Warnings", "", *warnings, ""] if warnings else [])])
 
 
-def _table(board: Mapping[str, Any]) -> list[str]:
+def _said(board: Mapping[str, Any]) -> str:
+    """The verdict, with the names of runs as literal text."""
+    sentences = ["".join(literal(text) if name else text for text, name in each) for each in verdict_words(board)]
+    return " ".join([f"**{sentences[0]}**", *sentences[1:], corrections(board)]).strip()
+
+
+def table_lines(board: Mapping[str, Any]) -> list[str]:
+    """One setting's table."""
     head = ["rank", "judge", *(CATALOGUE[name].title for name in board["metrics"])]
     lines = []
     for row in board["rows"]:
-        weak = " †" if "not-comparable" in row["metrics"][board["metric"]]["flags"] else ""
+        weak = " †" if row["unranked"] and row["slug"] else ""
         cells = [_share(row["metrics"][name]) if name == COVERAGE else _both(row["metrics"][name], row["filled"][name])
                  for name in board["metrics"]]  # fmt: skip
         standing = row.get("standing")
         rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
-        lines.append([rank, literal(row["name"]) + _ROLES[row["role"]] + weak, *cells])
+        lines.append([rank, literal(row["name"]) + ROLES[row["role"]].suffix + weak, *cells])
     return table(head, lines, left=(1,))
 
 

@@ -1,4 +1,4 @@
-"""The leaderboard, and the paper's tables beside it."""
+"""The front page: the verdict, the leaderboards, and the paper's tables beside them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import TRUSTED
-from siming_tasks.report.charts.kinds import Mark, intervals
+from siming_tasks.report.pages.figures import figure_svg
+from siming_tasks.report.pages.sentence import corrections, scale, verdict_words
 from siming_tasks.report.pages.site import Site
+from siming_tasks.report.roles import ORDER
 from siming_tasks.schema import ANSWERS, SCOPES
 from siming_tasks.settings import SETTINGS, benchmark_setting
 from siming_tasks.tables.model import COLUMNS
@@ -20,11 +22,15 @@ __all__ = ["leaderboard"]
 def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
     """Write ``index.html``."""
     boards = [_board(board) for board in report["standings"].values() if board]
+    first = next((board for board in boards if board["verdict"]["runs"]), boards[0])
     site.page(
         "index.html",
         "leaderboard.html",
         runs=report["runs"],
         boards=boards,
+        first=first,
+        slugs={run["name"]: run["slug"] for run in report["runs"]},
+        shown={row["role"] for board in boards for row in board["rows"]},
         glance=_glance(boards),
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
@@ -42,9 +48,16 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 f"{row['role']} {row['name']}",
                 {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
             )
-            line["cells"][index] = row["filled"][board["metric"]]
-    order = ("model", "reference", "human", "blind")
-    return sorted(found.values(), key=lambda line: order.index(line["role"]))
+            line["cells"][index] = {
+                **row["filled"][board["metric"]],
+                "unranked": row["unranked"],
+                "first": row["name"] in board["verdict"]["top"] and len(board["verdict"]["runs"]) > 1,
+            }
+    lines = sorted(found.values(), key=lambda line: ORDER[line["role"]])
+    for line in lines:
+        known = [cell for cell in line["cells"] if cell]
+        line["unranked"] = all(cell["unranked"] for cell in known)
+    return sorted(lines, key=lambda line: (ORDER[line["role"]], line["unranked"]))
 
 
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,9 +65,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     rows = [_row(row, board) for row in board["rows"]]
     title, question = SETTINGS[name].title, SETTINGS[name].question
     comparison: Any = board["comparison"]
-    marks = [Mark.of(row["name"], row["filled"][metric], role=row["role"]) for row in rows]
     printed = CATALOGUE[metric].title
-    alt = f"{title}: {printed} of {len(rows)} judges with intervals; the numbers are in the table below."
     return {
         "setting": name,
         "title": title,
@@ -63,11 +74,25 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "metric_name": printed,
         "metrics": board["metrics"],
         "rows": rows,
-        "chart": intervals(marks, axis=printed, alt=alt),
+        "chart": figure_svg(board),
+        "verdict": board["verdict"],
+        "words": verdict_words(board),
+        "corrections": corrections(board),
+        "scale": scale(metric),
+        "empty": _empty(board),
+        "humans": any(row["role"] == "human" for row in rows),
+        "folded": board["folded"],
+        "models": board["models"],
         "not_compared": board["not_compared"],
         "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
         "detectable": comparison["detectable"].get(metric) if comparison else None,
     }
+
+
+def _empty(board: Mapping[str, Any]) -> str:
+    """Why there is nothing to draw."""
+    reasons = dict.fromkeys(row["metrics"][board["metric"]]["reason"] for row in board["rows"])
+    return " ".join(reason for reason in reasons if reason) or "No run answered anything."
 
 
 def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +101,8 @@ def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "standing": None,
         **row,
+        "blind": board["verdict"]["blind"].get(row["name"]),
+        "gap": board["verdict"]["humans"].get(row["name"]),
         "rivals": len(board["comparison"]["runs"]) - 1 if board["comparison"] else 0,
         "not_comparable": coverage is not None and "not-comparable" in row["metrics"][board["metric"]]["flags"],
         "partial": bool(asked) and asked["answered"] < asked["expected"],

@@ -16,8 +16,9 @@ from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THI
 from siming_tasks.plaintext import visible
 from siming_tasks.present.cells import pvalue
 from siming_tasks.report.pages.links import differences
+from siming_tasks.report.roles import ROLES
 
-__all__ = ["POLICY", "Site", "count", "number", "percent", "points"]
+__all__ = ["POLICY", "Site", "count", "number", "percent", "points", "signed"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -32,6 +33,12 @@ def number(value: float | None, digits: int = 3) -> str:
         return "–"
     text = f"{value:.{digits}f}"
     return ("" if float(text) == 0 else "−") + text[1:] if text.startswith("-") else text
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference: :func:`number` with a plus sign where it is above 0."""
+    text = number(value, digits)
+    return f"+{text}" if value is not None and round(value, digits) > 0 else text
 
 
 def percent(value: float | None) -> str:
@@ -82,8 +89,12 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(num=number, pct=percent, points=points, count=count, p=_p, metric=_title)
-        self.environment.globals.update(site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS, differences=differences)
+        self.environment.filters.update(
+            num=number, pct=percent, points=points, count=count, p=_p, metric=_title, signed=signed
+        )
+        self.environment.globals.update(
+            site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS, roles=ROLES, differences=differences
+        )
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""

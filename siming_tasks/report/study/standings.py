@@ -10,20 +10,17 @@ from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.compare.paired import Comparison, compare
-from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.evaluate import estimates
-from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.video.baselines import JUDGES
+from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
+from siming_tasks.report.roles import ORDER
+from siming_tasks.report.study.beside import beside, fold
 from siming_tasks.report.study.study import Study
+from siming_tasks.report.study.verdict import Ranked, shuffle_p_of, verdict
 from siming_tasks.runs.comparable import Entrant, contestants, groups
 from siming_tasks.runs.panel import labels_of
-from siming_tasks.runs.physicians import physician_pairs
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["standings"]
-
-INFLATED = "Judged against a consensus that it helped to make: inflated. The second physician’s row is not."
 
 
 def standings(
@@ -31,42 +28,62 @@ def standings(
 ) -> dict[str, Any] | None:
     """One setting's table as plain JSON; None if no run has it.
 
+    Ranked are models (reference judges only where there is no model) that answered at least
+    :data:`siming_tasks.metrics.thresholds.COMPARABLE` of the same questions; of several sets of questions, the largest.
+
     Returns:
-        ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role`` = model, reference,
-        human or blind, ``metrics`` of what was answered, ``filled`` with missing answers as full points or "correct",
-        ``lift``, ``note``, ``standing``, ``better``, ``apart``: why it is not ranked with the others), ``comparison``
-        or ``not_compared``.
+        ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key of
+        :data:`siming_tasks.report.roles.ROLES`; ``metrics`` of what was answered, ``filled`` with missing answers as
+        full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
+        it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
+        already, ``videos`` that the ranking rests on, ``comparison`` or ``not_compared``, and ``verdict``
+        (:func:`siming_tasks.report.study.verdict.verdict`).
     """
     mine = [study for study in studies if setting in study.panels]
     if not mine:
         return None
     answer = SETTINGS[setting].answer
     metric = headline(answer)
-    rows = [_run_row(study, setting, metric, dataset.physicians) for study in mine]
-    rows += _beside(dataset, setting, options)
+    base = labels_of(dataset, setting, options.rater)
+    rows = [_run_row(study, setting, metric) for study in mine] + beside(dataset, setting, options, base)
+    rows, folded = fold(rows, mine, dataset.physicians)
     found: dict[str, Any] = {
         "setting": setting,
         "answer": answer,
         "metric": metric,
         "metrics": list(mine[0].settings[setting]["numbers"]["metrics"]),
     }
-    together, apart = groups([study.entrants[setting] for study in mine if not study.source.reference] or
-                             [study.entrants[setting] for study in mine], allow)  # fmt: skip
+    judged = {row["name"]: row for row in rows if row["slug"]}
+    models = [study for study in mine if not study.source.reference]
+    contest = models or [study for study in mine if study.source.name in judged]
+    short = {study.source.name: _short(study, setting, metric, base) for study in mine}
+
+    def weight(group: Sequence[Entrant]) -> tuple[int, int, int]:
+        fit = [entrant for entrant in group if not short[entrant.name]]
+        return max((int(entrant.panel.asked.sum()) for entrant in fit), default=0), len(fit), len(group)
+
+    together, apart = groups([study.entrants[setting] for study in contest], allow, weight) if contest else ([], {})
+    entered = [entrant for entrant in (together or [[]])[0] if not short[entrant.name]]
     for row in rows:
-        row["apart"] = apart.get(row["name"])
+        row |= {"apart": apart.get(row["name"]), "unranked": apart.get(row["name"]) or short.get(row["name"])}
+    comparison = None
     try:
-        comparison = _compare(together[0], options, allow)
+        comparison = _compare(entered, options, allow)
         found |= {"comparison": comparison.to_json(), "not_compared": None}
         _mark(rows, comparison, metric)
     except DataError as error:
-        why = next(iter(apart.values()), str(error)) if len(together[0]) < 2 else str(error)
+        why = next(iter(apart.values()), str(error)) if len(entered) < 2 else str(error)
         found |= {"comparison": None, "not_compared": why}
-    order = {"model": 0, "reference": 1, "human": 2, "blind": 3}
-    rows.sort(key=lambda row: (order[row["role"]], *_place(row, metric), row["name"]))
-    return {**found, "rows": rows}
+    rows.sort(key=lambda row: (ORDER[row["role"]], *_place(row, metric), row["name"]))
+    shuffled = {study.source.name: shuffle_p_of(study.settings[setting], metric) for study in mine}
+    ranked = [Ranked(entrant.name, entrant.panel, shuffled[entrant.name]) for entrant in entered]
+    said = verdict(ranked, comparison, dataset, setting, metric, options)
+    videos = max((len(entrant.panel.video_ids) for entrant in entered), default=0)
+    return {**found, "rows": rows, "folded": folded, "models": len(models), "videos": videos,
+            "of": len(base.video_ids), "verdict": said}  # fmt: skip
 
 
-def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> dict[str, Any]:
+def _run_row(study: Study, setting: str, metric: str) -> dict[str, Any]:
     part = study.settings[setting]
     lift = (part["contribution"] or {}).get("lift", {}).get(metric)
     return {
@@ -77,33 +94,23 @@ def _run_row(study: Study, setting: str, metric: str, raters: Sequence[str]) -> 
         "filled": part["numbers"]["filled"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
-        "note": INFLATED if study.source.kind in raters else None,
+        "note": None,
     }
 
 
-def _beside(dataset: Dataset, setting: str, options: Options) -> list[dict[str, Any]]:
-    """The human row and the blind rows, by the same code as the models' rows."""
-    rows = []
-    base = labels_of(dataset, setting, options.rater)
+def _short(study: Study, setting: str, metric: str, base: Panel) -> str | None:
+    """Why a run has too little to be ranked; None if it has not."""
+    panel = study.panels[setting]
     if not base.counted.any():
-        return []
-    pairs = physician_pairs(dataset, setting)
-    for pair in pairs:
-        saw = " (both saw the whole video)." if SETTINGS[setting].scope == "clip" else "."
-        name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
-        rows.append(_row(name, "human", pair.panel, options, f"{pair.second} judged against {pair.first}{saw}"))
-    for name, (judge, what) in JUDGES.items():
-        note = f"{what[0].upper()}{what[1:]}."
-        rows.append(_row(name.replace("-", " "), "blind", judge(base), options, note))
-    return rows
-
-
-def _row(name: str, role: str, panel: Panel, options: Options, note: str) -> dict[str, Any]:
-    tally = Tally.of(panel.sorted(), options.mapping, options.positive)  # as evaluate() does, without what no row shows
-    found = estimates({"row": tally}, resamples=options.resamples, seed=options.seed)["row"]
-    filled = {key: item for key, item in plain(found).items() if CATALOGUE[key].compared}  # nothing is missing here
-    return {"name": name, "slug": None, "role": role, "metrics": plain(found), "filled": filled, "lift": None,
-            "note": note}  # fmt: skip
+        return "the labels are withheld."
+    estimate = study.settings[setting]["numbers"]["metrics"][metric]
+    if estimate["value"] is None:
+        return "it answered nothing that has a label."
+    if "not-comparable" in estimate["flags"]:
+        return f"it answered {100 * estimate['coverage']:.1f} % of what it was asked, less than {100 * COMPARABLE:g} %."
+    if estimate["undefined"] and len(panel.video_ids) > 1:
+        return f"its {CATALOGUE[metric].title} is undefined."
+    return None
 
 
 def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[str]) -> Comparison:
@@ -116,7 +123,7 @@ def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> No
     """Give each compared row its rank and the runs that it is better than after Holm's correction."""
     ranks = comparison.ranks.get(metric, {})
     for row in rows:
-        if row["role"] in ("model", "reference") and row["name"] in ranks:
+        if row["slug"] and row["name"] in ranks:
             row["standing"] = vars(ranks[row["name"]])
             row["better"] = [
                 item.b if item.a == row["name"] else item.a
@@ -125,9 +132,14 @@ def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> No
             ]
 
 
-def _place(row: Mapping[str, Any], metric: str) -> tuple[float, float, float]:
-    """By rank, then by how much was answered, then by the filled value; what is not ranked and has no value is last."""
+def _place(row: Mapping[str, Any], metric: str) -> tuple[bool, float, float, float]:
+    """What is not ranked comes last; by rank, then by how much was answered, then by the filled value."""
     value, standing = row["filled"][metric]["value"], row.get("standing")
     rank = float(standing["rank"]) if standing else float("inf")
     answered = row["metrics"][COVERAGE]["value"] or 0.0
-    return rank, -answered if standing else 0.0, float("inf") if value is None else -CATALOGUE[metric].sign * value
+    return (
+        bool(row["unranked"]),
+        rank,
+        -answered if standing else 0.0,
+        float("inf") if value is None else -CATALOGUE[metric].sign * value,
+    )

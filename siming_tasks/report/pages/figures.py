@@ -1,0 +1,70 @@
+"""The figure of each setting's verdict: what it shows, from the table that the page prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.present.cells import pvalue
+from siming_tasks.report.charts.kinds import Mark
+from siming_tasks.report.charts.ladder import Band, Ladder, Rung, ladder
+from siming_tasks.report.pages.site import number, signed
+from siming_tasks.settings import SETTINGS
+
+__all__ = ["figure_of", "figure_svg"]
+
+
+def figure_of(board: Mapping[str, Any]) -> Ladder | None:
+    """What the figure of one setting shows; None if no row has a value."""
+    metric = board["metric"]
+    sign = CATALOGUE[metric].sign
+    rows = [row for row in board["rows"] if row["filled"][metric]["value"] is not None]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (row["filled"][metric]["undefined"], -sign * row["filled"][metric]["value"]))
+    humans = [
+        row["filled"][metric] for row in rows if row["role"] == "human" and not row["filled"][metric]["undefined"]
+    ]
+    blind = [row["filled"][metric] for row in rows if row["role"] == "blind" and not row["filled"][metric]["undefined"]]
+    return Ladder(
+        title=SETTINGS[board["setting"]].title,
+        axis=CATALOGUE[metric].title,
+        rungs=[_rung(row, board) for row in rows],
+        humans=_band("physicians with each other", humans) if humans else None,
+        blind=_zone("blind judges", blind) if blind else None,
+    )
+
+
+def figure_svg(board: Mapping[str, Any]) -> Markup | None:
+    """The figure as part of a page."""
+    figure = figure_of(board)
+    if figure is None:
+        return None
+    alt = f"{figure.title}: {figure.axis} of {len(figure.rungs)} judges with intervals, sorted; numbers in the table."
+    return ladder(figure, alt)
+
+
+def _rung(row: Mapping[str, Any], board: Mapping[str, Any]) -> Rung:
+    estimate = row["filled"][board["metric"]]
+    mark = Mark.of(row["name"], estimate, role=row["role"], thin=bool(row["unranked"]) and row["slug"] is not None)
+    span = "" if estimate["low"] is None else f" [{number(estimate['low'])}, {number(estimate['high'])}]"
+    said = f"{number(estimate['value'])}{'*' * bool(estimate['undefined'])}{span}"
+    gap = board["verdict"]["humans"].get(row["name"])
+    apart = "not ranked" if mark.thin else ""
+    if gap and gap["value"] is not None:
+        apart = signed(gap["value"]) + ("" if gap["p_holm"] is None else f", p {pvalue(gap['p_holm'])}")
+    return Rung(mark, said, apart)
+
+
+def _band(label: str, found: list[Mapping[str, Any]]) -> Band:
+    """Over all pairs of physicians; the line is the mean of their values."""
+    ends = [x for item in found for x in (item["value"], item["low"], item["high"]) if x is not None]
+    return Band(label, min(ends), max(ends), sum(item["value"] for item in found) / len(found))
+
+
+def _zone(label: str, found: list[Mapping[str, Any]]) -> Band:
+    ends = [x for item in found for x in (item["value"], item["high"]) if x is not None]
+    return Band(label, min(ends), max(ends))

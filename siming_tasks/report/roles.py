@@ -1,0 +1,32 @@
+"""Who a row of a table speaks for: the kinds of judges, in the order of the tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["ORDER", "ROLES", "Role"]
+
+
+class Role(NamedTuple):
+    """One kind of judge.
+
+    Attributes:
+        mark: its sign beside a name, the outline of its marks in charts.
+        title: what it is called in a key.
+        suffix: what follows its name where there is no mark.
+    """
+
+    mark: str
+    title: str
+    suffix: str
+
+
+ROLES: dict[str, Role] = {
+    "model": Role("●", "model", ""),
+    "reference": Role("▲", "reference judge: no model", " (reference judge)"),
+    "human": Role("◆", "physician against physician", " (physician)"),
+    "blind": Role("■", "blind judge: never sees a video", " (blind)"),
+}
+"""By key. A new kind is a row here, an outline in :mod:`siming_tasks.report.charts.svg` and a colour in the style."""
+
+ORDER: dict[str, int] = {role: place for place, role in enumerate(ROLES)}
