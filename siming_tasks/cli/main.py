@@ -17,7 +17,8 @@ __all__ = ["main"]
 
 MODULES = (
     *("rubric", "template", "build", "check", "withhold", "demo", "prepare", "plan", "shards", "join", "score"),
-    *("compare", "raters", "diagnose", "power", "lint", "report", "submit", "board", "rate", "tasks", "recipe", "docs"),
+    *("compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board", "rate", "tasks"),
+    *("recipe", "docs"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

@@ -42,7 +42,8 @@ def add(commands: Any) -> None:
 
 def _rate(arguments: argparse.Namespace) -> int:
     from siming_tasks.errors import DataError
-    from siming_tasks.station.serve import serve
+    from siming_tasks.local.serve import serve
+    from siming_tasks.station.app import application
 
     options = options_from(arguments)
     _fitting(arguments)
@@ -54,9 +55,9 @@ def _rate(arguments: argparse.Namespace) -> int:
         print(f"{_progress(work)}. Every act is kept in {journal.path}: back it up, keep it private.")
         say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
         serve(
-            work,
+            lambda key: application(work, key=key, cache=options.cache_dir),
+            name="siming_rate",
             port=arguments.port,
-            cache=options.cache_dir,
             browser=not arguments.no_browser,
             say=lambda address: print(say.format(address), flush=True),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from pathlib import Path
@@ -11,16 +10,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from siming_tasks.errors import SimingError
+from siming_tasks.local.door import Key, Place, guarded
+from siming_tasks.local.playable import playable
 from siming_tasks.plaintext import visible
-from siming_tasks.station.playable import playable
 from siming_tasks.station.work import Item, Refusal, Work
 
 __all__ = ["POLICY", "application"]
@@ -29,14 +26,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
-}
+HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store"}
 STATIC = {
     "station.css": "text/css",
     "station.js": "text/javascript",
@@ -46,64 +36,17 @@ STATIC = {
     "line.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
-HOSTS = ("127.0.0.1", "localhost")
-"""What a browser may call this server: another name in its place comes from a page that had its name point here."""
 MAX_BODY = 20_000
 """Bytes of an act: a comment of 2,000 characters and its keys."""
-GO_ON = """<!doctype html><html lang="en"><title>Rating station</title><link rel="icon" href="/icon.svg">
-<meta http-equiv="refresh" content="0;url=/">
-<p><a href="/">To the rating station</a></p></html>"""
-NO_KEY = (
-    "This is a rating station, and this browser has not got its key. Open the whole address that `siming rate` printed."
-)
+PLACE = Place("Rating station", "rating station", "siming rate", "/icon.svg", HEADERS)
 
 
-class _Door:
-    """Lets in who has the token or its cookie; puts the safety headers on every answer.
-
-    A ticket is a token that opens once: the address that a browser is started with stands in the list of processes,
-    which every user of the machine can read.
-    """
-
-    def __init__(self, app: ASGIApp, token: str, ticket: str, cookie: str) -> None:
-        self.app, self.token, self.tickets, self.cookie = app, token, {ticket}, cookie
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-
-        async def safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                more = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-                message["headers"] = [*message["headers"], *more]
-            await send(message)
-
-        await self._answer(Request(scope))(scope, receive, safely)
-
-    def _answer(self, request: Request) -> ASGIApp:
-        given = request.query_params.get("token", "")
-        if request.url.path == "/" and (self._right(given) or given in self.tickets):
-            self.tickets.discard(given)
-            # The page itself goes on: after a redirect, a strict cookie is not sent if a link elsewhere led here.
-            response = Response(GO_ON, media_type="text/html")
-            response.set_cookie(self.cookie, self.token, path="/", httponly=True, samesite="strict")
-            return response
-        own = f"{request.url.scheme}://{request.headers.get('host')}"
-        at_home = request.headers.get("origin", own) == own
-        return self.app if at_home and self._right(request.cookies.get(self.cookie, "")) else _stranger()
-
-    def _right(self, text: str) -> bool:
-        return secrets.compare_digest(text.encode(), self.token.encode())
-
-
-def application(work: Work, *, token: str, ticket: str, cookie: str, cache: Path) -> Starlette:
+def application(work: Work, *, key: Key, cache: Path) -> Starlette:
     """The application that serves one rater's work.
 
     Args:
         work: what is served; it is asked from several threads.
-        token: what the address must hold.
-        ticket: the same, but for one time only.
-        cookie: its name in the browser.
+        key: opens it.
         cache: the cache folder.
     """
 
@@ -118,7 +61,7 @@ def application(work: Work, *, token: str, ticket: str, cookie: str, cache: Path
         if changed := item.exam.changed():
             return PlainTextResponse(visible(changed), 409)
         try:
-            path, kind = playable(item.exam, cache)
+            path, kind = playable(item.exam.path, item.exam.digest, cache)
         except SimingError as error:
             return PlainTextResponse(visible(str(error)), 409)
         return FileResponse(path, media_type=kind)
@@ -143,17 +86,7 @@ def application(work: Work, *, token: str, ticket: str, cookie: str, cache: Path
         Route("/media/{number:int}", media),
         Route("/frame/{number:int}/{frame:int}", frame),
     ]
-    middleware = [
-        Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False),
-        Middleware(_Door, token=token, ticket=ticket, cookie=cookie),
-    ]
-    app = Starlette(routes=routes, middleware=middleware)
-    app.router.redirect_slashes = False
-    return app
-
-
-def _stranger() -> Response:
-    return PlainTextResponse(NO_KEY, 403)
+    return guarded(routes, key, PLACE)
 
 
 def _nothing() -> Response:

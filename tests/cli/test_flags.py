@@ -34,6 +34,7 @@ WORDS = {
     "power": [],
     "lint-table": ["paper"],
     "report": ["a"],
+    "view": ["a"],
     "submit": ["a"],
     "board": ["inbox"],
     "rate": ["videos", "--rater", "r"],
@@ -188,6 +189,7 @@ def test_which_commands_take_what() -> None:
             "raters",
             "diagnose",
             "report",
+            "view",
             "submit",
             "board",
         )

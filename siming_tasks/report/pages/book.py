@@ -11,6 +11,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from siming_tasks.data import Dataset
+from siming_tasks.report.links import Links, write_links
 from siming_tasks.report.pages.disagreements import disagreement_pages
 from siming_tasks.report.pages.model import model_page
 from siming_tasks.report.pages.overview import leaderboard
@@ -121,10 +122,12 @@ def pair_chapter(book: Book) -> None:
 
 
 def front(book: Book) -> None:
-    """The leaderboard, what can be taken away, and the page on how to read it all."""
+    """The leaderboard, what can be taken away, the page on how to read it all, and where the videos are."""
     take_away(book.part, book.report)
     site, about = book.site, book.report["dataset"]
     leaderboard(site, book.report)
+    videos = {video.video_id: book.link(video) or "" for video in book.dataset.videos if book.link.media == "link"}
+    write_links(book.part, Links(book.dataset.digest, book.dataset.name, videos))
     rubric = f"{book.dataset.rubric.rubric_id} {book.dataset.rubric.version}"
     facts = [
         ("dataset", f"{about['name']} {about['version']}{' (synthetic)' if book.report['synthetic'] else ''}"),

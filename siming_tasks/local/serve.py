@@ -1,35 +1,35 @@
-"""The station's server: on this machine only, at a port of its own, until it is interrupted."""
+"""A server on this machine only, at a port of its own, until it is interrupted."""
 
 from __future__ import annotations
 
 import logging
 import os
-import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
-from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from siming_tasks.errors import OptionsError
-from siming_tasks.station.app import application
-from siming_tasks.station.work import Work
+from siming_tasks.local.door import Key
 
 __all__ = ["serve"]
 
 HOST = "127.0.0.1"
 
 
-def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[str], None]) -> None:
-    """Serve one rater's work until the process is interrupted; returns then.
+def serve(
+    application: Callable[[Key], ASGIApp], *, name: str, port: int, browser: bool, say: Callable[[str], None]
+) -> None:
+    """Serve an application until the process is interrupted; returns then.
 
     Args:
-        work: what is served.
+        application: is given the key that opens it (:func:`siming_tasks.local.door.guarded`).
+        name: of the key's cookie; the port is added, since cookies do not know ports.
         port: 0 takes a free one.
-        cache: the cache folder.
         browser: open the page in the user's browser.
-        say: is told the address, which holds the token: whoever has it can rate in this rater's name.
+        say: is told the address, which holds the token: whoever has it gets in.
 
     Raises:
         OptionsError: the port is taken.
@@ -39,9 +39,9 @@ def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[s
     except OSError as error:
         raise OptionsError(f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one.") from None
     number = bound.getsockname()[1]
-    token, ticket = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    key = Key.new(f"{name}_{number}")
     address = f"http://{HOST}:{number}/?token="
-    app = application(work, token=token, ticket=ticket, cookie=f"siming_rate_{number}", cache=cache)
+    app = application(key)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -53,9 +53,9 @@ def serve(work: Work, *, port: int, cache: Path, browser: bool, say: Callable[[s
         date_header=False,
         timeout_graceful_shutdown=1,
     )
-    say(address + token)
+    say(address + key.token)
     if browser:
-        webbrowser.open(address + ticket)
+        webbrowser.open(address + key.ticket)
     try:
         uvicorn.Server(config).run(sockets=[bound])
     except KeyboardInterrupt:

@@ -1,12 +1,11 @@
-"""A file that browsers play: the exam's own where they can, else a copy of exactly its frames in the cache."""
+"""A file that browsers play: a video's own where they can, else a copy of exactly its frames in the cache."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from siming_tasks.media import Budget, view
+from siming_tasks.media import Budget, read_timeline, view
 from siming_tasks.media.container import open_video
-from siming_tasks.station.exams import Exam
 
 __all__ = ["playable", "plays"]
 
@@ -33,15 +32,20 @@ def plays(path: Path) -> bool:
         return known and len(container.streams.video) == 1
 
 
-def playable(exam: Exam, cache: Path) -> tuple[Path, str]:
+def playable(path: Path, digest: str, cache: Path) -> tuple[Path, str]:
     """The file to play and its type; a copy (all frames at their times, no sound) is made on first use.
 
+    Args:
+        path: the video.
+        digest: SHA-256 of its content.
+        cache: the cache folder.
+
     Raises:
-        MediaError: the exam's file cannot be read.
+        MediaError: the file cannot be read.
     """
-    if plays(exam.path):
-        return exam.path, "video/webm" if exam.path.suffix.lower() == ".webm" else "video/mp4"
-    whole = (0.0, exam.timeline().duration)
-    copy = view(exam.path, digest=exam.digest, span=whole, budget=Budget(1), mode="video", cache=cache)
+    if plays(path):
+        return path, "video/webm" if path.suffix.lower() == ".webm" else "video/mp4"
+    whole = (0.0, read_timeline(path).duration)
+    copy = view(path, digest=digest, span=whole, budget=Budget(1), mode="video", cache=cache)
     assert copy.path is not None
     return copy.path, "video/mp4"
