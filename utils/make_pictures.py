@@ -1,0 +1,228 @@
+"""Make the pictures of the README and the docs from the SYNTHETIC demo: ``[hero] [strip]``, without words all of them.
+
+    python utils/make_pictures.py
+
+hero.webp: a cell of a report, the moment that it stands for, and the reply beside it (needs Chromium and chromedriver).
+strip.webp: moments of simulated exams. Takes two minutes. The judges on the report are simulated: each repeats the
+consensus in most steps, says which criterion of the rubric it holds for met, and looks at no video.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
+
+from siming_tasks.data import Dataset, open_dataset
+
+OUT = Path(__file__).parents[1] / "docs" / "pictures"
+SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
+VIDEO, STEP = "sim004", "aed_08"
+"""A shock is given while a helper's arm still lies on the patient; who sees only the button being pressed misses it."""
+SKILLS = {"judge A": 0.9, "judge B": 0.75, "judge C": 0.6}
+SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
+LARGEST = 1_000_000
+
+MOMENTS = (("sim001", "cpr_11"), ("sim001", "cpr_17"), ("sim004", "aed_03"), (VIDEO, STEP), ("sim003", "bmv_04"))
+TILE = (384, 216)
+
+
+def make_exams(folder: Path) -> Dataset:
+    """The first exams of the default demo, made if they are not there."""
+    if folder.exists():
+        return open_dataset(folder)
+    command = [*SIMING, "demo", str(folder), "--videos", "4", "--no-contact"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return open_dataset(folder)
+
+
+def make_runs(dataset: Dataset, folder: Path) -> list[str]:
+    """A prediction file for each simulated judge; ``NAME=PATH`` of each."""
+    rng, named, steps = np.random.default_rng(3), [], {step.id: step for step in dataset.rubric.steps}
+    for name, skill in SKILLS.items():
+        path = folder / f"{name.replace(' ', '-')}.jsonl"
+        with path.open("w", encoding="utf-8") as stream:
+            for video in dataset.videos:
+                for step in video.steps:
+                    if step.start is None or step.consensus is None:
+                        continue
+                    asked = steps[step.step_id]
+                    right = rng.random() < skill and (video.video_id, step.step_id) != (VIDEO, STEP)
+                    points = step.consensus if right else asked.max_score if step.consensus < asked.max_score else 0.0
+                    row = {"setting": "clip_score", "video_id": video.video_id, "step_id": step.step_id}
+                    stream.write(json.dumps({**row, "response": says(asked, points)}) + "\n")
+        named.append(f"{name}={path}")
+    return named
+
+
+def says(step: Any, points: float) -> str:
+    """A reply: the criterion that is held for met, then the points."""
+    criteria = step.criteria
+    words = criteria.full if points == step.max_score else criteria.fail if points == 0 else criteria.partial
+    return f'The clip shows: {words}\n\n{{"score": {points:g}}}'
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser of fixed size."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    metrics = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+FIND = f"""
+const table = document.querySelector("table.cells[data-setting=clip_score]");
+const column = table.querySelector("th[data-run]").cellIndex;
+const row = table.querySelector("tr[data-step={STEP}]");
+const cell = row.cells[column].querySelector("button");
+"""
+POINTER = """
+const arrow = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+arrow.id = "pointer";
+arrow.setAttribute("viewBox", "0 0 24 24");
+arrow.innerHTML = '<path d="M3 2l7 19 3-8 8-3z" fill="#111" stroke="#fff" stroke-width="1.6"/>';
+Object.assign(arrow.style, {position: "fixed", width: "30px", height: "30px", zIndex: 9999, pointerEvents: "none"});
+document.body.append(arrow);
+"""
+
+
+def shot(browser: Any) -> Image.Image:
+    """What is on the screen, smaller."""
+    picture = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    return picture.resize((int(SIZE[0] * SCALE), int(SIZE[1] * SCALE)), Image.Resampling.LANCZOS)
+
+
+def point(browser: Any, x: float, y: float) -> None:
+    """Put the drawn pointer somewhere."""
+    script = "Object.assign(document.querySelector('#pointer').style, {left: arguments[0], top: arguments[1]})"
+    browser.execute_script(script, f"{x}px", f"{y}px")
+
+
+def seek(browser: Any, seconds: float) -> None:
+    """Put the player to a time and wait until the picture is there."""
+    browser.execute_async_script(
+        "const [at, done] = arguments, player = document.querySelector('main video'); player.pause();"
+        "const drawn = () => requestAnimationFrame(() => requestAnimationFrame(done));"
+        "player.addEventListener('seeked', drawn, {once: true});"
+        "player.currentTime = at",
+        seconds,
+    )
+
+
+def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
+    """The pictures of the gesture, each with its milliseconds."""
+    browser.get(f"{page.as_uri()}#clip_score")
+    loaded = "return document.querySelector('main video').readyState > 1"
+    WebDriverWait(browser, 30).until(lambda page: page.execute_script(loaded))
+    browser.execute_script(POINTER)
+    browser.execute_script(FIND + "row.scrollIntoView({block: 'center', behavior: 'instant'})")
+    time.sleep(0.5)
+    spot = browser.execute_script(
+        FIND + "const box = cell.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2,"
+        " parseFloat(row.dataset.start), parseFloat(row.dataset.end)]"
+    )
+    x, y, start, end = spot
+    for share in np.linspace(0, 1, 9) ** 0.6:
+        point(browser, SIZE[0] * 0.86 + (x - SIZE[0] * 0.86) * share, SIZE[1] * 0.9 + (y - SIZE[1] * 0.9) * share)
+        yield shot(browser), 90 if share < 1 else 700
+    browser.execute_script(FIND + "cell.click()")
+    time.sleep(1.5)
+    times = np.arange(start - 1.0, end + 0.6, 1 / RATE)
+    for at in times:
+        seek(browser, float(at))
+        yield shot(browser), 1000 // RATE
+    yield shot(browser), 2500
+
+
+def hero(dataset: Dataset, folder: Path, out: Path) -> None:
+    """Write hero.webp."""
+    report = folder / "report"
+    runs = make_runs(dataset, folder)
+    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report), "--resamples", "200"]
+    subprocess.run([*command, "--video-files", "copy"], check=True, stdout=subprocess.DEVNULL)
+    with chromium() as browser:
+        pictures, lengths = zip(*film(browser, report / "videos" / f"{VIDEO}.html"), strict=True)
+    save(list(pictures), list(lengths), out / "hero.webp")
+
+
+def save(pictures: list[Image.Image], lengths: list[int], path: Path) -> None:
+    """Write an animation, as well as its limit of size allows."""
+    for quality in range(QUALITY, 20, -6):
+        options: dict[str, Any] = {"quality": quality, "method": 6, "minimize_size": True, "loop": 0}
+        pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=lengths, **options)
+        if path.stat().st_size < LARGEST:
+            print(path, path.stat().st_size, "bytes,", len(pictures), "pictures, quality", quality)
+            return
+    raise SystemExit(f"{path} does not get below {LARGEST} bytes")
+
+
+def picture_at(video: Path, seconds: float) -> Image.Image:
+    """The picture that a player shows at a time."""
+    with av.open(str(video)) as container:
+        container.seek(int(seconds * av.time_base))
+        for frame in container.decode(video=0):
+            if frame.time is not None and frame.time >= seconds:
+                return frame.to_image()
+    raise SystemExit(f"{video} ends before {seconds} s")
+
+
+def strip(dataset: Dataset, folder: Path, out: Path) -> None:
+    """Write strip.webp."""
+    font = ImageFont.load_default(15)
+    band = Image.new("RGB", ((TILE[0] + 8) * len(MOMENTS) - 8, TILE[1] + 26), "white")
+    draw = ImageDraw.Draw(band)
+    for number, (video_id, step_id) in enumerate(MOMENTS):
+        video = dataset.video(video_id)
+        step = video.step(step_id)
+        middle = (step.start + step.end) / 2
+        tile = picture_at(dataset.root / video.media, middle).resize(TILE, Image.Resampling.LANCZOS)
+        band.paste(tile, ((TILE[0] + 8) * number, 0))
+        asked = next(one for one in dataset.rubric.steps if one.id == step_id)
+        text = f"{step_id}  {asked.name}: {step.consensus:g} of {asked.max_score:g}"
+        draw.text(((TILE[0] + 8) * number + 2, TILE[1] + 5), text, "#333", font)
+    band.save(out / "strip.webp", quality=80, method=6)
+    print(out / "strip.webp", (out / "strip.webp").stat().st_size, "bytes")
+
+
+PICTURES = {"hero": hero, "strip": strip}
+
+
+def main() -> None:
+    """Write the pictures that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("which", nargs="*", metavar="PICTURE", choices=[*PICTURES, []], help="hero, strip")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--exams", type=Path, help="where the demo's exams are, or are to be made and kept")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        dataset = make_exams(arguments.exams or Path(folder) / "exams")
+        for name in arguments.which or PICTURES:
+            PICTURES[name](dataset, Path(folder), arguments.out)
+
+
+if __name__ == "__main__":
+    main()
