@@ -12,17 +12,19 @@ from typing import Any
 
 from siming_tasks.hooks.docs import OF_SETTING, where
 from siming_tasks.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
-from siming_tasks.hooks.results import aggregator, evaluation, process_results
+from siming_tasks.hooks.results import aggregator, evaluation, metric_list, process_results
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "evaluation", "process_results"]
 
 
 def __getattr__(name: str) -> Any:
-    """``dataset_kwargs``, ``docs_<setting>``, ``alias_<setting>``, ``metadata_<setting>``, ``<metric>[_stderr]``."""
+    """``dataset_kwargs``, ``docs_<setting>`` (also ``alias_``, ``metadata_``, ``metrics_``), ``<metric>[_stderr]``."""
     kind, _, rest = name.partition("_")
     if name == "dataset_kwargs":
         return where()
+    if kind == "metrics" and rest in SETTINGS:
+        return metric_list(SETTINGS[rest])
     if kind in OF_SETTING and rest in SETTINGS:
         return OF_SETTING[kind](SETTINGS[rest])
     found: Callable[..., Any] | None = aggregator(name)

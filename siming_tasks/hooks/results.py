@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.hooks.forms import added_by, form_aggregator
 from siming_tasks.hooks.opened import Doc
 from siming_tasks.hooks.session import SESSION, Item
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.parsing import parse_reply
 from siming_tasks.redact import redact
 from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.record import join, record_of
+from siming_tasks.runs.record import join, read_as, record_of
 from siming_tasks.runs.score import evaluate_records
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, Setting
 
-__all__ = ["RECORD", "aggregator", "evaluation", "process_results"]
+__all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = SETTINGS[doc["setting"]]
     opened = SESSION.of(doc)
-    parsed = parse_reply(results[0] if results else None, opened.steps(doc), setting.answer)
+    parsed = read_as(setting, results[0] if results else None, opened.steps(doc))
     record = record_of(
         setting.name,
         doc["video_id"],
@@ -51,15 +51,25 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         values[metric] = item
         if CATALOGUE[metric].compared:
             values[f"{metric}_stderr"] = item
+    values |= dict.fromkeys(added_by(setting), item)
     return {**values, RECORD: record}
 
 
 def _item(record: Mapping[str, Any]) -> Item:
-    return {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
+    item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
+    setting = SETTINGS[record["setting"]]
+    if setting.abstain:
+        media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
+        item |= {"abstained": record.get("abstained") or [], "media": media}
+    if setting.evidence:
+        item |= {"evidence": record.get("evidence") or {}}
+    return item
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
-    """The aggregation of ``<metric>`` or ``<metric>_stderr``; None if the name is neither."""
+    """The aggregation of ``<metric>`` or ``<metric>_stderr``, or of what a form adds; None if the name is neither."""
+    if added := form_aggregator(name):
+        return added
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
     if metric not in CATALOGUE:
         return None
@@ -70,6 +80,18 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
 
     aggregate.__name__ = aggregate.__qualname__ = name
     return aggregate
+
+
+def metric_list(setting: Setting) -> list[dict[str, Any]]:
+    """The metrics of a task as a task file lists them."""
+    rows: list[tuple[str, bool]] = []
+    for metric in select(setting.answer):
+        rows.append((metric, CATALOGUE[metric].higher_is_better))
+        if CATALOGUE[metric].compared:
+            rows.append((f"{metric}_stderr", False))
+    rows += added_by(setting).items()
+    listed = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
+    return [*listed, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
 
 
 def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:

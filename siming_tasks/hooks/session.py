@@ -26,7 +26,7 @@ from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.score import evaluate_panel
 from siming_tasks.settings import Setting
 
-__all__ = ["SESSION", "Item", "Session"]
+__all__ = ["SESSION", "Item", "Session", "records_of"]
 
 Item = Mapping[str, Any]
 """What an aggregator gets of a record: its id, its answers, and the beginning of its data set's digest."""
@@ -202,13 +202,13 @@ class Session:
         with self._lock:
             options = self.options
             if self._last is None or self._last[:2] != (items, options):
-                records = _records(items)
+                records = records_of(items)
                 panel = panel_of(records, self._one(items), records[0]["setting"], options.rater)
                 self._last = (items, options, evaluate_panel(panel, options))
             return self._last[2]
 
 
-def _records(items: Iterable[Item]) -> list[dict[str, Any]]:
+def records_of(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Items as records again: their id says which request they answer."""
     names = ("setting", "video_id", "step_id")
     return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]

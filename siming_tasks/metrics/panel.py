@@ -34,6 +34,8 @@ class Panel:
             NaN where ``asked`` is a missing answer; it lowers the coverage and is never filled in.
         asked: ``bool[V, S]``; False is a step that was not asked about. A prediction there is ignored.
         answer: ``"score"`` or ``"error"``.
+        fallback: ``float[V, S]``, what :meth:`filled` puts where the judge abstained, as ``predicted``; NaN
+            where it did not. None: it abstained from nothing.
 
     The arrays are copied and read-only.
 
@@ -59,6 +61,7 @@ class Panel:
     predicted: FloatArray
     asked: BoolArray
     answer: Answer
+    fallback: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("video_ids", "step_ids", "skills"):
@@ -66,6 +69,8 @@ class Panel:
         for name in ("max_score", "reference", "predicted"):
             object.__setattr__(self, name, _frozen(getattr(self, name), np.float64))
         object.__setattr__(self, "asked", _frozen(self.asked, np.bool_))
+        if self.fallback is not None:
+            object.__setattr__(self, "fallback", _frozen(self.fallback, np.float64))
         self._check_shapes()
         self._check_values()
 
@@ -79,7 +84,7 @@ class Panel:
         if len(self.skills) != len(self.step_ids):
             raise DataError(f"Panel: {len(self.skills)} skills for {len(self.step_ids)} steps; give one for each step.")
         expected: dict[str, tuple[int, ...]] = {"max_score": (len(self.step_ids),)}
-        expected |= {name: (len(self.video_ids), len(self.step_ids)) for name in ("reference", "predicted", "asked")}
+        expected |= {name: (len(self.video_ids), len(self.step_ids)) for name in self._arrays}
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:
                 raise DataError(f"Panel: {name} has shape {getattr(self, name).shape}, not {shape} (videos, steps).")
@@ -88,9 +93,11 @@ class Panel:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
             raise DataError("Panel: every max_score must be a finite number above 0.")
         top = self.max_score if self.answer == "score" else np.ones_like(self.max_score)
-        for name, values, limit in (("reference", self.reference, self.max_score), ("predicted", self.predicted, top)):
+        given = [("reference", self.reference, self.max_score), ("predicted", self.predicted, top)]
+        given += [] if self.fallback is None else [("fallback", self.fallback, top)]
+        for name, values, limit in given:
             bad = ~np.isnan(values) & ~((values >= 0) & (values <= limit))
-            if name == "predicted" and self.answer == "error":
+            if name != "reference" and self.answer == "error":
                 bad |= ~np.isnan(values) & (values != 0) & (values != 1)
             if bad.any():
                 v, s = np.argwhere(bad)[0]
@@ -103,6 +110,10 @@ class Panel:
                 )
 
     @property
+    def _arrays(self) -> tuple[str, ...]:
+        return ("reference", "predicted", "asked", *(() if self.fallback is None else ("fallback",)))
+
+    @property
     def counted(self) -> BoolArray:
         """Steps that were asked about and have a reference, ``bool[V, S]``."""
         return self.asked & ~np.isnan(self.reference)
@@ -111,6 +122,12 @@ class Panel:
     def answered(self) -> BoolArray:
         """Steps that were asked about and answered, ``bool[V, S]``, with or without a reference."""
         return self.asked & ~np.isnan(self.predicted)
+
+    @property
+    def abstained(self) -> BoolArray:
+        """Steps that were asked about and that the judge abstained from, ``bool[V, S]``."""
+        unanswered = self.asked & np.isnan(self.predicted)
+        return np.zeros_like(unanswered) if self.fallback is None else unanswered & ~np.isnan(self.fallback)
 
     @property
     def reference_wrong(self) -> BoolArray:
@@ -129,7 +146,7 @@ class Panel:
     def videos(self, rows: Sequence[int] | IntArray | BoolArray) -> Panel:
         """The videos at these positions (or where a mask is True), in this order."""
         index = np.arange(len(self.video_ids))[np.asarray(rows, dtype=None if len(rows) else np.intp)]
-        arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in ("reference", "predicted", "asked")}
+        arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in self._arrays}
         return replace(self, video_ids=tuple(self.video_ids[i] for i in index), **arrays)
 
     def subset(self, steps: Iterable[str]) -> Panel:
@@ -140,7 +157,7 @@ class Panel:
         if unknown:
             raise DataError(f"Panel: no step {unknown[0]!r}. It has {', '.join(self.step_ids)}.")
         index = np.array([position[name] for name in names], dtype=np.intp)
-        arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in ("reference", "predicted", "asked")}
+        arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in self._arrays}
         skills = tuple(self.skills[i] for i in index)
         return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **arrays)
 
@@ -151,16 +168,19 @@ class Panel:
     def filled(self) -> Panel:
         """The same with every missing answer as full points, or as the verdict "correct"; itself if none is missing.
 
+        Where the judge abstained, ``fallback`` stands instead: what is known of the step without any video.
         What ranks and tests use. A judge can say "correct" whenever it is unsure, so leaving an answer out must not
         earn more than that; as the commonest label by far it is also the guess that costs an honest judge least.
         """
         missing = self.asked & np.isnan(self.predicted)
         best = np.broadcast_to(self.max_score if self.answer == "score" else 0.0, missing.shape)
+        if self.fallback is not None:
+            best = np.where(self.abstained, self.fallback, best)
         return self.predicting(np.where(missing, best, self.predicted)) if missing.any() else self
 
     def predicting(self, predicted: FloatArray) -> Panel:
         """The same questions with other answers (a baseline, another rater)."""
-        return replace(self, predicted=predicted)
+        return replace(self, predicted=predicted, fallback=None)
 
 
 def _frozen(values: Any, dtype: type) -> Any:

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STEP, UNKNOWN, Family
 from siming_tasks.parsing.keys import Key, key_of
+from siming_tasks.parsing.model import ABSTAINED
 from siming_tasks.parsing.names import StepNames
 from siming_tasks.parsing.reader import Broken, Group, Scalar, Value
 from siming_tasks.parsing.scale import off_scale, scale_of
-from siming_tasks.parsing.values import points, verdict
+from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
 
 __all__ = ["Collector", "Reading", "combined"]
 
 Reading = float | str
-"""An answer, or one of the missing reasons."""
+"""An answer, one of the missing reasons, or ``abstained``."""
 
 _Found = dict[str, list[Reading]]
 
@@ -39,11 +40,15 @@ class _Place:
 
 
 class Collector:
-    """Reads brackets for one question: the asked steps, and whether scores or errors are asked for."""
+    """Reads brackets for one question: the asked steps, and whether scores or errors are asked for.
 
-    def __init__(self, names: StepNames, answer: Answer) -> None:
+    ``abstain``: whether "not visible" is a reading of its own.
+    """
+
+    def __init__(self, names: StepNames, answer: Answer, abstain: bool = False) -> None:
         self.names = names
         self.answer = answer
+        self.abstain = abstain
         self._only = names.steps[0] if len(names.steps) == 1 else None
 
     def mentions(self, root: Group, *, alone: bool) -> dict[str, Reading]:
@@ -197,6 +202,8 @@ class Collector:
         if isinstance(value, Broken):
             return "cut_off" if value is Broken.CUT else "unreadable"
         if isinstance(value, Scalar):
+            if self.abstain and abstains(value.text):
+                return ABSTAINED
             if self.answer == "error":
                 return verdict(value.text, place.polarity, nouns=family.nouns)
             reading = points(value.text, step.max_score, step.grain)
@@ -231,7 +238,7 @@ class Collector:
 
 
 def _doubted(reading: Reading) -> Reading:
-    return "ambiguous" if isinstance(reading, float) else reading
+    return "ambiguous" if isinstance(reading, float) or reading == ABSTAINED else reading
 
 
 def _empty(value: Value) -> bool:

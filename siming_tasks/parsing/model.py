@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["MISSING", "STATUSES", "Parsed"]
+__all__ = ["ABSTAINED", "MISSING", "STATUSES", "Parsed"]
+
+ABSTAINED = "abstained"
+"""Status of a reply, and reading of a step, that is neither an answer nor missing."""
 
 STATUSES = (
     "ok",
+    ABSTAINED,
     "request_failed",
     "empty",
     "truncated",
@@ -23,6 +27,7 @@ what it does answer is kept.
 
 ===============  =====================================================================================================
 ok               every asked step is answered
+abstained        every asked step is answered or called not visible, at least one the latter; where that may be said
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
@@ -47,8 +52,13 @@ class Parsed:
         status: one of :data:`STATUSES`.
         answers: step id -> points (answer "score"), or 1.0 for incorrect and 0.0 for correct (answer "error").
         missing: every other asked step -> one of :data:`MISSING`.
+        abstained: the steps that the reply calls not visible, in the order asked; only where it may say so.
+        evidence: step id -> (start, end) in seconds of what is shown, for every step for which the reply names some;
+            only where it is asked to.
     """
 
     status: str
     answers: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    abstained: tuple[str, ...] = ()
+    evidence: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from siming_tasks.parsing.collect import Collector, Reading
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import is_aside
+from siming_tasks.parsing.model import ABSTAINED
 from siming_tasks.parsing.names import StepNames, words
 from siming_tasks.parsing.reader import Group, Scalar, Value
-from siming_tasks.parsing.values import points, verdict
+from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.parsing.wording import ERROR
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.schema import Answer
@@ -34,12 +35,12 @@ _LATIN = frozenset(word for word in ERROR if word.isascii())
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 
 
-def read_plain(text: str, names: StepNames, answer: Answer) -> dict[str, Reading]:
+def read_plain(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
     """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
     if len(text) > MAX_PLAIN or _JSON.search(text):
         return {}
     lines = [line for line in _FENCE.sub("", text).split("\n") if line.strip()]
-    collector = Collector(names, answer)
+    collector = Collector(names, answer, abstain)
     for form in (_table, _list):
         root = form(lines, names)
         if root is not None:
@@ -50,7 +51,7 @@ def read_plain(text: str, names: StepNames, answer: Answer) -> dict[str, Reading
 
 
 def _said(reading: Reading) -> bool:
-    return isinstance(reading, float) or reading == "off_scale"
+    return isinstance(reading, float) or reading in ("off_scale", ABSTAINED)
 
 
 def _group(bracket: str, entries: Iterable[tuple[str | None, Value]]) -> Group:
@@ -120,16 +121,17 @@ def _entry(line: str, names: StepNames) -> tuple[str, Value] | None:
 def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collector: Collector) -> dict[str, Reading]:
     """Titled lines (``**Score: 4/5**``), boxed values and lines that are a verdict, which must all agree."""
     step = names.steps[0]
-    if any(is_aside(line, names) for line in lines):
-        return {}
     texts = [_clean(line) for line in lines]
+    unseen = [collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1]) for text in texts]
+    if any(is_aside(line, names) for line, said in zip(lines, unseen, strict=True) if not said):
+        return {}
     entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
     alone = [
         collector.mentions(_group("{", [entry]), alone=False).get(step.id, "absent")
         for entry in entries
         if key_of(entry[0]).family.answers(answer)
     ]
-    bare = _bare(texts, step, answer)
+    bare = ABSTAINED if collector.abstain and abstains("\n".join(texts)) else _bare(texts, step, answer)
     if not alone:
         return {step.id: bare} if bare is not None and _said(bare) else {}
     reading = collector.mentions(_group("{", entries), alone=False)[step.id]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from siming_tasks.parsing.collect import Collector, Reading
+from siming_tasks.parsing.evidence import claims
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import alone, role
-from siming_tasks.parsing.model import Parsed
+from siming_tasks.parsing.model import ABSTAINED, Parsed
 from siming_tasks.parsing.names import StepNames, number_in
 from siming_tasks.parsing.plain import read_plain
 from siming_tasks.parsing.reader import Group, Scalar
@@ -36,7 +38,9 @@ _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
 
 
-def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> Parsed:
+def parse_reply(
+    reply: object, steps: Sequence[RubricStep], answer: Answer, *, abstain: bool = False, evidence: bool = False
+) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
     Nothing is guessed: a step whose answer is absent, ambiguous, contradicted, cut off or off its scale is missing,
@@ -47,6 +51,8 @@ def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> P
         reply: what the host handed over: text, bytes, None, a list with one text, already parsed JSON, ...
         steps: the asked steps in the order in which the prompt named them; one for a clip.
         answer: "score" for points, "error" for a correct/incorrect verdict.
+        abstain: the reply may call a step not visible.
+        evidence: the reply was asked to name the seconds on which its answers rest.
 
     Example:
         >>> from siming_tasks.rubrics import default_rubric
@@ -63,10 +69,12 @@ def parse_reply(reply: object, steps: Sequence[RubricStep], answer: Answer) -> P
     if text.lstrip().startswith(_BLOCKED):
         return _parsed("refused", steps, {})
     answered = set_apart(first_turn(text))
-    readings, cut = _readings(answered, steps, answer)
+    names = StepNames(steps, set(_numbers(answered.groups)))
+    readings, cut = _readings(answered, names, answer, abstain)
     if not readings and (any(map(is_failure, answered.groups)) or _is_failure(text)):
         return _parsed("request_failed", steps, {})
-    return _parsed(_status(answered, readings, steps, cut), steps, readings)
+    parsed = _parsed(_status(answered, readings, steps, cut), steps, readings)
+    return replace(parsed, evidence=claims(answered.groups, names)) if evidence else parsed
 
 
 def _is_failure(text: str) -> bool:
@@ -99,14 +107,14 @@ def _once_more(text: str) -> str:
     return text
 
 
-def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -> tuple[dict[str, Reading], bool]:
+def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: bool) -> tuple[dict[str, Reading], bool]:
     """Readings per step id, and whether the text ends inside a JSON value.
 
     Brackets that speak of different steps are joined (one object per step or per skill). Two that answer one step
     differently make it ambiguous, unless the later is called a revision or the earlier a draft.
     """
-    names = StepNames(steps, set(_numbers(answered.groups)))
-    collector = Collector(names, answer)
+    steps = names.steps
+    collector = Collector(names, answer, abstain)
     readings: dict[str, Reading] = {}
     drafts: set[str] = set()
     cut, previous, said = False, 0, "answer"
@@ -130,11 +138,15 @@ def _readings(answered: Answered, steps: Sequence[RubricStep], answer: Answer) -
                 readings[step_id] = _joined(readings[step_id], reading)
         drafts |= found.keys() if said == "draft" else set()
     readings |= dict.fromkeys(drafts, "ambiguous")
-    if not any(isinstance(reading, float) for reading in readings.values()):
-        readings |= read_plain(answered.text, names, answer)
+    if not any(map(_tells, readings.values())):
+        readings |= read_plain(answered.text, names, answer, abstain)
     if answered.unread or unseen(answered.text, readings, steps, answer):
-        readings = {name: "ambiguous" if isinstance(said, float) else said for name, said in readings.items()}
+        readings = {name: "ambiguous" if _tells(said) else said for name, said in readings.items()}
     return readings, cut
+
+
+def _tells(reading: Reading) -> bool:
+    return isinstance(reading, float) or reading == ABSTAINED
 
 
 def _joined(earlier: Reading, later: Reading) -> Reading:
@@ -171,6 +183,8 @@ def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[Ru
     reasons = set(readings.values())
     if answers == len(steps):
         return "ok"
+    if answers + sum(reading == ABSTAINED for reading in readings.values()) == len(steps):
+        return ABSTAINED
     if answered.unfinished or cut or "cut_off" in reasons:
         return "truncated"
     if "off_scale" in reasons:
@@ -191,6 +205,6 @@ def _is_json(group: Group) -> bool:
 def _parsed(status: str, steps: Sequence[RubricStep], readings: dict[str, Reading]) -> Parsed:
     said = {step.id: readings.get(step.id, "absent") for step in steps}
     answers = {step_id: reading for step_id, reading in said.items() if isinstance(reading, float)}
-    return Parsed(
-        status, answers, {step_id: str(reading) for step_id, reading in said.items() if step_id not in answers}
-    )
+    abstained = tuple(step_id for step_id, reading in said.items() if reading == ABSTAINED)
+    rest = said.keys() - answers.keys() - set(abstained)
+    return Parsed(status, answers, {name: str(reading) for name, reading in said.items() if name in rest}, abstained)

@@ -8,10 +8,10 @@ import re
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.text import seen
-from siming_tasks.parsing.wording import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
+from siming_tasks.parsing.wording import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
 from siming_tasks.rubrics.grain import WHOLE, fits
 
-__all__ = ["last_number", "number", "points", "verdict"]
+__all__ = ["abstains", "last_number", "number", "points", "verdict"]
 
 MAX_VALUE = 256
 """A longer text is an explanation, not a value."""
@@ -33,6 +33,15 @@ _TWO = re.compile(r"\s*(?:or|to|-|/|或|到)?\s*[0-9.]+\s*(?:/|out of|分|points
 _LOST = re.compile(
     r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)"
     r"|\W*[被共]?(?:扣|满分|失)"
+)
+_UNSEEN = re.compile(
+    r"(?P<said>[^:,.;(，。；：—–\n]{1,40}?)"
+    r"(?:\s(?:in|on|from|within)\s(?:the\s|this\s)?(?:video|clip|footage|frames?|images?|recording)(?:\sframes)?)?"
+    r"[.。]?(?:\s*(?:\s-\s|[:,.;(，。；：—–])(?P<remark>.*))?",
+    re.DOTALL,
+)
+_ANSWERED = re.compile(
+    r"correct|wrong|error|\bright\b|fail|pass|point|score|mark|full|zero|\bbut\b|assum|probab|likel|对|错|分"
 )
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)")
 
@@ -72,6 +81,19 @@ def last_number(text: str) -> float | None:
     """The last number in ``text``, without its sign (``0-10``: 10; ``5 points``: 5; ``60%``: 60), or None."""
     found = re.findall(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", seen(text[:MAX_VALUE]))
     return float(found[-1]) if found else None
+
+
+def abstains(text: str) -> bool:
+    """Whether a value says that the step is not visible: one of the words, perhaps with a remark that answers nothing.
+
+    ``not visible``, ``Not visible in the video``, ``not visible: hidden by the second rescuer``; but not
+    ``not visible, 0 points`` or ``not visible but probably correct``.
+    """
+    found = _UNSEEN.fullmatch(seen(text)) if len(text) <= MAX_VALUE else None
+    if found is None or _word(found["said"]) not in ABSTENTIONS:
+        return False
+    remark = found["remark"] or ""
+    return not (_DIGIT.search(remark) or _ANSWERED.search(remark))
 
 
 def points(text: str, max_score: float, grain: float = WHOLE) -> float | str:

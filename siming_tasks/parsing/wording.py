@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["CORRECT", "ERROR", "INCORRECT", "NO", "NO_VALUE", "NUMBER_FORMS", "SYMBOLS", "YES"]
+__all__ = [
+    "ABSTENTIONS",
+    "CORRECT",
+    "ERROR",
+    "INCORRECT",
+    "NO",
+    "NOT_VISIBLE",
+    "NO_VALUE",
+    "NUMBER_FORMS",
+    "SYMBOLS",
+    "YES",
+]
 
 CORRECT = frozenset(
     (
@@ -56,6 +67,15 @@ NO_VALUE = frozenset(
         *("无法判断", "不适用", "未知"),
     )
 )
+NOT_VISIBLE = "not visible"
+"""What prompts ask for, and files hold, in place of an answer to a step that cannot be judged from what is shown."""
+ABSTENTIONS = frozenset(
+    (
+        *(NOT_VISIBLE, "not observable", "cannot determine", "cannot be determined", "cannot judge"),
+        *("cannot be judged", "cannot be seen", "不可见", "看不到", "无法判断"),
+    )
+)
+"""That a step is not visible, where a reply may say so."""
 NUMBER_FORMS = (
     "2",
     "2.0",

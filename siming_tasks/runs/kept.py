@@ -11,10 +11,13 @@ from siming_tasks.settings.requests import record_id
 __all__ = ["KeptRecord", "Shelf"]
 
 Reading = tuple[Any, ...]
-"""Values of :data:`READ`: how a reply was read and under which condition it was asked for."""
+"""Values of :data:`ALL`: how a reply was read and under which condition it was asked for."""
 
-READ = ("status", "answers", "missing", "prompt", "dataset", "media", "usage")
-_PLACE = {name: index for index, name in enumerate(READ)}
+READ = ("status", "answers", "missing", "prompt", "dataset", "media")
+SOME = ("abstained", "evidence", "usage")
+"""What a record has only where there is some."""
+ALL = (*READ, *SOME)
+_PLACE = {name: index for index, name in enumerate(ALL)}
 _OWN = ("setting", "video_id", "step_id")
 
 
@@ -22,7 +25,7 @@ class KeptRecord(Mapping[str, Any]):
     """A record (:mod:`siming_tasks.runs.record`), read-only, in a tenth of a dictionary's size."""
 
     __slots__ = ("reading", "setting", "step_id", "video_id")
-    FIELDS = ("id", *_OWN, *READ)
+    FIELDS = ("id", *_OWN, *READ)  # which it always has
 
     def __init__(self, setting: str, video_id: str, step_id: str | None, reading: Reading) -> None:
         self.setting = setting
@@ -40,10 +43,11 @@ class KeptRecord(Mapping[str, Any]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.FIELDS if self["usage"] else self.FIELDS[:-1])  # a record has usage where any is known
+        yield from self.FIELDS
+        yield from (name for name in SOME if self[name])
 
     def __len__(self) -> int:
-        return len(self.FIELDS) - (not self["usage"])
+        return len(self.FIELDS) + sum(bool(self[name]) for name in SOME)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KeptRecord, (self.setting, self.video_id, self.step_id, self.reading)
@@ -57,13 +61,13 @@ class Shelf:
 
     def keep(self, record: Mapping[str, Any], video_id: str, step_id: str | None) -> KeptRecord:
         """A record under the data set's own names of its video and, of a clip, its step."""
-        parts = [record.get(name) for name in READ]
+        parts = [tuple(part) if isinstance(part := record.get(name), list) else part for name in ALL]
         small = True
         for place, part in enumerate(parts):
             if not isinstance(part, dict):
                 parts[place] = self._alike.setdefault(part, part)
             elif len(part) < 2 and all(map(_hashable, part.values())):
-                parts[place] = self._alike.setdefault((READ[place], *part.items()), part)
+                parts[place] = self._alike.setdefault((ALL[place], *part.items()), part)
             else:
                 small = False
         # What the shelf holds stays alive, so that equal addresses are the same parts.

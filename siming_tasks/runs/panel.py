@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Panel
+from siming_tasks.metrics.panel import BoolArray
+from siming_tasks.metrics.video.baselines import step_prior
 from siming_tasks.runs.asked import EveryRequest
 from siming_tasks.runs.record import Record, joined
 from siming_tasks.schema import CONSENSUS, Video
@@ -52,12 +55,15 @@ def panel_of(
             points = video.step(name).scores.get(rater)
             seen[index, column[name]] = True
             reference[index, column[name]] = np.nan if points is None else points
+    unseen = np.zeros(shape, dtype=np.bool_)
     for record in mine:
         for name, value in record["answers"].items():
             predicted[row[record["video_id"]], column[name]] = value
+        for name in record.get("abstained") or ():
+            unseen[row[record["video_id"]], column[name]] = True
     predicted[~seen] = np.nan
     kept = np.flatnonzero(seen.any(axis=1))
-    return Panel(
+    panel = Panel(
         video_ids=tuple(dataset.videos[index].video_id for index in kept),
         step_ids=tuple(column),
         skills=tuple(dataset.rubric.skill_of[name] for name in column),
@@ -67,6 +73,18 @@ def panel_of(
         asked=seen[kept],
         answer=kind.answer,
     )
+    return _abstaining(panel, unseen[kept]) if unseen.any() else panel
+
+
+def _abstaining(panel: Panel, unseen: BoolArray) -> Panel:
+    """With the step prior of the other videos for the steps that were called not visible.
+
+    The same labels make it as the blind row, so that a judge that abstains from everything has that row's values. Where
+    no other video shows the step: full points, or "correct", as for any missing answer.
+    """
+    prior = step_prior(panel).predicted
+    best = np.broadcast_to(panel.max_score if panel.answer == "score" else 0.0, prior.shape)
+    return replace(panel, fallback=np.where(unseen, np.where(np.isnan(prior), best, prior), np.nan))
 
 
 def _asked(

@@ -16,7 +16,7 @@ from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
 from siming_tasks.pages import see
 from siming_tasks.runs.kept import KeptRecord
-from siming_tasks.runs.record import Distinct, Record, prediction_line
+from siming_tasks.runs.record import Distinct, Record, prediction_line, said
 from siming_tasks.runs.rows import RowReader
 from siming_tasks.runs.uncollected import uncollected
 from siming_tasks.settings import SETTINGS
@@ -206,7 +206,7 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
 
 def _answer(record: Record) -> tuple[Any, ...]:
     """What makes two records of one request the same."""
-    return record["status"], record["answers"], record.get("missing"), record.get("prompt"), record.get("media")
+    return record["status"], said(record), record.get("missing"), record.get("prompt"), record.get("media")
 
 
 def _asked_otherwise(first: Record, second: Record) -> str | None:

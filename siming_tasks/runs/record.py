@@ -10,16 +10,23 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from siming_tasks.parsing import Parsed
+from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.parsing.wording import NOT_VISIBLE
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.usage import cut_off
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.requests import record_id
 
-__all__ = ["Distinct", "Record", "join", "joined", "prediction_line", "record_of"]
+__all__ = ["Distinct", "Record", "join", "joined", "prediction_line", "read_as", "record_of"]
 
 logger = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
+
+
+def read_as(setting: Setting, reply: object, steps: Sequence[RubricStep]) -> Parsed:
+    """A reply to a setting's question about these steps (:func:`siming_tasks.parsing.parse_reply`)."""
+    return parse_reply(reply, steps, setting.answer, abstain=setting.abstain, evidence=setting.evidence)
 
 
 def record_of(
@@ -53,6 +60,12 @@ def record_of(
         "status": "truncated" if cut_off(parsed.status, usage) else parsed.status,
         "answers": dict(parsed.answers),
         "missing": dict(parsed.missing),
+        **({"abstained": list(parsed.abstained)} if parsed.abstained else {}),
+        **(
+            {"evidence": {step: list(map(list, parts)) for step, parts in parsed.evidence.items()}}
+            if parsed.evidence
+            else {}
+        ),
         "prompt": prompt,
         "dataset": dataset,
         "media": dict(media or {}),
@@ -69,9 +82,11 @@ def prediction_line(record: Record) -> dict[str, Any]:
         values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
     else:
         values = {name: "incorrect" if value else "correct" for name, value in answers.items()}
+    values |= dict.fromkeys(record.get("abstained") or (), NOT_VISIBLE)
+    claimed = {"evidence": record["evidence"]} if record.get("evidence") else {}
     if setting.scope == "clip":
-        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"])}
-    return {**line, setting.field: values}
+        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"]), **claimed}
+    return {**line, setting.field: values, **claimed}
 
 
 class Distinct(list[Record]):
@@ -80,6 +95,11 @@ class Distinct(list[Record]):
     def __init__(self, setting: str, records: Iterable[Record]) -> None:
         super().__init__(records)
         self.setting = setting
+
+
+def said(record: Record) -> tuple[Any, ...]:
+    """All that a reply came to: answers, steps called not visible, evidence."""
+    return record["answers"], list(record.get("abstained") or ()), record.get("evidence") or {}
 
 
 def joined(records: Iterable[Record], setting: str) -> tuple[Sequence[Record], list[str]]:
@@ -98,9 +118,9 @@ def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     conflicts: set[str] = set()
     for record in records:
         known = by_id.setdefault(record["id"], record)
-        if known is not record and known["answers"] != record["answers"]:
+        if known is not record and said(known) != said(record):
             conflicts.add(record["id"])
     for name in sorted(conflicts):
         logger.warning("%s was answered twice and differently; counted as missing.", name)
-        by_id[name] = {**by_id[name], "answers": {}}
+        by_id[name] = {**by_id[name], "answers": {}, "abstained": [], "evidence": {}}
     return [by_id[name] for name in sorted(by_id)], sorted(conflicts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeGuard
@@ -15,11 +15,12 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import problems_of
 from siming_tasks.errors import Problem
 from siming_tasks.pages import see
-from siming_tasks.parsing import STATUSES, Parsed, parse_reply
+from siming_tasks.parsing import STATUSES, Parsed
+from siming_tasks.parsing.evidence import MOST
 from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.kept import KeptRecord, Reading, Shelf
-from siming_tasks.runs.record import record_of
+from siming_tasks.runs.record import read_as, record_of
 from siming_tasks.runs.usage import Usage
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS, Setting
@@ -37,6 +38,7 @@ _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 Short = Annotated[str, Field(max_length=200)]
 Whole = Annotated[int, Field(strict=True, ge=0, lt=10**12)]
 Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
+Part = tuple[Annotated[Seconds, Field(ge=0)], Annotated[Seconds, Field(ge=0)]]
 
 
 class _Media(BaseModel):
@@ -73,6 +75,8 @@ class _Line(BaseModel):
     dataset: Short | None = None
     media: dict[str, Any] | None = None
     usage: Usage | None = None
+    abstained: list[str] | None = None
+    evidence: dict[str, Annotated[list[Part], Field(max_length=MOST)]] | None = None
 
     @field_validator("media")
     @classmethod
@@ -197,13 +201,16 @@ class RowReader:
             if (more := len(unknown) - MOST_NAMED) > 0:
                 what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
                 place.warning("step-unknown", what, "Correct the ids.", key)
-        parsed = _plain(row.get(key), asked, setting) or parse_reply(
-            row.get("response", json.dumps({key: row.get(key)})), asked, setting.answer
-        )
+        reply = row.get("response", json.dumps({key: row.get(key)}))
+        parsed = _plain(row.get(key), asked, setting) or read_as(setting, reply, asked)
+        if setting.evidence and source.evidence:
+            ids = {step.id for step in asked}
+            named = {step: tuple(parts) for step, parts in source.evidence.items() if step in ids and _forwards(parts)}
+            parsed = replace(parsed, evidence=named)
         if source.status in STATUSES and key in row:
-            names = {step.id for step in asked} - parsed.answers.keys()
+            names = parsed.missing.keys()
             stated = {k: v for k, v in (source.missing or {}).items() if k in names and v in MISSING}
-            parsed = Parsed(source.status, parsed.answers, {**parsed.missing, **stated})
+            parsed = replace(parsed, status=source.status, missing={**parsed.missing, **stated})
         for name, reason in parsed.missing.items():
             what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
             place.warning("answer-missing", what, "Give points on the step's scale.", key)
@@ -276,6 +283,10 @@ def _bare(row: Mapping[str, Any]) -> _Bare | None:
     return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
 
 
+def _forwards(parts: Sequence[Part]) -> bool:
+    return all(start <= end for start, end in parts)
+
+
 def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() >= _RECORD_KEYS
 
@@ -286,7 +297,8 @@ def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, .
         place.error("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
         return None
     usage = source.usage.model_dump() if source.usage else None
-    return {**record, "missing": source.missing or {}, "media": source.media or {}, "usage": usage}
+    return {**record, "missing": source.missing or {}, "media": source.media or {}, "usage": usage,
+            "abstained": source.abstained, "evidence": source.evidence and {**record["evidence"]}}  # fmt: skip
 
 
 def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:
@@ -303,4 +315,10 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricS
     for name, reason in (source.missing or {}).items():
         if name not in steps or reason not in MISSING:
             return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
+    for name in source.abstained or ():
+        if name not in steps or name in record["answers"] or not SETTINGS[source.setting].abstain:
+            return f"abstained {name[:64]!r} was not asked, is answered, or may not be said"
+    for name, parts in (source.evidence or {}).items():
+        if name not in steps or not _forwards(parts) or not SETTINGS[source.setting].evidence:
+            return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
     return None

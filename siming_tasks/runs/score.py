@@ -10,6 +10,8 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import Evaluation, Panel, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import STATUSES
+from siming_tasks.parsing.model import ABSTAINED
+from siming_tasks.runs.forms import form_results
 from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.prices import load_prices
 from siming_tasks.runs.record import Record, joined
@@ -73,7 +75,8 @@ def evaluate_records(
     if evaluation is None:
         panel = panel_of(mine, dataset, setting, options.rater, asked=asked, without=without)
         evaluation = evaluate_panel(panel, options)
-    expected = Requests(SETTINGS[setting], dataset.videos).count
+    kind = SETTINGS[setting]
+    expected = Requests(kind, dataset.videos).count
     statuses = Counter(record["status"] for record in mine)
     numbers = evaluation.to_json()
     missing = Counter(reason for record in mine for reason in record["missing"].values())
@@ -82,12 +85,13 @@ def evaluate_records(
         "synthetic": dataset.synthetic,
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "prompt": {"version": PROMPT_VERSION, "template": template_hash(SETTINGS[setting], dataset.rubric)},
+        "prompt": {"version": PROMPT_VERSION, "template": template_hash(kind, dataset.rubric)},
         "requests": {"answered": len(mine), "expected": expected, "conflicts": conflicts},
-        "statuses": {status: statuses.get(status, 0) for status in STATUSES},
+        "statuses": {name: statuses.get(name, 0) for name in STATUSES if name != ABSTAINED or kind.abstain},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(mine),
         "usage": usage_summary(mine, load_prices(options.prices) if options.prices else None),
         **numbers,
+        **form_results(mine, dataset, setting, options, asked=asked, without=without),
         "options": {**numbers["options"], "rater": options.rater, "clip_density": options.clip_density},
     }

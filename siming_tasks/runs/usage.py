@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from siming_tasks.parsing.model import ABSTAINED
 from siming_tasks.runs.prices import Prices
 
 __all__ = ["Usage", "added", "cut_off", "usage_by_video", "usage_summary"]
@@ -43,7 +44,7 @@ class Usage(BaseModel):
 
 def cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
     """Whether a reply was cut at the limit of tokens before it answered everything, whatever its text looks like."""
-    return status not in ("ok", "request_failed") and (usage or {}).get("finish_reason") == "length"
+    return status not in ("ok", ABSTAINED, "request_failed") and (usage or {}).get("finish_reason") == "length"
 
 
 def added(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.settings.setting import Setting
 
-__all__ = ["NOT_VISIBLE", "abstaining", "with_evidence"]
-
-NOT_VISIBLE = "not visible"
-"""What stands for an answer where the model abstains."""
+__all__ = ["abstaining", "with_evidence"]
 
 _STEPS = f' Where the video does not show enough of a step to judge it, map its id to "{NOT_VISIBLE}" instead.'
 _STEP = f' If the clip does not show enough of the step to judge it, the value is "{NOT_VISIBLE}" instead.'

@@ -22,6 +22,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own 
 
 FOLDER = Path(str(resources.files("siming_tasks.yaml_tasks")))
 FILES = sorted(FOLDER.glob("*.yaml"))
+ADDED = {
+    (False, False): (),
+    (True, False): ("abstained", "aurc", "headline_full", "headline_gain"),
+    (False, True): (),
+}
 
 
 def load(name: str) -> dict[str, Any]:
@@ -48,11 +53,14 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
     assert Path(task["dataset_kwargs"]["data_files"]["test"]) == run.root / "videos.jsonl"
     assert task["process_results"] is hooks.process_results and task["doc_to_messages"] is hooks.doc_to_messages
     listed = [row["metric"] for row in task["metric_list"]]
-    assert [metric for metric in listed if not metric.endswith("_stderr")] == list(select(setting.answer))
+    added = ADDED[setting.abstain, setting.evidence]
+    assert [metric for metric in listed if not metric.endswith("_stderr")] == [*select(setting.answer), *added]
     assert listed[-1] == "siming_stderr" and task["metric_list"][-1]["aggregation"] is hooks.evaluation
     for row in task["metric_list"][:-1]:
         assert row["aggregation"].__name__ == row["metric"]
-        assert row["higher_is_better"] is not row["metric"].endswith("_stderr")
+        assert row["higher_is_better"] is not (
+            row["metric"].endswith("_stderr") or row["metric"] in ("abstained", "aurc")
+        )
     (doc, *_) = task["process_docs"](None)
     assert doc["setting"] == name and doc["id"].startswith(f"{name}/")
 
@@ -99,6 +107,9 @@ def test_groups_hold_the_settings_that_say_so() -> None:
 
 def test_adding_a_setting_takes_five_lines() -> None:
     """One description, one file: what is no name of the setting's own is shared."""
-    for name in SETTINGS:
+    for name, setting in SETTINGS.items():
         lines = (FOLDER / f"siming_{name}.yaml").read_text().splitlines()
-        assert [line.split(":")[0] for line in lines] == ["task", "include", "task_alias", "process_docs", "metadata"]
+        own = ["metric_list"] if setting.abstain or setting.evidence else []
+        assert [line.split(":")[0] for line in lines] == [
+            "task", "include", "task_alias", "process_docs", *own, "metadata"
+        ]  # fmt: skip

@@ -22,7 +22,7 @@ from siming_tasks.host.keep.store import Kept, Store
 from siming_tasks.host.keep.theirs import Beside
 from siming_tasks.host.replies import careful
 from siming_tasks.host.told import is_ours
-from siming_tasks.parsing import parse_reply
+from siming_tasks.runs.record import read_as
 from siming_tasks.runs.usage import added, cut_off
 from siming_tasks.settings import SETTINGS
 
@@ -192,7 +192,7 @@ class _Run:
 def _status(request: Request, text: str) -> str:
     """How the reply will be read."""
     steps = SESSION.of(request.doc).steps(request.doc)
-    return parse_reply(text, steps, SETTINGS[request.doc["setting"]].answer).status
+    return read_as(SETTINGS[request.doc["setting"]], text, steps).status
 
 
 def _usage(request: Request, notes: Notes | None, counts: Mapping[str, Any] | None) -> dict[str, Any]:

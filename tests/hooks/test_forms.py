@@ -1,0 +1,74 @@
+"""Tasks with another form of the reply, from the document to the printed numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from siming_tasks import hooks
+from siming_tasks.data import Dataset
+from siming_tasks.media import unobservable_reason
+from siming_tasks.metrics import evaluate
+from siming_tasks.metrics.catalogue import headline
+from siming_tasks.metrics.video.baselines import step_prior
+from siming_tasks.parsing import format_answers
+from siming_tasks.runs.panel import labels_of
+from siming_tasks.settings import SETTINGS
+from tests.hooks.conftest import aggregated, docs
+
+
+def asked(doc: dict[str, Any], run: Dataset) -> list[Any]:
+    video = run.video(doc["video_id"])
+    return [run.rubric.by_id[name] for name in ([doc["step_id"]] if doc["step_id"] else video.applicable_ids)]
+
+
+def answered(name: str, run: Dataset, away: Any) -> dict[str, Any]:
+    """The numbers of a judge that answers the consensus, and abstains from the steps in ``away(doc, steps, rate)``."""
+    results = []
+    for doc in docs(name):
+        hooks.doc_to_messages(doc)
+        steps, video = asked(doc, run), run.video(doc["video_id"])
+        rate = hooks.process_results(doc, [""])["siming_stderr"]["media"]["fps"]
+        gone = [step.id for step in steps if away(step, rate)]
+        answer = SETTINGS[name].answer
+        best = {step.id: video.step(step.id).consensus for step in steps if step.id not in gone}
+        said = best if answer == "score" else {s: float(v < run.rubric.by_id[s].max_score) for s, v in best.items()}
+        results.append(hooks.process_results(doc, [format_answers(said, steps, answer, abstained=gone)]))
+    return aggregated(results)
+
+
+@pytest.mark.parametrize("name", ["full_score_abstain", "full_error_abstain", "clip_score_abstain"])
+def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> None:
+    """It abstains exactly where the rubric's table says that the frames lack the evidence."""
+    begin(run.root, FRAMES="40")
+    found = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
+    whole = found["siming_stderr"]
+    facts = whole["abstention"]
+    assert facts["precision"]["value"] == facts["recall"]["value"] == 1
+    assert facts["accuracy"]["value"] == 1 and 0 < facts["abstained"]["value"] < 1
+    assert found["abstained"] == facts["abstained"]["value"] == pytest.approx(1 - found["coverage"])
+    assert found["aurc"] == pytest.approx(facts["area"]["value"])
+    key = headline(SETTINGS[name].answer)
+    assert found["headline_full"] == pytest.approx(whole["filled"][key]["value"])
+    assert found["headline_full"] == pytest.approx(facts["headline"]["value"]) and found["headline_full"] < 1
+    assert whole["missing"] == {} and whole["statuses"]["abstained"] > 0
+    assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
+
+
+@pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
+def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset) -> None:
+    found = answered(name, run, lambda step, rate: True)
+    key = headline(SETTINGS[name].answer)
+    blind = evaluate(step_prior(labels_of(run, name)), resamples=0).metrics[key].value
+    assert found["headline_full"] == pytest.approx(blind) and found["headline_gain"] == 0
+    assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
+
+
+def test_in_the_benchmark_nobody_abstains(run: Dataset) -> None:
+    """The same words there are no answer, and the results have no such status."""
+    (doc, *_) = docs("clip_score")
+    values = hooks.process_results(doc, ['{"score": "not visible"}'])
+    assert values["siming_stderr"]["status"] == "wrong_keys" and "abstained" not in values["siming_stderr"]
+    result = hooks.evaluation([values["siming_stderr"]])
+    assert "abstained" not in result["statuses"] and "abstention" not in result

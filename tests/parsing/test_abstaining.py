@@ -1,0 +1,79 @@
+"""Where a reply may call a step not visible."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from siming_tasks.parsing import Parsed, format_answers, parse_reply
+from siming_tasks.rubrics import default_rubric
+
+STEPS = default_rubric().steps[:3]
+
+
+def read(text: str, answer: Any = "score", steps: Any = STEPS) -> Parsed:
+    return parse_reply(text, steps, answer, abstain=True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "not visible", "Not visible.", "NOT_VISIBLE", "not-visible", "not visible in the video", "**not visible**",
+        "not visible: hidden by the second rescuer", "Not visible (camera angle)", "cannot determine", "无法判断",
+        {"score": "not visible", "reason": "hidden"}, ["not visible"],
+    ],
+)  # fmt: skip
+def test_what_abstains(said: Any) -> None:
+    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": said, "cpr_03": 0}}))
+    assert parsed == Parsed("abstained", {"cpr_01": 2.0, "cpr_03": 0.0}, {}, ("cpr_02",))
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("not visible, 0 points", "unreadable"), ("not visible but probably correct", "unreadable"),
+        ("visible", "unreadable"), (None, "absent"), ("n/a", "absent"), ("unknown", "absent"),
+        ("x" * 300 + "not visible", "unreadable"), ({"score": 2, "points": "not visible"}, "conflict"),
+    ],
+)  # fmt: skip
+def test_what_does_not(said: Any, reason: str) -> None:
+    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": said, "cpr_03": 0}}))
+    assert parsed.missing == {"cpr_02": reason} and parsed.abstained == ()
+    assert parsed.status in ("bad_json", "wrong_keys")
+
+
+def test_an_abstention_and_an_answer_are_ambiguous() -> None:
+    parsed = read('{"scores": {"cpr_01": "not visible"}}\nand\n{"scores": {"cpr_01": 1, "cpr_02": 1, "cpr_03": 1}}')
+    assert parsed.missing == {"cpr_01": "ambiguous"} and parsed.status == "bad_json"
+
+
+def test_what_is_left_out_is_missing_all_the_same() -> None:
+    parsed = read('{"scores": {"cpr_01": "not visible", "cpr_02": 1}}')
+    assert parsed == Parsed("wrong_keys", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+@pytest.mark.parametrize(
+    "text", ["not visible", "Not visible.", "**Not visible** (hands hidden)", "Answer: not visible"]
+)
+def test_one_step(text: str, answer: Any) -> None:
+    assert read(text, answer, STEPS[:1]) == Parsed("abstained", {}, {}, ("cpr_01",))
+    key = "score" if answer == "score" else "verdict"
+    assert read(json.dumps({key: "not visible"}), answer, STEPS[:1]).abstained == ("cpr_01",)
+    assert parse_reply(text, STEPS[:1], answer).abstained == ()
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_what_is_written_is_read_back(answer: Any) -> None:
+    for steps, away in ((STEPS, ["cpr_01", "cpr_03"]), (STEPS[:1], ["cpr_01"]), (STEPS, [])):
+        said = {step.id: 1.0 for step in steps if step.id not in away}
+        parsed = read(format_answers(said, steps, answer, abstained=away), answer, steps)
+        assert parsed == Parsed("abstained" if away else "ok", said, {}, tuple(away))
+
+
+def test_elsewhere_the_words_answer_nothing() -> None:
+    text = '{"scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 0}}'
+    parsed = parse_reply(text, STEPS, "score")
+    assert parsed == Parsed("wrong_keys", {"cpr_01": 2.0, "cpr_03": 0.0}, {"cpr_02": "absent"})
