@@ -26,7 +26,9 @@ __all__ = ["add"]
 
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
-    command = commands.add_parser("compare", help="compare runs over the same videos: paired intervals, blind rows")
+    command = commands.add_parser(
+        "compare", help="compare runs over the same videos: paired intervals, blind rows, probes"
+    )
     command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
     command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
     command.add_argument("--against", metavar="NAME", help="compare all runs with this one instead of all pairs")
@@ -54,11 +56,15 @@ def add(commands: Any) -> None:
 @uncollected()
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
+    from siming_tasks.plaintext import literal
+    from siming_tasks.present.probes import markdown as probes_markdown
     from siming_tasks.runs.comparable import check_allowed
     from siming_tasks.runs.compare import common_settings
     from siming_tasks.runs.compare import compare as compare_runs
     from siming_tasks.runs.find import find_runs
+    from siming_tasks.runs.probes import probes_of
     from siming_tasks.runs.run import read_run
+    from siming_tasks.settings import UNALTERED
 
     options = options_from(arguments)
     check_allowed(arguments.allow)
@@ -68,15 +74,19 @@ def compare(arguments: argparse.Namespace) -> None:
     if arguments.repeated:
         _repeated(runs, options, arguments, dataset)
         return
+    wanted = arguments.setting or UNALTERED
+    probed = {(run, name): each for run in runs for name in UNALTERED if name in wanted
+              if (each := probes_of(run, name, options, arguments.allow))}  # fmt: skip
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
     found: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
-    for setting in common_settings(runs, arguments.setting):
+    alone = len(runs) == 1 and probed  # one run's probes beside its own plain tasks
+    for setting in () if alone else common_settings(runs, arguments.setting):
         try:
             found[setting] = compare_runs(runs, setting, options, **how)
         except DataError as error:
             refused[setting] = str(error)
-    if not found:
+    if not found and not alone:
         raise DataError("\n".join(f"{setting}: {why}" for setting, why in refused.items())) if len(refused) > 1 else (
             DataError(next(iter(refused.values()))))  # fmt: skip
     if arguments.json:
@@ -85,12 +95,19 @@ def compare(arguments: argparse.Namespace) -> None:
             setting: part if part["human_ratio"] else {**part, "human_ratio_reason": no_ceiling(dataset)}
             for setting, part in parts.items()
         }
-        print(json.dumps(origin(dataset) | {"settings": parts, "not_compared": refused}, allow_nan=False))
+        told: dict[str, dict[str, Any]] = {}
+        for (run, setting), each in probed.items():
+            told.setdefault(run.name, {})[setting] = [one.to_json() for one in each]
+        whole = {"settings": parts, "not_compared": refused, **({"probes": told} if told else {})}
+        print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
     for setting, part in found.items():
         print(f"## {setting} on {title(dataset)}\n\n{_markdown(part, dataset, joint=arguments.max_t)}")
     for setting, why in refused.items():
         print(f"## {setting} on {title(dataset)}\n\nNot compared: {why}\n")
+    for (run, setting), each in probed.items():
+        text = probes_markdown(each, reads_labels=run.source.reference)
+        print(f"## Probes of {literal(run.name)}: {setting} on {title(dataset)}\n\n{text}")
 
 
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:

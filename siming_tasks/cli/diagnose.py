@@ -40,15 +40,20 @@ def diagnose(arguments: argparse.Namespace) -> None:
     """Print one report for each setting of the run."""
     from siming_tasks.errors import DataError
     from siming_tasks.present.diagnosis import to_markdown
+    from siming_tasks.present.probes import markdown as probes_markdown
     from siming_tasks.runs.diagnose import diagnose as diagnose_run
     from siming_tasks.runs.find import run_at
+    from siming_tasks.runs.probes import probes_of
     from siming_tasks.runs.run import read_run
 
     options = options_from(arguments)
     source = run_at(arguments.path)
     dataset = open_chosen(arguments, options, [source], reference=True)
     run = read_run(source, dataset, partial=arguments.partial)
-    wanted = [arguments.setting] if arguments.setting else list(run.settings)
+    probed = {name: each for name in run.settings if (each := probes_of(run, name, options))}
+    # a probe of a setting that was asked too stands in that one's report
+    besides = {one.setting for each in probed.values() for one in each}
+    wanted = [arguments.setting] if arguments.setting else [name for name in run.settings if name not in besides]
     if not wanted or any(name not in run.settings for name in wanted):
         has = ", ".join(run.settings) or "no setting"
         raise DataError(
@@ -56,8 +61,16 @@ def diagnose(arguments: argparse.Namespace) -> None:
         )
     reports = {name: diagnose_run(run, name, options, pass_mark=arguments.pass_mark) for name in wanted}
     if arguments.json:
-        found = {name: report.to_json() for name, report in reports.items()}
+        found = {
+            name: report.to_json() | ({"probes": [one.to_json() for one in probed[name]]} if name in probed else {})
+            for name, report in reports.items()
+        }
         print(json.dumps({"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": found}, allow_nan=False))
         return
     origin = f"{dataset.name}, synthetic data" if dataset.synthetic else dataset.name
-    print("\n\n".join(to_markdown(report, f"{name} on {origin}") for name, report in reports.items()))
+    texts = []
+    for name, report in reports.items():
+        texts.append(to_markdown(report, f"{name} on {origin}"))
+        if name in probed:
+            texts.append(f"## Probes\n\n{probes_markdown(probed[name], reads_labels=source.reference)}")
+    print("\n\n".join(texts))

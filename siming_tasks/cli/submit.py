@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,10 +74,20 @@ def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[Run
     from siming_tasks.errors import DataError
     from siming_tasks.report.board.submission import pack
     from siming_tasks.runs.run import read_run
+    from siming_tasks.settings import PROBED, SETTINGS
 
     if len(sources) != 1:
         raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
     run = read_run(sources[0], dataset)
+    probes = [SETTINGS[name].task_name for name in run.settings if name in PROBED]
+    if probes:
+        if len(probes) == len(run.settings):
+            raise DataError(
+                f"{arguments.run_path} holds probes only ({', '.join(probes)}), which are no part of the benchmark. "
+                "Run the benchmark's tasks (--tasks siming)."
+            )
+        say(f"Left out: {', '.join(probes)}. Probes are no part of the benchmark.")
+        run = replace(run, records={name: mine for name, mine in run.records.items() if name not in PROBED})
     card = _card(arguments, arguments.name or sources[0].name)
     found = {name: run.evaluate(name, options) for name in run.settings}
     return pack(sources[0], run.records, dataset, card, found, arguments.out or Path(f"{sources[0].slug}.zip"))

@@ -37,7 +37,7 @@ from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
 from siming_tasks.runs.find import RunSource, find_runs, unique_names
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import UNALTERED
 
 __all__ = ["FORMAT", "write_report"]
 
@@ -92,16 +92,16 @@ def write_report(
         found += [run] if isinstance(run, RunSource) else find_runs([str(run)])
     sources = unique_names(found)
     pairs = read_pairs(dataset)
-    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(SETTINGS))) as apply:
+    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(UNALTERED))) as apply:
         ask = functools.partial(
             _study, dataset=dataset, options=options, pairs=pairs, folder=part / "data", partial=partial, allow=allow
         )
         studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
         rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
         tables = list(
-            tqdm(apply(rank, SETTINGS), total=len(SETTINGS), unit="table", desc="Tables", disable=not progress)
+            tqdm(apply(rank, UNALTERED), total=len(UNALTERED), unit="table", desc="Tables", disable=not progress)
         )
-        report = _report(studies, dataset, options, dict(zip(SETTINGS, tables, strict=True)))
+        report = _report(studies, dataset, options, dict(zip(UNALTERED, tables, strict=True)))
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
         with atomic_write(part / "report.md") as stream:
@@ -201,6 +201,7 @@ def _run(item: Study) -> dict[str, Any]:
         "replies": item.replies,
         "prompts": dict(item.prompts),
         "gains": dict(item.gains),
+        "probes": dict(item.probes),
         "settings": dict(item.settings),
     }
 

@@ -20,7 +20,7 @@ from siming_tasks.runs.record import Record
 from siming_tasks.runs.run import Run
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["DIFFERENCES", "Entrant", "check_allowed", "comparable", "contestants", "groups"]
+__all__ = ["CONDITIONS", "DIFFERENCES", "Entrant", "check_allowed", "comparable", "contestants", "groups"]
 
 CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")

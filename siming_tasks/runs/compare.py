@@ -21,6 +21,7 @@ from siming_tasks.runs.detail import contribution_of
 from siming_tasks.runs.physicians import physician_labels
 from siming_tasks.runs.run import Run
 from siming_tasks.runs.threads import one_thread
+from siming_tasks.settings import PROBED
 
 __all__ = ["RunComparison", "common_settings", "compare"]
 
@@ -55,12 +56,13 @@ class RunComparison:
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
-    """The settings that all runs have, among those wanted.
+    """The settings that all runs have, among those wanted; probes only if they are: they are no benchmark rows.
 
     Raises:
         DataError: there is none.
     """
     every = list(dict.fromkeys(name for run in runs for name in run.records))
+    every = [name for name in every if wanted is not None or name not in PROBED]
     shared = [
         name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
     ]

@@ -14,7 +14,7 @@ import orjson
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, UNALTERED
 from siming_tasks.settings.requests import expected_requests
 
 __all__ = ["check_lines", "room"]
@@ -54,9 +54,9 @@ def check_lines(archive: Path, predictions: bytes, dataset: Dataset) -> None:
 
 
 def _asked(dataset: Dataset) -> Counter[str]:
-    """How many requests there are of full videos and of clips, over all settings."""
+    """How many requests there are of full videos and of clips, over all settings that a board takes."""
     found: Counter[str] = Counter()
-    for setting in SETTINGS.values():
+    for setting in map(SETTINGS.__getitem__, UNALTERED):
         found[setting.scope] += len(expected_requests(setting, dataset.videos))
     return found
 

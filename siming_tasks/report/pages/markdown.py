@@ -9,6 +9,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.plaintext import literal
 from siming_tasks.present.cells import plain_value, table
+from siming_tasks.present.probes import CAPTION
 from siming_tasks.report.pages.sentence import corrections, verdict_words
 from siming_tasks.report.roles import ROLES
 from siming_tasks.settings import SETTINGS
@@ -42,6 +43,14 @@ def markdown(report: Mapping[str, Any]) -> str:
         '"correct", by which rows are ranked.)',
         "",
     ]
+    probes = [
+        f"- {literal(run['name'])}, {SETTINGS[name].title}: {literal(found['sentence'])}"
+        for run in report["runs"]
+        for name, each in run["probes"].items()
+        for found in each
+    ]
+    if probes:
+        lines += ["## Probes", "", CAPTION, "", *probes, ""]
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     return "\n".join([*lines, *(["## Warnings", "", *warnings, ""] if warnings else [])])
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
+from siming_tasks.present.probes import CAPTION, READS_LABELS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
 from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import ANSWERS, SCOPES
-from siming_tasks.settings import SETTINGS, benchmark_setting
+from siming_tasks.settings import SETTINGS, UNALTERED, benchmark_setting
 
 __all__ = ["model_page"]
 
@@ -27,7 +28,7 @@ SPLIT = (
 def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], rubric: Rubric) -> None:
     """Write ``models/<slug>.html``."""
     names = {step.id: step.name for step in rubric.steps}
-    found = [_part(name, run, report, rubric) for name in SETTINGS if name in run["settings"]]
+    found = [_part(name, run, report, rubric) for name in UNALTERED if name in run["settings"]]
     site.page(
         f"models/{run['slug']}.html",
         "model.html",
@@ -67,6 +68,9 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "media": _media(numbers["media"]),
         "totals": study["totals"],
         "scatter": None,
+        "probes": run.get("probes", {}).get(name, ()),
+        "probes_caption": CAPTION,
+        "reads_labels": READS_LABELS if run["role"] == "reference" else None,
     }
     if diagnostics is None:
         return found

@@ -12,7 +12,7 @@ from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, UNALTERED
 
 __all__ = ["rubric_note", "step_pages"]
 
@@ -32,12 +32,12 @@ def rubric_note(rubric: Rubric) -> str:
 
 def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: Sequence[Study]) -> None:
     """Write ``steps/index.html`` and one page for each step."""
-    grids = [_grid(name, report, rubric) for name in SETTINGS if report["standings"][name]]
+    grids = [_grid(name, report, rubric) for name in UNALTERED if report["standings"][name]]
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
     site.page("steps/index.html", "steps.html", grids=[grid for grid in grids if grid["rows"]], caveat=caveat)
-    differing = {name: _differing(name, studies) for name in SETTINGS}
+    differing = {name: _differing(name, studies) for name in UNALTERED}
     for index, step in enumerate(rubric.steps):
-        parts = [_part(name, step, report, differing[name]) for name in SETTINGS if report["standings"][name]]
+        parts = [_part(name, step, report, differing[name]) for name in UNALTERED if report["standings"][name]]
         counted = next((part for part in parts if part), None)
         site.page(
             f"steps/{step.id}.html",

@@ -14,6 +14,7 @@ from typing import IO, Any
 from siming_tasks.plaintext import visible
 from siming_tasks.redact import redact
 from siming_tasks.report.text import cut, script_json
+from siming_tasks.settings import PROBED
 
 __all__ = ["Replies", "raw_reply"]
 
@@ -51,8 +52,11 @@ class Replies:
         self._stream: IO[str] | None = None
 
     def put(self, record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
-        """Write the reply of one record, if its line has one; consecutive records of a video share an open file."""
-        reply = raw_reply(line)
+        """Write the reply of one record, if its line has one; consecutive records of a video share an open file.
+
+        Replies to probes are left out: no page shows them beside a video that they were not given to.
+        """
+        reply = None if record["setting"] in PROBED else raw_reply(line)
         if reply is not None:
             self.found += record["id"] not in self._written
             self._write(record, reply)

@@ -18,9 +18,11 @@ from siming_tasks.report.study.replies import Replies
 from siming_tasks.runs.comparable import Entrant
 from siming_tasks.runs.find import RunSource
 from siming_tasks.runs.prices import load_prices
+from siming_tasks.runs.probes import probes_of
 from siming_tasks.runs.run import Run, read_run
 from siming_tasks.runs.score import evaluate_panel
 from siming_tasks.runs.usage import usage_by_video
+from siming_tasks.settings import PROBED
 
 __all__ = ["Study", "study"]
 
@@ -39,6 +41,8 @@ class Study:
         warnings: what a reader must know before comparing this run.
         replies: number of raw replies found.
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
+        probes: by setting, what survives each probe (:meth:`siming_tasks.runs.probes.Probed.to_json`); probes are in
+            no other field.
     """
 
     source: RunSource
@@ -48,6 +52,7 @@ class Study:
     warnings: tuple[str, ...] = ()
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
+    probes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def panels(self) -> dict[str, Panel]:
@@ -82,10 +87,11 @@ def study(
     with Replies(source.slug, replies) if replies else nullcontext() as keep:
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep.put if keep else None)
         if keep:
-            keep.put_rest([record for mine in run.records.values() for record in mine])
+            keep.put_rest([record for name, mine in run.records.items() if name not in PROBED for record in mine])
     found: dict[str, dict[str, Any]] = {}
     prices = load_prices(options.prices) if options.prices else None
-    entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings}
+    probes = {name: each for name in run.settings if (each := probes_of(run, name, options, allow))}
+    entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings if name not in PROBED}
     for name, entrant in entrants.items():
         known = evaluate_panel(entrant.panel, options)
         found[name] = {
@@ -95,12 +101,16 @@ def study(
             "pairs": twins(entrant.panel, pairs),
             "usage": usage_by_video(run.records[name], prices),
         }
+    if not found and run.settings:
+        why = f"{source.path}: holds probes only, which say nothing without the plain tasks of the same run. "
+        raise DataError(why + "Run both with one --output_path.")
     if not found:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
     written = keep.found if keep else 0
-    prompts = {name: _fingerprint(run.records[name]) for name in run.settings}
+    prompts = {name: _fingerprint(run.records[name]) for name in found}
     panels = {name: entrant.panel for name, entrant in entrants.items()}
-    return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts)
+    told = {name: [one.to_json() for one in each] for name, each in probes.items()}
+    return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts, told)
 
 
 def _fingerprint(records: Sequence[Mapping[str, Any]]) -> str | None:
