@@ -51,7 +51,7 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
     """
 
     def process_docs(_: Any) -> Any:
-        import datasets
+        from siming_tasks.hooks.documents import Documents
 
         dataset = SESSION.current()
         refuse_empty([setting], dataset)
@@ -65,7 +65,7 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
             }
             for video_id, step_id in expected_requests(setting, dataset.videos)
         ]
-        return datasets.Dataset.from_list(rows)
+        return Documents.from_list(rows)
 
     return process_docs
 

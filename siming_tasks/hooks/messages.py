@@ -25,7 +25,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     None where a probe shows nothing.
     """
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
-    cache, dataset, setting = options.cache_dir, opened.dataset, SETTINGS[doc["setting"]]
+    cache, dataset, setting = SESSION.cache, opened.dataset, SETTINGS[doc["setting"]]
     video = dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     if setting.probe and not setting.probe.media:

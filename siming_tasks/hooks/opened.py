@@ -13,7 +13,7 @@ from siming_tasks.data.pairs import twins_of
 from siming_tasks.files import sha256_json
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import build_prompt
 from siming_tasks.settings.requests import Span, step_spans, steps_of
@@ -39,10 +39,8 @@ class Opened:
 
     dataset: Dataset
     stamp: Stamp
-    _steps: dict[tuple[Setting, str, str], tuple[RubricStep, ...]] = field(default_factory=dict)
-    _prompts: dict[tuple[Setting, tuple[str, ...], tuple[Span, ...] | None], tuple[str, str]] = field(
-        default_factory=dict
-    )
+    _steps: dict[tuple[str, str, str], tuple[RubricStep, ...]] = field(default_factory=dict)
+    _prompts: dict[tuple[str, tuple[str, ...], tuple[Span, ...] | None], tuple[str, str]] = field(default_factory=dict)
     _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -55,9 +53,9 @@ class Opened:
 
     def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
         """The rubric steps that a document asks about, in rubric order."""
-        setting, video_id, step_id = key = (SETTINGS[doc["setting"]], doc["video_id"], doc["step_id"])
+        name, video_id, step_id = key = (doc["setting"], doc["video_id"], doc["step_id"])
         if key not in self._steps:
-            names = set(steps_of(setting, self.dataset.video(video_id), step_id))
+            names = set(steps_of(SETTINGS[name], self.dataset.video(video_id), step_id))
             self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
         return self._steps[key]
 
@@ -66,7 +64,7 @@ class Opened:
         setting, steps = SETTINGS[doc["setting"]], self.steps(doc)
         names = tuple(step.id for step in steps)
         spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
-        key = (setting, names, spans)
+        key = (setting.name, names, spans)
         if key not in self._prompts:
             text = build_prompt(setting, steps, spans, self.dataset.rubric)
             times = not setting.probe or setting.probe.times

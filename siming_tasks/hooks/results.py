@@ -17,7 +17,7 @@ from siming_tasks.hooks.session import SESSION, Item
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.redact import redact
 from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.record import join, read_as, record_of
+from siming_tasks.runs.record import join, record_of
 from siming_tasks.runs.score import evaluate_records
 from siming_tasks.settings import SETTINGS, Setting
 
@@ -34,7 +34,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = SETTINGS[doc["setting"]]
     opened = SESSION.of(doc)
-    parsed = read_as(setting, results[0] if results else None, opened.steps(doc))
+    parsed = SESSION.parsed(doc, results[0] if results else None)
     record = record_of(
         setting.name,
         doc["video_id"],

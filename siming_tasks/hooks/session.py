@@ -22,9 +22,11 @@ from siming_tasks.hooks.opened import Doc, Opened, stamp_of
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy, Sent
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
 from siming_tasks.runs.panel import panel_of
+from siming_tasks.runs.record import read_as
 from siming_tasks.runs.score import evaluate_panel
-from siming_tasks.settings import Setting
+from siming_tasks.settings import SETTINGS, Setting
 
 __all__ = ["SESSION", "Item", "Session", "records_of"]
 
@@ -33,6 +35,12 @@ Item = Mapping[str, Any]
 
 OPEN = 4
 """Data sets kept open; the longest unused is opened again when it is needed."""
+
+READ = 20_000
+"""Replies of which it is known how they read."""
+
+SHORT = 2_000
+"""Characters up to which a reply is remembered."""
 
 SHOWN = 100_000
 """Requests of which it is known what was shown and what they took."""
@@ -44,9 +52,12 @@ class Session:
 
     _options: Options | None = None
     _root: Path | None = None
+    _cache: Path | None = None
     _opened: OrderedDict[str, Opened] = field(default_factory=OrderedDict)
     _shown: OrderedDict[tuple[str, str], tuple[dict[str, Any], Sent | None]] = field(default_factory=OrderedDict)
     _used: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
+    _read: OrderedDict[tuple[str, ...], Parsed] = field(default_factory=OrderedDict)
+    _used_last: tuple[str, Opened] | None = None
     _last: tuple[list[Item], Options, Evaluation] | None = None
     _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
@@ -61,8 +72,10 @@ class Session:
             options = Options.from_env()
             if options != self._options:
                 self._options, self._root = options, None
+            self._cache, self._used_last = options.cache_dir, None
             self._shown.clear()
             self._used.clear()
+            self._read.clear()
             self._last = None
             for root in [root for root, opened in self._opened.items() if opened.stamp != stamp_of(Path(root))]:
                 del self._opened[root]
@@ -74,6 +87,14 @@ class Session:
             self.begin()
         assert self._options is not None
         return self._options
+
+    @property
+    def cache(self) -> Path:
+        """The cache folder, as it was then."""
+        if self._cache is None:
+            self.begin()
+        assert self._cache is not None
+        return self._cache
 
     @property
     def policy(self) -> Policy:
@@ -127,12 +148,16 @@ class Session:
         Raises:
             DataError: it is wrong.
         """
+        last = self._used_last
+        if last is not None and last[0] == root:
+            return last[1]
         with self._lock:
             if root not in self._opened:
-                self._opened[root] = Opened.at(Path(root), self.options.cache_dir)
+                self._opened[root] = Opened.at(Path(root), self.cache)
                 while len(self._opened) > OPEN:
                     self._opened.popitem(last=False)
             self._opened.move_to_end(root)
+            self._used_last = root, self._opened[root]
             return self._opened[root]
 
     def of(self, doc: Doc) -> Opened:
@@ -189,6 +214,26 @@ class Session:
     def used(self, doc: Doc) -> dict[str, Any] | None:
         """What a document's reply took; None where nothing is known of it."""
         return self._used.get((self.of(doc).dataset.digest, doc["id"]))
+
+    def parsed(self, doc: Doc, reply: Any) -> Parsed:
+        """A reply to a document, read; do not change it.
+
+        Each is read when it arrives and when it is scored, and most replies about one step say one of a few things:
+        short ones are read once.
+        """
+        opened, setting = self.of(doc), doc["setting"]
+        key = None
+        if type(reply) is str and len(reply) <= SHORT:
+            key = (opened.dataset.digest, setting, doc["step_id"] or doc["id"], reply)
+            if (known := self._read.get(key)) is not None:
+                return known
+        parsed = read_as(SETTINGS[setting], reply, opened.steps(doc))
+        if key is not None:
+            with self._lock:
+                self._read[key] = parsed
+                while len(self._read) > READ:
+                    self._read.popitem(last=False)
+        return parsed
 
     def _one(self, items: Iterable[Item]) -> Dataset:
         """The one data set that items are about."""

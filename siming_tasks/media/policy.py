@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from typing import Any
 
 from siming_tasks.errors import OptionsError
@@ -41,6 +42,14 @@ class Policy:
     mode: str = "auto"
     quality: int = QUALITY
     encoding: Encoding = AS_STORED
+
+    def __hash__(self) -> int:
+        """Worked out once: every request looks up what its policy shows."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(astuple(self))
 
     @classmethod
     def of(cls, options: Options) -> Policy:

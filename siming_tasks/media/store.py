@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ from siming_tasks.locks import locked
 from siming_tasks.media.decode import decode
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.ledger import NOTE, settle, sweep
+from siming_tasks.media.listing import Listing
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.stored_image import StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
@@ -60,6 +62,9 @@ it, above 45 dB where it is smooth)."""
 READERS = 2
 """Threads that read JPEG files of one request."""
 
+USED = 5.0
+"""Seconds for which a use of a video counts for the uses that follow: each request is one."""
+
 WRITERS = 2
 """Threads that turn frames into JPEG while the decoder goes on."""
 
@@ -81,6 +86,7 @@ class FrameStore:
     digest: str
     size: int | None = SIZE
     quality: int = QUALITY
+    _used_until: list[float] = field(default_factory=lambda: [0.0], init=False, repr=False, compare=False)
 
     @cached_property
     def folder(self) -> Path:
@@ -108,22 +114,27 @@ class FrameStore:
         Raises:
             MediaError: see :func:`~siming_tasks.media.timeline.read_timeline`.
         """
-        stored = self.folder / "timeline.json"
+        stored = self._stored_timeline
         try:
-            stat = stored.stat()
+            stat = os.stat(stored)
             return _timeline(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         except (FileNotFoundError, ValueError, KeyError):
             timeline = read_timeline(self.source)
-            with suppress(OSError), atomic_write(stored) as stream:  # a store that cannot be written still serves
+            with suppress(OSError), atomic_write(Path(stored)) as stream:  # a store that cannot be written still serves
                 json.dump(timeline.to_json(), stream)
             return timeline
 
+    @cached_property
+    def _stored_timeline(self) -> str:
+        return str(self.folder / "timeline.json")
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return Listing(str(self.frames))
+
     def missing(self, indices: Iterable[int]) -> list[int]:
         """The wanted indices that are not stored yet, ascending."""
-        try:
-            have = set(os.listdir(self.frames))
-        except FileNotFoundError:
-            have = set()
+        have = self._listing.names()
         return [index for index in sorted(set(indices)) if _name(index) not in have]
 
     def fill(self, indices: Iterable[int], progress: Callable[[int], object] = lambda count: None) -> int:
@@ -136,6 +147,7 @@ class FrameStore:
         if not self.missing(wanted):
             return 0
         with self.writing():
+            self._listing.forget()
             missing = self.missing(wanted)  # another process may have been faster
             pending: deque[Future[None]] = deque()
             with ThreadPoolExecutor(WRITERS) as writers:
@@ -188,7 +200,7 @@ class FrameStore:
                 with ThreadPoolExecutor(READERS) as readers:
                     return list(readers.map(read, map(self.path, indices), range(len(indices))))
             except FileNotFoundError:
-                continue
+                self._listing.forget()
         raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")
 
     @contextmanager
@@ -212,9 +224,17 @@ class FrameStore:
                 settle(self.folder)
 
     def touch(self) -> None:
-        """Mark the video as used now; eviction takes the longest unused first."""
+        """Mark the video as used now; eviction takes the longest unused first. Not again within :data:`USED`."""
+        now = time.monotonic()
+        if now < self._used_until[0]:
+            return
         with suppress(OSError):  # absent, or not ours to write
-            os.utime(self.folder / NOTE)
+            os.utime(self._note)
+            self._used_until[0] = now + USED
+
+    @cached_property
+    def _note(self) -> str:
+        return str(self.folder / NOTE)
 
 
 def _name(index: int) -> str:
@@ -222,9 +242,9 @@ def _name(index: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _timeline(stored: Path, *_look: int) -> Timeline:
+def _timeline(stored: str, *_look: int) -> Timeline:
     """A stored timeline, read once as long as its file looks the same: every request asks for its video's."""
-    return Timeline.from_json(json.loads(stored.read_text()))
+    return Timeline.from_json(json.loads(Path(stored).read_text()))
 
 
 def _load(path: Path) -> Image.Image:

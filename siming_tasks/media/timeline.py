@@ -74,14 +74,18 @@ class Timeline:
         seconds.flags.writeable = False
         return seconds
 
+    @cached_property
+    def _period(self) -> float:
+        return float(1 / self.rate)
+
     @property
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last, which is taken to last one mean period."""
-        return float(self.times[-1]) + float(1 / self.rate)
+        return float(self.times[-1]) + self._period
 
     def seconds(self, first: int, last: int) -> float:
         """From the beginning of one frame to the end of another, which is taken to last one mean period."""
-        return float(self.times[last] - self.times[first]) + float(1 / self.rate)
+        return float(self.times[last] - self.times[first]) + self._period
 
     def to_json(self) -> dict[str, Any]:
         """Plain types; :meth:`from_json` reads them back."""

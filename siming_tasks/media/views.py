@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,9 +163,9 @@ def view(
     Raises:
         MediaError: the file or the span cannot be shown; names both.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise MediaError(f"{path}: no such file.")
-    store = FrameStore(cache, path, digest or digest_of(path, cache), size, quality)
+    store = _store(cache, path, digest or digest_of(path, cache), size, quality)
     timeline, request = store.timeline(), Request(span, budget)
     try:
         first, last = bounds = request.bounds(timeline)
@@ -185,6 +187,10 @@ def view(
     store.touch()
     shown = tuple(timeline.times[indices].tolist())
     return View(mode, tuple(indices), shown, file, len(indices) / timeline.seconds(first, last), store)
+
+
+_store = lru_cache(maxsize=64)(FrameStore)
+"""The same object for all requests of a video: it knows what lies in its folder."""
 
 
 def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.nano.weights import WEIGHTS, Facts, load
+from siming_tasks.nano.weights import WEIGHTS, load
 
 if TYPE_CHECKING:
     import torch

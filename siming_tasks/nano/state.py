@@ -16,10 +16,10 @@ __all__ = ["BINARY", "CONTINUOUS", "FEATURES", "PHRASES", "features_of"]
 _PERSON = {"x": 60, "crouch": 0.3, "lean": 15, "bow": 10, "gx": 0.5, "gy": 0.3, "lx": 30, "ly": 20, "rx": 30, "ry": 20}
 _CENTER = {
     **{f"me_{name}": value for name, value in {"x": 300, "crouch": 1, "lean": 0, "bow": 10, "gx": 0, "gy": 0.4}.items()},
-    **{"me_lx": 290, "me_ly": 170, "me_rx": 320, "me_ry": 170, "aide_x": 150, "aide_gy": 0.4},
-    **{"aide_lx": 150, "aide_ly": 140, "aide_rx": 190, "aide_ry": 140},
-    **{"a_x": 390, "a_y": 150, "b_x": 390, "b_y": 160, "o_x": 240, "o_y": 180},
-    **{"p_hx": 288, "p_hz": 0.5, "p_depth": 0, "p_twist": 0.3},
+    "me_lx": 290, "me_ly": 170, "me_rx": 320, "me_ry": 170, "aide_x": 150, "aide_gy": 0.4,
+    "aide_lx": 150, "aide_ly": 140, "aide_rx": 190, "aide_ry": 140,
+    "a_x": 390, "a_y": 150, "b_x": 390, "b_y": 160, "o_x": 240, "o_y": 180,
+    "p_hx": 288, "p_hz": 0.5, "p_depth": 0, "p_twist": 0.3,
     **{f"a_pad{n}{axis}": value for n in (1, 2) for axis, value in {"x": 310, "y": 195, "z": 0.6}.items()},
 }  # fmt: skip
 _SCALE = {
@@ -114,7 +114,7 @@ def _seen(state: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool
     seen["p_wet"] = seen["p_flap"] = state["p_cloth"] > 0.3
     seen["p_debris"] = state["p_mouth"] > 0.4
     pads = [state[f"a_pad{number}"] > 0.5 for number in (1, 2)]
-    seen |= {name: device for name in ("a_seen", "a_x", "a_y", "a_mode")}
+    seen |= dict.fromkeys(("a_seen", "a_x", "a_y", "a_mode"), device)
     seen["a_plug"] = device & (pads[0] | pads[1])
     stuck = [on & (state[f"a_pad{number}z"] >= 0) for number, on in enumerate(pads, 1)]
     seen["a_curl"] = stuck[0] | stuck[1]

@@ -159,3 +159,27 @@ def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
         session.opened(root)
     assert session.opened(roots[0]) is first
     assert len(session._opened) == 4
+
+
+def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run: Dataset) -> None:
+    """Short replies are remembered by step: 3 of 3 points for one step is off the scale of another."""
+    scales = {step.id: step.max_score for step in run.rubric.steps}
+    found = {}
+    for doc in docs("clip_score"):
+        for _ in range(2):
+            found[doc["step_id"]] = hooks.process_results(doc, ['{"score": 2}'])["siming_stderr"]["status"]
+    assert found == {step: "ok" if scales[step] >= 2 else "off_scale" for step in found}
+    assert set(found.values()) == {"ok", "off_scale"}
+
+
+def test_documents_are_gone_through_as_by_the_table_itself(run: Dataset) -> None:
+    import datasets
+
+    table = hooks.docs_clip_score(None)
+    plain = datasets.Dataset.from_list([table[row] for row in range(len(table))])
+    assert isinstance(table, datasets.Dataset) and len(table) > 33
+    assert list(table) == list(plain)
+    assert list(table.select([5, 2])) == list(plain.select([5, 2]))
+    assert [type(row["id"]) for row in table.with_format("numpy")] == [
+        type(row["id"]) for row in plain.with_format("numpy")
+    ]

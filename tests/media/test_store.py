@@ -240,3 +240,24 @@ def test_hooks_may_ask_in_threads(videos: Any, tmp_path: Path) -> None:
         for count, found in enumerate(views, start=1):
             assert numbers(videos, found.images()) == list(found.indices)
             assert len(found.indices) == count
+
+
+def test_a_frame_that_vanished_is_noticed_however_old_its_folder_looks(
+    videos: Any, tmp_path: Path, decoded: list[int]
+) -> None:
+    """A folder is not listed again while its date stands; here even the date is put back."""
+    path = videos.get("plain")
+    shown = view(path, span=None, budget=Budget(3), cache=tmp_path)
+    frames = shown.store.frames
+    os.utime(frames, (1e9, 1e9))
+    assert not shown.store.missing(shown.indices)
+    shown.store.path(29).unlink()
+    assert frames.stat().st_mtime > 1e9
+    assert shown.store.missing(shown.indices) == [29], "the date moved"
+    view(path, span=None, budget=Budget(3), cache=tmp_path)
+    os.utime(frames, (1e9, 1e9))
+    assert not shown.store.missing(shown.indices)
+    shown.store.path(29).unlink()
+    os.utime(frames, (1e9, 1e9))
+    assert numbers(videos, view(path, span=None, budget=Budget(3), cache=tmp_path).images()) == [0, 29, 59]
+    assert decoded == [0, 29, 59, 29, 29]

@@ -22,9 +22,7 @@ from siming_tasks.host.keep.store import Kept, Store
 from siming_tasks.host.keep.theirs import Beside
 from siming_tasks.host.replies import careful
 from siming_tasks.host.told import is_ours
-from siming_tasks.runs.record import read_as
 from siming_tasks.runs.usage import added, cut_off
-from siming_tasks.settings import SETTINGS
 
 __all__ = ["beside", "keeping"]
 
@@ -166,7 +164,7 @@ class _Run:
         if not isinstance(text, str):
             return
         now = time.time()
-        status = _status(request, text)
+        status = SESSION.parsed(request.doc, text).status
         counts = tokens.to_dict() if tokens is not None else None
         failed = status == "request_failed"
         usage = {"model": self.name, **_usage(request, notes, {} if failed else counts)}
@@ -187,12 +185,6 @@ class _Run:
         """Say what the store has to say."""
         while self.store.warnings:
             _say(self.store.warnings.pop(0), loud=True)
-
-
-def _status(request: Request, text: str) -> str:
-    """How the reply will be read."""
-    steps = SESSION.of(request.doc).steps(request.doc)
-    return read_as(SETTINGS[request.doc["setting"]], text, steps).status
 
 
 def _usage(request: Request, notes: Notes | None, counts: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ class Store:
     def keep(self, kept: Kept) -> bool:
         """Write a reply down; False if it could not be written (it is tried again with the next one)."""
         with self._lock:
-            self._waiting.append(_sealed(asdict(kept)))
+            self._waiting.append(_sealed(vars(kept)))
             return self._write()
 
     def _write(self) -> bool:
