@@ -1,0 +1,62 @@
+"""How long commands take that need no framework: each one's help, and the least that some of them do.
+
+    python utils/bench_start.py [--repeats 5] [--limit 0.5]
+
+Prints the median of processor seconds of each, beside an interpreter that imports nothing. Every command runs in a
+process of its own, in turn, with files warm from a run before; exits with 1 if one takes longer than the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+LEAST = (["--version"], ["tasks-path"], ["recipe"], ["plan", "--videos", "200"], ["shards", "4", "--videos", "200"],
+         ["power", "--videos", "50"], ["template", "OUT"])  # fmt: skip
+"""Uses that open no data set."""
+
+
+def seconds(command: list[str], folder: str) -> tuple[float, int]:
+    """Processor seconds of a command and its children, and how it ended."""
+    before = os.times()
+    env = {**os.environ, "COLUMNS": "100"}
+    code = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False).returncode
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return spent, code
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--limit", type=float, default=0.5)
+    arguments = options.parse_args()
+    siming = [sys.executable, "-c", "from siming_tasks.cli.main import main; raise SystemExit(main())"]
+    listed = subprocess.run([*siming, "--help"], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^    ([a-z-]+)\b", listed, re.MULTILINE)
+    rows = {"python": [sys.executable, "-c", "pass"], "siming --help": [*siming, "--help"]}
+    rows |= {f"siming {name} --help": [*siming, name, "--help"] for name in names}
+    rows |= {f"siming {' '.join(words)}": [*siming, *words] for words in LEAST}
+    slow = []
+    print(f"{'cpu s':>7}")
+    for name, command in rows.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = [seconds([word.replace("OUT", f"{turn}.xlsx") for word in command], folder)
+                     for turn in range(arguments.repeats + 1)][1:]  # fmt: skip
+        spent = statistics.median(took for took, _ in found)
+        failed = {code for _, code in found} - {0}
+        print(f"{spent:7.2f}  {name}{f'  (exit {failed})' if failed else ''}")
+        if spent > arguments.limit:
+            slow.append(name)
+    if slow:
+        raise SystemExit(f"longer than {arguments.limit:g} s: {', '.join(slow)}")
+
+
+if __name__ == "__main__":
+    main()
