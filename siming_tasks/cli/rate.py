@@ -96,8 +96,8 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
     from siming_tasks.station.adjudicate import Adjudication
     from siming_tasks.station.as_model import AsModel
     from siming_tasks.station.exams import find_exams
+    from siming_tasks.station.person import rater_name
     from siming_tasks.station.rate import Rating
-    from siming_tasks.station.work import rater_name
 
     store = arguments.store or _beside(folder)
     if arguments.as_model:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from siming_tasks.data.journal import Act, ExamState, Journal, check_act, fold
-from siming_tasks.errors import OptionsError
 from siming_tasks.plaintext import visible
 from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
-from siming_tasks.schema import CONSENSUS
 from siming_tasks.station.exams import Exam
+from siming_tasks.station.person import shuffled
 
-__all__ = ["Frames", "Item", "Refusal", "Work", "rater_name", "shuffled"]
+__all__ = ["Frames", "Item", "Refusal", "Work"]
 
-MAX_NAME = 60
 _ACT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
@@ -213,27 +207,6 @@ class Work(ABC):
                 f"The {kind} would not be {'before' if kind == 'start' else 'after'} it: {where}. Clear it first."
             )
         return at
-
-
-def rater_name(text: str) -> str:
-    """A rater's name as the journal has it.
-
-    Raises:
-        OptionsError: it is empty, too long, holds characters that cannot be seen, or is the consensus'.
-    """
-    name = unicodedata.normalize("NFC", " ".join(text.split()))
-    if not name or len(name) > MAX_NAME or visible(name) != name:
-        raise OptionsError(f"--rater {text!r:.80} must be 1 to {MAX_NAME} visible characters.")
-    if name.casefold() == CONSENSUS:
-        raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")
-    return name
-
-
-def shuffled(keys: Iterable[str], rater: str, work: str) -> list[str]:
-    """The items in an order that rater, work and data decide, the same whenever it is asked for."""
-    ordered = sorted(keys)
-    seed = hashlib.sha256("\0".join([rater, work, *ordered]).encode()).digest()
-    return [ordered[place] for place in np.random.default_rng(list(seed)).permutation(len(ordered))]
 
 
 def _name(name: Any) -> str:

@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.local.door import Key
 from siming_tasks.station.app import application
-from siming_tasks.station.work import rater_name
+from siming_tasks.station.person import rater_name
 
 
 @pytest.mark.parametrize(

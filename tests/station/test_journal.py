@@ -105,7 +105,7 @@ def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
 
 
 def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) -> None:
-    from siming_tasks.station.work import shuffled
+    from siming_tasks.station.person import shuffled
 
     keys = [f"{number:064x}" for number in range(20)]
     mine, theirs = shuffled(keys, "a", "rate"), shuffled(keys, "b", "rate")

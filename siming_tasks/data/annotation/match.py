@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from siming_tasks.data.annotation.mark import Mark, short
 from siming_tasks.data.builder.cells import folded
-from siming_tasks.data.builder.label_rows import LabelRow
+from siming_tasks.data.builder.label_row import LabelRow
 from siming_tasks.data.builder.mapping import Words
 from siming_tasks.errors import Problem
 from siming_tasks.rubrics import Rubric

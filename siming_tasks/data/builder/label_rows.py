@@ -7,48 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from siming_tasks.data.builder.cells import folded, is_clock_cell, is_time_code, number, plain, seconds_of, text_of
-from siming_tasks.data.builder.columns import Layout, rater_named
+from siming_tasks.data.builder.columns import rater_named
+from siming_tasks.data.builder.label_row import LabelRow, Part, Row
 from siming_tasks.data.builder.mapping import VIDEO_FIELDS, Words
-from siming_tasks.data.builder.tables import Sheet, SheetRow
 from siming_tasks.errors import Problem
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.grain import HALF, HALVES, fits, named
 from siming_tasks.schema import CONSENSUS
 
-__all__ = ["LabelRow", "Part", "Reader"]
+__all__ = ["Reader"]
 
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
-
-
-@dataclass(frozen=True)
-class LabelRow:
-    """One step of one video as the sheet has it; ``lines`` are the rows it was put together from."""
-
-    video: str
-    step_id: str
-    file: str
-    lines: tuple[int, ...]
-    start: float | None = None
-    end: float | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
-    applicable: bool = True
-    about: Mapping[str, str] = field(default_factory=dict)
-
-    def problem(self, code: str, what: str, fix: str, where: str | None = None, **more: Any) -> Problem:
-        """A finding about this row."""
-        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
-        return Problem(code, what, fix, self.file, self.lines[0], where, **more)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A sheet with what its columns are, the file that it is of, and whose points that file holds by itself."""
-
-    sheet: Sheet
-    layout: Layout
-    path: str
-    owner: str | None = None
 
 
 @dataclass
@@ -84,7 +54,7 @@ class Reader:
             self.problems.append(Problem("rater-missing", what, fix, unclear[0].file))
         for index, part in enumerate(parts):
             for row in part.sheet.rows:
-                self._row(_Row(part, row), whose[index] or None)
+                self._row(Row(part, row), whose[index] or None)
 
     def _titled(self, part: Part) -> str | None:
         """The rater that the worksheet's title or the file names; "" if none does and one should, None if none need."""
@@ -97,7 +67,7 @@ class Reader:
             return self._known(sheet.file, None, part.owner, part.owner)
         return self._known(sheet.file, None, title, name) if name else ""
 
-    def _row(self, row: _Row, whose: str | None) -> None:
+    def _row(self, row: Row, whose: str | None) -> None:
         name = text_of(row.cell("video_id"))
         cell = text_of(plain(row.cell("step_id")))
         if name is None or (row.layout.long and cell is None):
@@ -142,7 +112,7 @@ class Reader:
                 self.problems.append(label.problem("row-unlabelled", "the sheets with points have no such row.", fix))
             self.rows[video, at] = self._merged(known, label) if known else label
 
-    def _rater(self, row: _Row) -> str | None:
+    def _rater(self, row: Row) -> str | None:
         """The rater that a cell names; None, with a finding, if it is empty."""
         cell = text_of(plain(row.cell("rater")))
         if cell is None:
@@ -202,7 +172,7 @@ class Reader:
             lines=first.lines + second.lines,
         )
 
-    def _label(self, row: _Row, video: str, step: str, points: Mapping[str, Any]) -> LabelRow:
+    def _label(self, row: Row, video: str, step: str, points: Mapping[str, Any]) -> LabelRow:
         about = {name: text for name in VIDEO_FIELDS if (text := text_of(plain(row.cell(name)))) is not None}
         label = LabelRow(video, step, row.file, (row.number,), about=about)
         rule = self.rubric.by_id.get(step)
@@ -239,7 +209,7 @@ class Reader:
         start, end = self._time(row, "start"), self._time(row, "end")
         return replace(label, start=start, end=end, scores=scores, applicable=bool(applicable) and not not_applicable)
 
-    def _applicable(self, row: _Row, label: LabelRow) -> bool | None:
+    def _applicable(self, row: Row, label: LabelRow) -> bool | None:
         """None for a word that means neither."""
         text = text_of(plain(row.cell("applicable")))
         if text is None or text.casefold() in _YES:
@@ -250,7 +220,7 @@ class Reader:
         self.problems.append(label.problem("not-yes-or-no", what, "Write yes or no.", "applicable"))
         return None
 
-    def _time(self, row: _Row, column: str) -> float | None:
+    def _time(self, row: Row, column: str) -> float | None:
         cell = plain(row.cell(column))
         if cell is None:
             return None
@@ -270,27 +240,3 @@ class Reader:
             what, fix = "a merged cell.", "Undo the merging and write each step's time."
             self.problems.append(row.problem("merged-points", what, fix, column))
         return seconds
-
-
-@dataclass(frozen=True)
-class _Row:
-    part: Part
-    row: SheetRow
-
-    @property
-    def file(self) -> str:
-        return self.part.sheet.file
-
-    @property
-    def layout(self) -> Layout:
-        return self.part.layout
-
-    @property
-    def number(self) -> int:
-        return self.row.number
-
-    def cell(self, ours: str) -> Any:
-        return self.row.cells.get(self.layout.ours.get(ours, ""))
-
-    def problem(self, code: str, what: str, fix: str, where: str | None) -> Problem:
-        return Problem(code, what, fix, self.file, self.row.number, where)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from siming_tasks.data.builder.columns import Kind, Layout, layout_of
-from siming_tasks.data.builder.label_rows import LabelRow, Part, Reader
+from siming_tasks.data.builder.label_row import LabelRow, Part
+from siming_tasks.data.builder.label_rows import Reader
 from siming_tasks.data.builder.mapping import SheetMapping, Words
 from siming_tasks.data.builder.physicians import LabelFile, owner_problems, owners, stated_twice, unequal
 from siming_tasks.data.builder.ratings import UseRatings, ratings_sheet

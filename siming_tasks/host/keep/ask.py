@@ -14,19 +14,19 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import io
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from siming_tasks.hooks.session import SESSION
+from siming_tasks.host.keep.bars import one_bar
 from siming_tasks.host.keep.heard import is_known, listening
 from siming_tasks.host.keep.key import Request
+from siming_tasks.host.keep.ranks import evened, together_with
 from siming_tasks.host.replies import careful
 
 __all__ = ["UNASKED", "ask"]
@@ -112,7 +112,7 @@ def _in_threads(
         return arrived(number, output, notes)
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
-    with _bar(model, len(requests)) as bar:
+    with one_bar(model, len(requests)) as bar:
         futures = [pool.submit(one, number) for number in range(len(requests))]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
@@ -143,13 +143,13 @@ def _in_slices(
 
     wanted = len(requests)
     batch = min(_batch(model), MOST)
-    together = _together(model)
-    every = list(range(len(requests))) if not together else _evened(len(requests))
+    together = together_with(model)
+    every = list(range(len(requests))) if not together else evened(len(requests))
     requests = requests or ([spare] if spare else [])
     size, most = batch, MOST if _concurrent(model) and batch == 1 and not together else batch
     size = min(8, most) if most > batch else batch
     done = 0
-    with _bar(model, len(requests)) as bar:
+    with one_bar(model, len(requests)) as bar:
         while done < len(every):
             numbers = every[done : done + size] if together else _of_one_task(requests, every[done : done + size])
             done += len(numbers)
@@ -188,57 +188,7 @@ def _of_one_task(requests: Sequence[Request], numbers: Sequence[int]) -> list[in
     return [number for number in numbers if requests[number].instance.task_name == task]
 
 
-def _together(model: Any) -> bool:
-    """Whether one model lies over several processes, which must then all take part in every batch."""
-    kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
-    sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
-    return sharded and getattr(model, "world_size", 1) > 1
-
-
-def _evened(number: int) -> list[int]:
-    """Numbers of requests, as many as in the process that has the most; the last ones once more."""
-    from torch import distributed
-
-    if not distributed.is_initialized():
-        return list(range(number))
-    counts = [0] * distributed.get_world_size()  # of torch itself: accelerate may think that it is alone
-    distributed.all_gather_object(counts, number)
-    return [max(0, min(one, number - 1)) for one in range(max(counts))]
-
-
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
     """One output for each request, in their order."""
     own = functools.partial(type(model).generate_until, model)
     return careful(model, SESSION.backend, own)([request.instance for request in requests])
-
-
-@contextmanager
-def _bar(model: Any, total: int) -> Iterator[Any]:
-    """One progress bar over all calls; the class's own, one a call, are left out meanwhile."""
-    from tqdm import std
-
-    bars: Any = std.tqdm
-    shown = bars(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding")
-    made = bars.__init__
-    bars.__init__ = _unseen(made)
-    try:
-        yield shown
-    finally:
-        bars.__init__ = made
-        shown.close()
-
-
-class _Nowhere(io.TextIOBase):
-    """A stream that forgets."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-
-def _unseen(made: Callable[..., None]) -> Callable[..., None]:
-    """A ``tqdm.__init__`` whose bars are not shown, and go on counting: vLLM divides by the seconds of its own."""
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **{**kwargs, "file": _Nowhere()})
-
-    return __init__
