@@ -13,8 +13,8 @@ Clip = NDArray[np.uint8]
 
 
 def spoken(clip: Clip) -> bool:
-    """Whether the trainee's bubble appears (above a head at x = 345)."""
-    return activity(clip, (310, 40, 385, 58)) > 0.08
+    """Whether the trainee's bubble appears (above a head at x = 345, below that of the device)."""
+    return activity(clip, (310, 46, 385, 58)) > 0.08
 
 
 def looked_round(clip: Clip) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.markdown import show
 from siming_tasks.cli.raters import no_ceiling, origin, title
 from siming_tasks.errors import DataError
 from siming_tasks.runs.uncollected import uncollected
@@ -102,12 +103,12 @@ def compare(arguments: argparse.Namespace) -> None:
         print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
     for setting, part in found.items():
-        print(f"## {setting} on {title(dataset)}\n\n{_markdown(part, dataset, joint=arguments.max_t)}")
+        show(f"## {setting} on {title(dataset)}", _markdown(part, dataset, joint=arguments.max_t) + "\n")
     for setting, why in refused.items():
-        print(f"## {setting} on {title(dataset)}\n\nNot compared: {why}\n")
+        show(f"## {setting} on {title(dataset)}", f"Not compared: {why}\n")
     for (run, setting), each in probed.items():
         text = probes_markdown(each, reads_labels=run.source.reference)
-        print(f"## Probes of {literal(run.name)}: {setting} on {title(dataset)}\n\n{text}")
+        show(f"## Probes of {literal(run.name)}: {setting} on {title(dataset)}", text)
 
 
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
@@ -128,16 +129,22 @@ def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespa
         print(json.dumps(origin(dataset) | {"repeated": settings}, allow_nan=False))
         return
     for setting, part in found.items():
-        print(f"## {setting} on {title(dataset)}, {len(runs)} repeats\n\n{markdown(part)}")
+        show(f"## {setting} on {title(dataset)}, {len(runs)} repeats", markdown(part))
 
 
 def _markdown(found: RunComparison, dataset: Dataset, *, joint: bool) -> str:
     from siming_tasks.present import comparison, contribution, raters
 
+    best_first = comparison.ranked(found.comparison)
     text = [comparison.markdown(found.comparison, joint=joint)]
-    text += [comparison.two_way_markdown(found.two_way)] if found.two_way else []
-    text.append(contribution.markdown(found.contribution))
-    ratio = (
-        raters.ratio_markdown(found.human_ratio, found.physicians) if found.human_ratio else no_ceiling(dataset) + "\n"
-    )
+    if found.two_way:
+        text.append(
+            comparison.two_way_markdown({run: found.two_way[run] for run in best_first if run in found.two_way})
+        )
+    text.append(contribution.markdown(found.contribution, best_first))
+    if found.human_ratio:
+        rows = {run: found.human_ratio[run] for run in best_first if run in found.human_ratio}
+        ratio = raters.ratio_markdown(rows, found.physicians)
+    else:
+        ratio = no_ceiling(dataset) + "\n"
     return "\n".join([*text, ratio])

@@ -10,6 +10,7 @@ from typing import Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.markdown import show
 from siming_tasks.options import Decimal
 
 __all__ = ["add"]
@@ -73,4 +74,4 @@ def diagnose(arguments: argparse.Namespace) -> None:
         texts.append(to_markdown(report, f"{name} on {origin}"))
         if name in probed:
             texts.append(f"## Probes\n\n{probes_markdown(probed[name], reads_labels=source.reference)}")
-    print("\n\n".join(texts))
+    show(*texts)

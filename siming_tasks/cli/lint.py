@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.markdown import show
 from siming_tasks.options import Whole
 
 __all__ = ["add"]
@@ -41,5 +42,8 @@ def lint_table(arguments: argparse.Namespace) -> int:
     sizes = {key: getattr(arguments, key) for key in ("n_videos", "n_items") if getattr(arguments, key)}
     document = replace(document, tables=tuple(replace(table, **sizes) for table in document.tables))
     report = lint(document)
-    print(json.dumps(report.to_json(), indent=2, allow_nan=False) if arguments.json else report.to_markdown())
+    if arguments.json:
+        print(json.dumps(report.to_json(), indent=2, allow_nan=False))
+    else:
+        show(report.to_markdown())
     return 1 if report.inconsistent else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import open_chosen
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.cli.markdown import show
 from siming_tasks.cli.prepare import media_options
 from siming_tasks.options import Decimal, Whole
 
@@ -153,17 +154,22 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
 
 
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
+    from siming_tasks.present.cells import table
     from siming_tasks.schema import SCOPES
     from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
 
-    print(f"\n{'setting':17}{'requests':>9}{'images':>9}{'a request':>10}{'frames/s':>9}", end="")
-    print("".join(f"{name:>24}" for name in formulas))
-    print(f"{'':54}" + f"{'image tokens   context':>24}" * len(formulas))
-    for setting in found.settings:
-        print(f"{setting.setting:17}{setting.requests:9,}{setting.frames:9,}", end="")
-        print(f"{setting.frames_max:10}{setting.fps:9.2f}", end="")
-        print("".join(f"{setting.image_tokens[f][1]:14,}{setting.context_max[f]:10,}" for f in formulas))
-    print("context: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
+    head = ["setting", "requests", "images", "a request", "frames/s"]
+    rows = [
+        [
+            setting.setting, f"{setting.requests:,}", f"{setting.frames:,}", str(setting.frames_max),
+            f"{setting.fps:.2f}",
+            *(f"{count:,}" for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])),
+        ]
+        for setting in found.settings
+    ]  # fmt: skip
+    print()
+    show(table([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows))
+    print("\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
     controls = [name for name in PLAIN if name not in BENCHMARK]

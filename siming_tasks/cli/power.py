@@ -10,6 +10,7 @@ from typing import Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.cli.markdown import show
 from siming_tasks.options import Decimal, Whole
 
 __all__ = ["add"]
@@ -93,9 +94,9 @@ def power(arguments: argparse.Namespace) -> int:
 
 
 def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) -> None:
-    print(
+    made = (
         f"Simulated: {arguments.steps} steps, {arguments.prevalence:.1%} not fully correct, raters' kappa "
-        f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}.\n"
+        f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}."
     )
     from siming_tasks.metrics.catalogue import CATALOGUE
     from siming_tasks.present.cells import table
@@ -103,15 +104,13 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
     head = ["metric", "against a blind judge", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
     if arguments.effect is None:
-        print(f"Smallest effect that {arguments.videos} videos show:\n")
         rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in found]
-        print("\n".join(table(head, rows)))
+        show(made, f"Smallest effect that {arguments.videos} videos show:", table(head, rows))
         return
-    print(f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):\n")
     rows = [[label, *(_cell(item) for item in found if item.metric == key)] for key, label in names.items()]
-    print("\n".join(table(head, rows)))
-    for reason in dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason):
-        print(f"\n{reason}")
+    what = f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):"
+    reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason)
+    show(made, what, table(head, rows), *reasons)
 
 
 def _reach(effect: float | None) -> str:

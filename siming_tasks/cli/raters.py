@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.cli.markdown import show
 from siming_tasks.options import Decimal
 from siming_tasks.plaintext import literal
 
@@ -70,7 +71,7 @@ def raters(arguments: argparse.Namespace) -> int:
         print(json.dumps(origin(dataset) | parts | {"psychometrics": deeper.to_json()}, allow_nan=False))
     else:
         text = markdown(found[0]) if len(found) == 1 else pairs_markdown(found)
-        print(f"## Raters of {title(dataset)}\n\n{text}\n{psychometrics_markdown(deeper)}")
+        show(f"## Raters of {title(dataset)}", text, psychometrics_markdown(deeper))
     return 0
 
 
@@ -83,7 +84,10 @@ def _so_far(arguments: argparse.Namespace) -> int:
     if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
         raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")
     found = so_far(Path(arguments.dir), options_from(arguments), arguments.raters)
-    print(json.dumps(found.to_json(), allow_nan=False) if arguments.json else so_far_markdown(found))
+    if arguments.json:
+        print(json.dumps(found.to_json(), allow_nan=False))
+    else:
+        show(so_far_markdown(found))
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from siming_tasks.cli.markdown import show
+
 __all__ = ["add"]
 
 
@@ -22,7 +24,11 @@ def _recipe(arguments: argparse.Namespace) -> None:
     if arguments.model:
         print(as_text(recipe(arguments.model)))
         return
+    from siming_tasks.present.cells import table
+
+    rows = []
     for name, one in recipes().items():
         gone = one.retired and one.retired <= one.checked
         state = f"retired {one.retired}" if gone else one.how if one.model else "no backend"
-        print(f"{name:20} {one.title:26} {one.full_frames:4} frames  {one.model or '-':16} {state}")
+        rows.append([name, one.title, str(one.full_frames), one.model or "-", state])
+    show(table(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))

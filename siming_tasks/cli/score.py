@@ -12,6 +12,7 @@ from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.markdown import show as show_markdown
 from siming_tasks.options import Decimal
 from siming_tasks.runs.uncollected import uncollected
 
@@ -44,13 +45,17 @@ def add(commands: Any) -> None:
 
 @uncollected()
 def _score(arguments: argparse.Namespace) -> int:
+    from siming_tasks.errors import OptionsError
     from siming_tasks.metrics.estimate import FLAGS
+    from siming_tasks.present.cells import table
     from siming_tasks.present.usage import usage_line
     from siming_tasks.runs.find import run_at
     from siming_tasks.runs.run import load_run, read_run
     from siming_tasks.runs.scores import score_run, validation
 
     options = options_from(arguments)
+    if not arguments.dir and (arguments.predictions / "dataset.yaml").is_file():
+        raise OptionsError(f"{arguments.predictions} is a data set. Give the predictions after it.")
     source = run_at(arguments.predictions)
     dataset = open_chosen(
         arguments, options, [source], reference=not (arguments.validate_only or arguments.list_failed)
@@ -79,39 +84,48 @@ def _score(arguments: argparse.Namespace) -> int:
         return 0
     show(scores.problems)
     label = " SYNTHETIC" if dataset.synthetic else ""
-    print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}")
-    width = max(12, *map(len, scores.settings))
-    head = (
-        f"{'metric':<10} {'value':>7} {'stderr':>7} {'95 % interval':>17} {'filled':>7} {'videos':>6} {'coverage':>8}"
+    print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
+    rows = [
+        [name, *_cells(metric, estimate, result["filled"].get(metric))]
+        for name, result in scores.settings.items()
+        for metric, estimate in result["metrics"].items()
+    ]
+    show_markdown(table(_HEAD, rows, left=(0, 1)))
+    flagged = [estimate for result in scores.settings.values() for estimate in result["metrics"].values()]
+    below = [_KEY] if any(estimate.get("undefined") for estimate in flagged) else []
+    reasons = dict.fromkeys(
+        f"{row[1]}: {estimate['reason']}"
+        for row, estimate in zip(rows, flagged, strict=True)
+        if estimate.get("undefined")
     )
-    print(f"{'setting':<{width}} {head}")
+    below += [f"  {reason}" for reason in reasons]
     for name, result in scores.settings.items():
-        for metric, estimate in result["metrics"].items():
-            print(f"{name:<{width}} {_line(metric, estimate, result['filled'].get(metric))}")
         if result["usage"]:
             videos = len({record["video_id"] for record in run.records[name]})
-            print(f"{name:<{width}} took {usage_line(result['usage'], videos)}")
+            below.append(f"{name} took {usage_line(result['usage'], videos)}")
         if arguments.observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
-            print(f"{name:<{width}} left out: {left_out}")
-    flagged = [estimate for result in scores.settings.values() for estimate in result["metrics"].values()]
-    for flag in sorted({flag for estimate in flagged for flag in estimate["flags"]} & set(_SAID)):
-        print(FLAGS[flag])
+            below.append(f"{name} left out: {left_out}")
+    flags = {flag for estimate in flagged for flag in estimate["flags"]} & set(_SAID)
+    print("\n".join(["", _COLUMNS, *below, *(FLAGS[flag] for flag in sorted(flags))]))
     return 0
 
 
+_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "filled", "videos", "coverage"]
+_COLUMNS = "filled: with every missing answer as full points; coverage: answered; -: none."
+_KEY = "*: undefined, printed as zero:"
 _SAID = ("few-videos", "no-interval", "not-comparable", "tailed")
 """Flags that stand beneath the table; the others are of single rows."""
 
 
-def _line(metric: str, estimate: dict[str, Any], filled: dict[str, Any] | None) -> str:
+def _cells(metric: str, estimate: dict[str, Any], filled: dict[str, Any] | None) -> list[str]:
     def number(key: str) -> str:
         return "-" if estimate.get(key) is None else f"{estimate[key]:.3f}"
 
     interval = f"[{number('low')}, {number('high')}]" if estimate.get("low") is not None else "-"
-    flag = f"  undefined: {estimate['reason']}" if estimate.get("undefined") else ""
     value = "-" if filled is None or filled["value"] is None else f"{filled['value']:.3f}"
-    return (
-        f"{metric:<10} {number('value'):>7} {number('stderr'):>7} {interval:>17} {value:>7} "
-        f"{estimate.get('n_videos', '-'):>6} {number('coverage'):>8}{flag}"
-    )
+    star = "*" * bool(estimate.get("undefined"))
+    return [
+        metric, number("value") + star, number("stderr"), interval, value, str(estimate.get("n_videos", "-")),
+        number("coverage"),
+    ]  # fmt: skip

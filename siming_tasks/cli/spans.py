@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from siming_tasks.cli.findings import show
+from siming_tasks.cli.markdown import show as show_table
 from siming_tasks.cli.terminal import say
 
 __all__ = ["list_spans"]
@@ -13,7 +14,8 @@ __all__ = ["list_spans"]
 def list_spans(arguments: argparse.Namespace) -> int:
     """Print the labels, annotators and videos of ``--spans``; write the mapping file of ``--draft``."""
     from siming_tasks.data.annotation.survey import survey, write_draft
-    from siming_tasks.plaintext import one_line
+    from siming_tasks.plaintext import literal, one_line
+    from siming_tasks.present.cells import table
     from siming_tasks.rubrics import load_rubric
 
     rubric = load_rubric(arguments.rubric)
@@ -21,11 +23,11 @@ def list_spans(arguments: argparse.Namespace) -> int:
         arguments.spans, rubric, arguments.videos, arguments.columns, arguments.spans_fps, arguments.encoding
     )
     show(found.problems)
-    width = min(50, max((len(label.name) for label in found.labels), default=0))
-    print(f"{'label':{width}}  count  spans  step")
+    rows = []
     for label in found.labels:
         step = label.step or ("left out" if label.left_out else f"? {label.like}".rstrip())
-        print(f"{one_line(label.name, 50):{width}}  {label.count:5,}  {label.spans:5,}  {step}")
+        rows.append([literal(one_line(label.name, 50)), f"{label.count:,}", f"{label.spans:,}", literal(step)])
+    show_table(table(["label", "count", "spans", "step"], rows, left=(0, 3)))
     for name, count in found.annotators.items():
         say(f"annotator {one_line(name)}: {count:,}")
     for name, count in found.videos.items():

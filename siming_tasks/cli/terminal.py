@@ -28,6 +28,11 @@ class Harmless:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
+    @property
+    def bare(self) -> Any:
+        """The stream behind it, for those who make their text harmless before they draw it."""
+        return self._stream
+
     def write(self, text: str) -> int:
         """Write ``text``, made harmless; returns its length."""
         if not _BAR.fullmatch(text):

@@ -9,8 +9,10 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.proportion import Proportion
 from siming_tasks.plaintext import one_line
 
-__all__ = ["counted", "percent", "plain_value", "pvalue", "short", "signed", "table"]
+__all__ = ["counted", "key", "percent", "plain_value", "pvalue", "short", "signed", "table"]
 
+UNDEFINED = "0.000* is undefined, printed as zero."
+_STARRED = re.compile(r"\d\*")
 _PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
 
 
@@ -24,6 +26,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collectio
     """
     rule = [":--" if index in left else "--:" for index in range(len(head))]
     return ["| " + " | ".join(map(_cell, line)) + " |" for line in [head, rule, *rows]]
+
+
+def key(rows: Iterable[Sequence[str]]) -> list[str]:
+    """What stands below a table in which a number has a ``*``; nothing for others."""
+    return ["", UNDEFINED] if any(_STARRED.search(cell) for row in rows for cell in row) else []
 
 
 def _cell(text: str) -> str:

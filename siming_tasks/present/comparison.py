@@ -10,9 +10,9 @@ from siming_tasks.metrics.compare.twoway import CLAIMS
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
 from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import plain_value, pvalue, short, table
+from siming_tasks.present.cells import UNDEFINED, key, plain_value, pvalue, short, table
 
-__all__ = ["markdown", "two_way_markdown"]
+__all__ = ["markdown", "ranked", "two_way_markdown"]
 
 FILLED = (
     'Every missing answer as full points ("correct"), which no run can gain from by answering less; in parentheses the '
@@ -28,6 +28,7 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
         joint: print the step-down max-T p-values beside Holm's.
     """
     names = list(next(iter(found.estimates.values())))
+    runs = ranked(found)
     options = found.options
     facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
     lines = [f"{len(found.runs)} runs over the same {found.n_videos} videos{facts}.", ""]
@@ -37,14 +38,14 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
         lines += [f"**{FLAGS['few-videos']}**", ""]
     head = ["run", *(CATALOGUE[name].label for name in names)]
     if found.complete:
-        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in names)] for run in found.runs])
+        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in names)] for run in runs])
         lines += ["", "95 % intervals over videos; in parentheses the rank and its 95 % interval."]
     else:
-        rows = [[literal(run), *(_plain(found.estimates[run][name]) for name in names)] for run in found.runs]
+        rows = [[literal(run), *(_plain(found.estimates[run][name]) for name in names)] for run in runs]
         lines += [*table(head, rows), "", "Of what each run answered; 95 % intervals over videos.", ""]
-        ranked = [name for name in names if CATALOGUE[name].compared]
-        head = ["missing answers filled", *(CATALOGUE[name].label for name in ranked)]
-        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in ranked)] for run in found.runs])
+        judged = [name for name in names if CATALOGUE[name].compared]
+        head = ["missing answers filled", *(CATALOGUE[name].label for name in judged)]
+        lines += table(head, [[literal(run), *(_cell(found, run, name) for name in judged)] for run in runs])
         lines += ["", FILLED]
     lines += _notes(found)
     lines += _differences(found, joint=joint)
@@ -60,12 +61,18 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
+def ranked(found: Comparison) -> list[str]:
+    """The runs by their rank in the primary metric, those without one last; equal ones as they were given."""
+    ranks = found.ranks.get(found.primary, {})
+    return sorted(found.runs, key=lambda run: ranks[run].rank if run in ranks else len(found.runs) + 1)
+
+
 def two_way_markdown(runs: Mapping[str, Mapping[str, Estimate]]) -> str:
     """Intervals over videos and steps of several runs, with what each kind of interval claims."""
     names = list(next(iter(runs.values())))
     rows = [[literal(run), *(str(row[name]) for name in names)] for run, row in runs.items()]
     lines = table(["over videos and steps", *(CATALOGUE[name].label for name in names)], rows)
-    return "\n".join([*lines, "", *CLAIMS.values()]) + "\n"
+    return "\n".join([*lines, *key(rows), "", *CLAIMS.values()]) + "\n"
 
 
 def _differences(found: Comparison, *, joint: bool) -> list[str]:
@@ -134,10 +141,10 @@ def _notes(found: Comparison) -> list[str]:
         ]
         lines += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
     if any(estimate.undefined for row in found.estimates.values() for estimate in row.values()):
-        lines.append("0.000* is undefined, printed as zero.")
+        lines.append(UNDEFINED)
     each = [
         f"{literal(run)} {plain_value(row['gwet_ac2'])}, {plain_value(row['krippendorff_alpha'])}"
-        for run, row in found.footnote.items()
+        for run, row in ((run, found.footnote[run]) for run in ranked(found) if run in found.footnote)
     ]
     blind = next(iter(found.footnote.values()))["gwet_ac2_of_always_correct"]
     lines.append(

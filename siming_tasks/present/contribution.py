@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.video.contribution import BLIND, Contribution
 from siming_tasks.metrics.video.split import PARTS
 from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import pvalue, table
+from siming_tasks.present.cells import key, pvalue, table
 
 __all__ = ["markdown"]
 
@@ -19,13 +19,17 @@ CAPTION = (
 )
 
 
-def markdown(runs: Mapping[str, Contribution]) -> str:
+def markdown(runs: Mapping[str, Contribution], order: Sequence[str] = ()) -> str:
     """The split with its p-value and lift for every run, then the blind rows.
 
     Blind rows are over the steps that the first run answered; its own answers are the shuffled self.
+
+    Args:
+        runs: what the video contributed to each.
+        order: of the rows (default: as given).
     """
-    first = next(iter(runs.values()))
-    metric = first.metric
+    whose, first = next(iter(runs.items()))
+    metric, runs = first.metric, {name: runs[name] for name in order or runs if name in runs}
     rows = [
         [
             literal(name),
@@ -37,11 +41,12 @@ def markdown(runs: Mapping[str, Contribution]) -> str:
         for name, found in runs.items()
     ]
     lines = table(["run", CATALOGUE[metric].label, *PARTS, "p", "lift"], rows)
-    lines += ["", CAPTION, ""]
+    lines += [*key(rows), "", CAPTION, ""]
     names = [name for name in first.rows["run"] if CATALOGUE[name].compared]
     rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
     lines += table(["blind row", *(CATALOGUE[name].label for name in names)], rows)
-    lines += ["", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
+    lines += [*key(rows), "", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
+    lines += ["", f"The run whose answers these are: {literal(whose)}."] if len(runs) > 1 else []
     if any(found.mismatch for found in runs.values()):
         rows = [
             [literal(name), *(str(found.mismatch[key]) for key in ("plcc", "implied", "excess"))]

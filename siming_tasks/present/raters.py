@@ -9,7 +9,7 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.humans.raters import RaterTable
 from siming_tasks.metrics.thresholds import THIN
 from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import percent, signed, table
+from siming_tasks.present.cells import key, percent, signed, table
 
 __all__ = ["INFLATION", "NO_CEILING", "markdown", "pairs_markdown", "ratio_markdown"]
 
@@ -86,7 +86,7 @@ def ratio_markdown(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[
     names = list(next(iter(runs.values())))
     rows = [[literal(run), *map(str, row.values())] for run, row in runs.items()]
     raters = [literal(name) for name in raters]
-    lines = table(["human ratio", *(CATALOGUE[name].label for name in names)], rows)
+    lines = table(["human ratio", *(CATALOGUE[name].label for name in names)], rows) + key(rows)
     if len(raters) == 2:
         a, b = raters
         lines += ["", f"mean(metric(run, {a}), metric(run, {b})) / metric({a}, {b}): 1 agrees as the raters do."]

@@ -133,7 +133,7 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
     assert usage["prompt_tokens"] == {"total": 4000, "requests": 4} and usage["kept"] == 1 and usage["cost"] == {}
     assert main([*words, "--prices", str(prices)]) == 0
     # 4 x (1000 x 2.5 + 100 x 10) / 1e6
-    expected = "full_score   took 4,000 tokens in, 400 out; 0.014 EUR, 0.0035 a video; 1 of 4 replies were kept"
+    expected = "full_score took 4,000 tokens in, 400 out; 0.014 EUR, 0.0035 a video; 1 of 4 replies were kept"
     assert expected in capsys.readouterr().out
     lines[0] = lines[0].replace('"prompt_tokens": 1000', '"prompt_tokens": -1')
     log.write_text("\n".join(lines) + "\n")

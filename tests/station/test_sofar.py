@@ -66,7 +66,7 @@ def test_pace_and_doubt_by_hand(store: Path) -> None:
 
 def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert main(["raters", str(store), "--resamples", "20"]) == 0
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())  # columns are padded
     assert "| y | 1 | 1 | 2 | 4.0 | 60 |" in printed
     assert "| call | 1 | 1 | 100 % | 0 | 1 |" in printed
     assert r"is \<b\>shouting\</b\> a call?" in printed

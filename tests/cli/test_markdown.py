@@ -1,0 +1,146 @@
+"""Tables of all commands in one style: drawn to the width of a terminal, aligned Markdown in a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from siming_tasks.cli import main
+from siming_tasks.cli.markdown import aligned, show
+from siming_tasks.cli.terminal import harmless_terminal
+from siming_tasks.data import open_dataset
+from siming_tasks.plaintext import literal
+from siming_tasks.present.cells import key, table
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")
+
+
+class Screen(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    found = Screen()
+    for name, value in (("COLUMNS", "80"), ("TERM", "xterm")):
+        monkeypatch.setenv(name, value)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def printed(*parts: str, on: Screen | None = None) -> None:
+    with redirect_stdout(on or sys.stdout), harmless_terminal():
+        show(*parts)
+
+
+def lines_of(screen: Screen) -> list[str]:
+    return STYLE.sub("", screen.getvalue()).splitlines()
+
+
+WIDE = "\n".join(table(["run", "a", "b", "c"], [["x" * 60, "0.5 [0.1, 0.9]", "y" * 40, "1"], ["z", "2", "3", "4"]]))
+
+
+def test_a_narrow_terminal_loses_no_text(screen: Screen) -> None:
+    printed("## title", WIDE, on=screen)
+    lines = lines_of(screen)
+    assert max(map(cell_len, lines)) <= 80 and "|" not in "".join(lines)
+    text = "".join(lines)
+    assert (text.count("x"), text.count("y"), "…" in text) == (60, 40, False)
+
+
+def test_colour_is_for_terminals_that_want_it(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed(WIDE, on=screen)
+    assert COLOUR.search(screen.getvalue())
+    screen.truncate(0)
+    monkeypatch.setenv("NO_COLOR", "1")
+    printed(WIDE, on=screen)
+    assert not COLOUR.search(screen.getvalue()) and "run" in screen.getvalue()
+
+
+def test_names_cannot_act_on_a_terminal_either(screen: Screen) -> None:
+    evil = "\x1b]0;owned\x07\x9b2J\u202e[red]a[/red]"
+    printed("\n".join(table(["run"], [[literal(evil)]])), f"## {literal(evil)}", on=screen)
+    text = STYLE.sub("", screen.getvalue())
+    assert not set("\x1b\x9b\x07\u202e") & set(text)
+    assert "".join(text.split()).count("⟦U+001B⟧]0;owned⟦U+0007⟧⟦U+009B⟧2J⟦U+202E⟧[red]a[/red]") == 2
+
+
+def test_a_pipe_gets_markdown_with_aligned_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [["张三", "1", r"a\|b | c"], ["long name", "-10.5", ""]]
+    source = table(["run", "n", "note"], rows, left=(0, 2))
+    printed("before", "\n".join(source), "after | this")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "before" and lines[-1] == "after | this"
+    body = lines[2:-2]
+    assert len({cell_len(line) for line in body}) == 1
+    assert "\x1b" not in "".join(lines)
+    assert [re.sub(" +", " ", line) for line in body if "--" not in line] == [
+        re.sub(" +", " ", line) for line in source if "--" not in line
+    ]
+    assert body[2].index(" 1 ") > body[2].index("|", 2)  # numbers stand to the right
+    assert re.fullmatch(r"\| :-+ \| -+: \| :-+ \|", body[1])
+
+
+@pytest.mark.parametrize("text", ["| alone |", "| a | b |\n| c | d |", "|x|\n|y|", "", "a | b"])
+def test_what_is_no_table_stays_as_it_is(text: str) -> None:
+    assert aligned(text) == text
+
+
+def test_the_star_is_explained_below_its_table_only() -> None:
+    assert key([["a", "0.000*"]]) and not key([["a*", "0.000"]])
+
+
+@pytest.fixture(scope="module")
+def judges(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Three prediction files, the worst first: ``b`` fails every third step, ``c`` every tenth, ``a`` none."""
+    folder = tmp_path_factory.mktemp("judges")
+    for name, every in (("b", 3), ("c", 10), ("a", 10**6)):
+        with (folder / f"{name}.jsonl").open("w") as lines:
+            for video in open_dataset(short_demo).videos:
+                steps = video.applicable
+                scores = {s.step_id: 0 if (k + 1) % every == 0 else s.consensus for k, s in enumerate(steps)}
+                row = {"setting": "full_score", "video_id": video.video_id, "scores": scores}
+                lines.write(json.dumps(row) + "\n")
+    return [str(folder / f"{name}.jsonl") for name in "bca"]
+
+
+def test_judges_stand_by_rank(short_demo: Path, judges: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *judges, "--data", str(short_demo), "--resamples", "40", "--two-way"]) == 0
+    out = capsys.readouterr().out
+    tables = re.findall(r"(?:^\|.*\n)+", out, re.M)
+    found = [re.findall(r"^\| ([abc]) ", part, re.M) for part in tables]
+    by_rank = [names for names in found if sorted(set(names)) == list("abc") and len(names) == 3]
+    assert by_rank == [list("acb")] * 5  # comparison, over steps too, contribution, totals, human ratio
+    assert out.index("0.000* is undefined, printed as zero.") > out.index("| blind row")
+
+
+def test_score_explains_what_it_marks(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "all.jsonl"
+    with path.open("w") as lines:
+        for video in open_dataset(short_demo).videos:
+            scores = {step.step_id: 0 for step in video.applicable}
+            lines.write(json.dumps({"setting": "full_score", "video_id": video.video_id, "scores": scores}) + "\n")
+    assert main(["score", str(short_demo), str(path), "--resamples", "40"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"\| plcc +\| +0\.000\* \|", out)
+    below = out.rpartition("|\n")[2]
+    assert "*: undefined, printed as zero:" in below and "plcc: " in below and "coverage: answered" in below
+
+
+def test_a_data_set_without_predictions_is_not_taken_for_them(
+    short_demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(short_demo)]) == 2
+    assert "is a data set. Give the predictions after it." in capsys.readouterr().err
