@@ -45,7 +45,7 @@ def _place(problem: Problem) -> str:
 
 def counted(problems: Iterable[Problem]) -> str:
     """``2 errors, 1 warning``; notes are mentioned if there are any."""
-    found = [problem.severity for problem in problems]
+    found: list[str] = [problem.severity for problem in problems]
     return ", ".join(several(found.count(name), name) for name in _SEVERITIES if name != "note" or name in found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from siming_tasks.cli.terminal import Harmless
 from siming_tasks.plaintext import visible
@@ -50,9 +50,10 @@ def _markdown(text: str) -> Markdown:
                     column.overflow = "fold"
                 yield part
 
-    found = Markdown(text, hyperlinks=False)
-    found.elements = {**Markdown.elements, "table_open": Whole}
-    return found
+    class Drawn(Markdown):
+        elements: ClassVar = {**Markdown.elements, "table_open": Whole}
+
+    return Drawn(text, hyperlinks=False)
 
 
 def aligned(text: str) -> str:

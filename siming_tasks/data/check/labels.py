@@ -73,12 +73,12 @@ def _orders(dataset: Dataset) -> Iterator[Problem]:
             what = f"{_shown(late)} begin before the step that precedes them in the rubric."
             fix = "Fine if the trainee did it in that order."
             yield _odd(dataset, _warn(dataset, video, "span-order", what, fix, "steps"))
-        for both, severity in ((True, "note"), (False, "warning")):
+        for both in (True, False):
             pairs = ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]
             if pairs:
                 what = f"the spans of {_shown(pairs)} overlap{', as in most videos' * both}."
                 found = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
-                yield _odd(dataset, replace(found, severity=severity))
+                yield replace(found, severity="note") if both else _odd(dataset, found)
         if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
             what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
             yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
