@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
         help="videos: link to the data set (default), copy into the report, or leave out",
     )
     command.add_argument("--media", dest="video_files", choices=VIDEO_FILES, help=argparse.SUPPRESS)
+    command.add_argument("--title", metavar="TEXT", help="at the head of every page (default: SiMing-Bench report)")
     command.add_argument("--partial", action="store_true", help="count only requests that have a line")
     command.add_argument(
         "--allow",
@@ -54,7 +55,7 @@ def add(commands: Any) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    from siming_tasks.report.build import write_report
+    from siming_tasks.report.build import TITLE, write_report
     from siming_tasks.report.pool import cores
     from siming_tasks.runs.comparable import check_allowed
     from siming_tasks.runs.find import find_runs
@@ -72,6 +73,7 @@ def report(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs or cores(),
         partial=arguments.partial,
         allow=arguments.allow,
+        title=arguments.title or TITLE,
     )
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
     say(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")

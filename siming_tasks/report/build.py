@@ -20,6 +20,7 @@ from siming_tasks.data.pairs import read_pairs
 from siming_tasks.errors import DataError
 from siming_tasks.files import atomic_write
 from siming_tasks.options import Options
+from siming_tasks.plaintext import one_line
 from siming_tasks.redact import redact
 from siming_tasks.report.pages.book import (
     Book,
@@ -39,9 +40,10 @@ from siming_tasks.report.study.study import Study, study
 from siming_tasks.runs.find import RunSource, find_runs, unique_names
 from siming_tasks.settings import UNALTERED
 
-__all__ = ["FORMAT", "write_report"]
+__all__ = ["FORMAT", "TITLE", "write_report"]
 
 FORMAT = "siming-report-1"
+TITLE = "SiMing-Bench report"
 
 
 def write_report(
@@ -54,6 +56,7 @@ def write_report(
     jobs: int = 1,
     partial: bool = False,
     allow: Collection[str] = (),
+    title: str = TITLE,
     progress: bool = True,
 ) -> Path:
     """Study the runs and write the report.
@@ -70,6 +73,7 @@ def write_report(
         jobs: worker processes.
         partial: count only the requests that have a record as asked.
         allow: differences between runs to accept (:data:`siming_tasks.runs.comparable.DIFFERENCES`).
+        title: at the head of every page.
         progress: show bars on stderr.
 
     Returns:
@@ -101,7 +105,8 @@ def write_report(
         tables = list(
             tqdm(apply(rank, UNALTERED), total=len(UNALTERED), unit="table", desc="Tables", disable=not progress)
         )
-        report = _report(studies, dataset, options, dict(zip(UNALTERED, tables, strict=True)))
+        tabled = dict(zip(UNALTERED, tables, strict=True))
+        report = _report(studies, dataset, options, tabled) | {"title": one_line(title, 120)}
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
         with atomic_write(part / "report.md") as stream:

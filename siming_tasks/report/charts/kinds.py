@@ -124,7 +124,7 @@ def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tup
         marker("model faint", across_axis.at(x), up.at(y), f"{label}: reference {x:g}, judge {y:g}", shape="model")
         for label, x, y in points
     ]
-    return document(drawn, 460, 402 + BOTTOM, alt)
+    return document(drawn, 460, 402 + BOTTOM, alt, "square")
 
 
 class Rows:

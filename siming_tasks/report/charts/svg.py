@@ -65,7 +65,7 @@ class Axis:
 
 
 def document(parts: Sequence[Markup], width: float, height: float, alt: str, kind: str = "") -> Markup:
-    """The chart: an image that says in a sentence what it shows; ``kind``: of a pair, ``wide`` or ``narrow``."""
+    """The chart: an image that says in a sentence what it shows; ``kind``: ``wide``, ``narrow`` or ``square``."""
     form = '<svg class="{}" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
     return (
         Markup(form).format(f"chart {kind}".strip(), width, height, width, height, visible(alt))

@@ -88,8 +88,8 @@ class Book:
         links |= {"Pairs": "pairs/index.html"} if self.pairs else {}
         about = {key: self.report[key] for key in ("synthetic", "dataset", "rubric", "options", "version")}
         pages = [{"name": name, "href": href} for name, href in {**links, "How to read this": "methods.html"}.items()]
-        title = "SiMing-Bench report"
-        return Site(self.part, {"title": title, "pages": pages, "detail_resamples": DETAIL_RESAMPLES, **about})
+        about |= {"title": self.report["title"], "pages": pages, "detail_resamples": DETAIL_RESAMPLES}
+        return Site(self.part, about)
 
 
 def model_pages(book: Book, part: int, parts: int) -> None:

@@ -20,7 +20,7 @@ __all__ = ["markdown", "table_lines"]
 def markdown(report: Mapping[str, Any]) -> str:
     """The report's tables as GitHub-flavoured Markdown."""
     data, options = report["dataset"], report["options"]
-    lines = ["# SiMing-Bench report", ""]
+    lines = [f"# {literal(report['title'])}", ""]
     if report["synthetic"]:
         lines += [
             "> **SYNTHETIC DATA.** Simulated exams, labels and raters: no number says anything about real exams.",

@@ -49,6 +49,8 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     numbers, diagnostics, contribution = study["numbers"], study["diagnostics"], study["contribution"]
     board = report["standings"][name]
     metric, answer = board["metric"], SETTINGS[name].answer
+    row, folded = (next((item for item in rows if item["slug"] == run["slug"]), None) for rows in
+                   (board["rows"], board["folded"]))  # fmt: skip
     human = next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None)
     found: dict[str, Any] = {
         "setting": name,
@@ -56,7 +58,10 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "answer": answer,
         "metric": metric,
         "metrics": board["metrics"],
-        "headline": [(m, numbers["metrics"][m]) for m in board["metrics"]],
+        "headline": [(m, numbers["metrics"][m], numbers["filled"].get(m)) for m in board["metrics"]],
+        "incomplete": any(numbers["filled"].get(m, e) != e for m, e in numbers["metrics"].items()),
+        "unranked": row["unranked"] if row and row["role"] == "model" else None,
+        "stands_for": folded["row"] if folded else None,
         "human": human,
         "lift": (contribution or {}).get("lift", {}).get(metric),
         "notes": _notes(numbers["metrics"]),
@@ -75,7 +80,10 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     if diagnostics is None:
         return found
     titles = {skill.id: skill.name for skill in rubric.skills}
-    found["skills"] = [(titles.get(skill, skill), row) for skill, row in numbers["per_skill"].items()]
+    full = numbers["filled_per_skill"]
+    found["skills"] = [
+        (titles.get(skill, skill), row, full.get(skill, {})) for skill, row in numbers["per_skill"].items()
+    ]
     found["confusion"] = _confusion(numbers["extra"]["confusion"])
     found["steps_chart"] = _steps_chart(name, diagnostics["steps"]["rows"], rubric)
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
-from siming_tasks.metrics.thresholds import TRUSTED
+from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
 from siming_tasks.report.pages.figures import figure_svg
 from siming_tasks.report.pages.sentence import corrections, scale, verdict_words
 from siming_tasks.report.pages.site import Site
@@ -35,7 +35,7 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_paper(),
-        few=report["dataset"]["videos"] < TRUSTED,
+        few=_few(report["dataset"]["videos"]),
     )
 
 
@@ -51,7 +51,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             line["cells"][index] = {
                 **row["filled"][board["metric"]],
                 "unranked": row["unranked"],
-                "first": row["name"] in board["verdict"]["top"] and len(board["verdict"]["runs"]) > 1,
+                "first": row["name"] in board["verdict"]["top"] and board["verdict"]["tested"],
             }
     lines = sorted(found.values(), key=lambda line: ORDER[line["role"]])
     for line in lines:
@@ -87,6 +87,11 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
         "detectable": comparison["detectable"].get(metric) if comparison else None,
     }
+
+
+def _few(videos: int) -> str | None:
+    """What to know of so few videos; None of many."""
+    return "no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None
 
 
 def _empty(board: Mapping[str, Any]) -> str:

@@ -15,6 +15,9 @@ __all__ = ["command", "facts", "lead", "spent"]
 _SHOWN = ("model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size", "generation", "gen_kwargs",
           "seeds", "limit", "offset")  # fmt: skip
 
+_UNKNOWN = (None, "unknown@unknown")
+"""What lmms-eval writes where it cannot tell."""
+
 
 def lead(run: Mapping[str, Any]) -> str:
     """Who this is, in a sentence."""
@@ -30,7 +33,7 @@ def facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, 
     """What is known of how it was run and scored, as rows of a table."""
     known = dict(run["facts"])
     rows = [("source", run["source"]), ("raw replies", f"{run['replies']:,}")]
-    rows += [(key.replace("_", " "), str(known[key])) for key in _SHOWN if known.get(key) is not None]
+    rows += [(key.replace("_", " "), str(known[key])) for key in _SHOWN if known.get(key) not in _UNKNOWN]
     if known.get("seconds"):
         rows.append(("duration", f"{number(known['seconds'] / 60, 1)} minutes"))
     for name, metadata in known.get("tasks", {}).items():

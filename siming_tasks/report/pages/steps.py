@@ -55,12 +55,14 @@ def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: S
 
 
 def _sheets(name: str, report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Runs with a step sheet in this setting."""
-    return [
+    """Runs with a step sheet in this setting; those of judges that have a row already only where there is no other."""
+    folded = {row["slug"] for row in report["standings"][name]["folded"]}
+    found = [
         (run, run["settings"][name]["diagnostics"]["steps"])
         for run in report["runs"]
         if name in run["settings"] and run["settings"][name]["diagnostics"]
     ]
+    return [(run, sheet) for run, sheet in found if run["slug"] not in folded] or found
 
 
 def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:

@@ -30,9 +30,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
-    if (header.querySelector("a")) return;
-    button.append(...header.childNodes);
-    header.append(button);
+    button.append(...[...header.childNodes].filter((node) => node.nodeName !== "A"));
+    header.prepend(button);
     button.addEventListener("click", () => sortBy(table, column, header));
   });
 }
