@@ -15,7 +15,7 @@ from siming_tasks.files import read_bytes
 from siming_tasks.redact import redact
 from siming_tasks.runs.asked import Slice, slices_of
 
-__all__ = ["RunSource", "dataset_folder", "find_runs", "run_at", "slug_of", "unique_names"]
+__all__ = ["REFERENCE_MODEL", "RunSource", "dataset_folder", "find_runs", "run_at", "slug_of", "unique_names"]
 
 REFERENCE_MODEL = "siming_reference"
 MAX_RESULTS = 256_000_000

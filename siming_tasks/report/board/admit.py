@@ -14,6 +14,7 @@ from siming_tasks.options import Options
 from siming_tasks.plaintext import one_line
 from siming_tasks.report.board.checks import check
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
+from siming_tasks.runs.find import REFERENCE_MODEL
 from siming_tasks.runs.run import Run
 from siming_tasks.settings import PROBED, SETTINGS
 
@@ -54,6 +55,7 @@ def refusal(path: Path, error: DataError) -> str:
 
 
 def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitted:
+    _check_judge(received)
     run = predictions_of(received, dataset)
     if errors := [problem for problem in run.problems if problem.severity == "error"]:
         raise DataError.of(errors, shown=3)
@@ -68,6 +70,13 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
     _check_claims(received)
     findings = tuple(map(one_line, check(received, settings, run.problems)))
     return Admitted(replace(received, predictions=b""), run, settings, findings)
+
+
+def _check_judge(received: Received) -> None:
+    """A board is of models: what answers from the labels, or without any video, has a row of its own there."""
+    if received.submission.run.get("model") == REFERENCE_MODEL:
+        what = "a run of a reference judge (--model siming_reference), which is no model"
+        raise DataError(f"{received.path}: {what}. Physicians and blind judges have rows of their own; submit a model.")
 
 
 def _check_claims(received: Received) -> None:

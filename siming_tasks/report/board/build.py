@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,10 +19,12 @@ from siming_tasks.options import Options
 from siming_tasks.plaintext import one_line
 from siming_tasks.redact import redact
 from siming_tasks.report.board.admit import Admitted, admit, refusal
-from siming_tasks.report.board.order import by_value
+from siming_tasks.report.board.order import by_value, ranks
 from siming_tasks.report.board.page import board_page
 from siming_tasks.report.board.rerun import agreement
+from siming_tasks.report.study.beside import beside
 from siming_tasks.runs.comparable import Entrant, groups
+from siming_tasks.runs.panel import labels_of
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["FORMAT", "Entry", "build_board"]
@@ -34,11 +37,14 @@ class Entry(Admitted):
     """One row: what was admitted, and whether a re-run agrees.
 
     ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
-    equals a missing answer); None without a usable re-run.
+    equals a missing answer); None without a usable re-run. ``rank`` is that of the first setting of the board, None
+    for a row that cannot be compared with the others. ``others`` are the settings with other conditions than most rows.
     """
 
     agreement: float | None
     verified: bool
+    rank: int | None = None
+    others: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -51,6 +57,8 @@ class Entry(Admitted):
             "findings": list(self.findings),
             "agreement": self.agreement,
             "verified": self.verified,
+            "rank": self.rank,
+            "date": day_of(about.run.get("date")),
         }
 
 
@@ -136,6 +144,7 @@ def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
 def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     """A note on rows that were made under other conditions than most: they are no ranking of models."""
     notes: dict[int, list[str]] = {}
+    others: dict[int, list[str]] = {}
     for setting in SETTINGS:
         mine = [(place, entry) for place, entry in enumerate(entries) if setting in entry.run.records]
         named = [
@@ -144,17 +153,40 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
         _, apart = groups(named) if named else ([], {})
         for (place, _), entrant in zip(mine, named, strict=True):
             if entrant.name in apart:
+                others.setdefault(place, []).append(setting)
                 notes.setdefault(place, []).append(f"{setting}: not comparable with most rows. {apart[entrant.name]}")
-    return [replace(entry, findings=(*entry.findings, *notes.get(place, ()))) for place, entry in enumerate(entries)]
+    return [
+        replace(entry, findings=(*entry.findings, *notes.get(k, ())), others=tuple(others.get(k, ())))
+        for k, entry in enumerate(entries)
+    ]
 
 
 def _ordered(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """Verified rows first, then those that can be compared, then by the filled value of the first headline."""
+    """Verified rows first, then those with a rank, then by the filled value of the first headline."""
+    if not entries:
+        return []
+    places = by_value(entries, options)
+    setting = next(name for name in SETTINGS if any(name in entry.settings for entry in entries))
+    apart = [k for k, entry in enumerate(entries) if setting in entry.others]
+    ranked = ranks(entries, places, setting, apart)
     keys = [
-        (not entry.verified, *place, entry.received.path.name)
-        for entry, place in zip(entries, by_value(entries, options), strict=True)
+        (not entry.verified, rank is None, *place, entry.received.path.name)
+        for entry, place, rank in zip(entries, places, ranked, strict=True)
     ]
-    return [entry for _, entry in sorted(zip(keys, entries, strict=True), key=lambda pair: pair[0])]
+    found = [replace(entry, rank=rank) for entry, rank in zip(entries, ranked, strict=True)]
+    return [entry for _, entry in sorted(zip(keys, found, strict=True), key=lambda pair: pair[0])]
+
+
+def day_of(date: Any) -> str | None:
+    """The day of a run as lmms-eval writes it (``20260102_030405``); None for anything else."""
+    found = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
+    return "-".join(found.groups()) if found else None
+
+
+def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
+    """By setting, the rows of the physicians and the blind judges."""
+    wanted = [name for name in SETTINGS if any(name in entry.settings for entry in entries)]
+    return {name: beside(dataset, name, options, labels_of(dataset, name, options.rater)) for name in wanted}
 
 
 def _report(
@@ -171,5 +203,6 @@ def _report(
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
         "match": match,
         "rows": [entry.to_json() for entry in entries],
+        "beside": _beside(dataset, options, entries),
         "refused": list(refused),
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from siming_tasks.metrics.compare.align import Contestant, align
 from siming_tasks.metrics.compare.common import answered_by_both, paired_difference
 from siming_tasks.metrics.compare.ranks import settled
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.metrics.thresholds import COMPARABLE, NOISE
 from siming_tasks.options import Options
 from siming_tasks.report.board.admit import Admitted
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["by_value"]
+__all__ = ["by_value", "ranks"]
 
 
 def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, float, float]]:
@@ -48,6 +48,24 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
             weak = result["metrics"][metric]["value"] is None or rests_on < COMPARABLE
             places[k] = weak, -rank, -coverage
     return places
+
+
+def ranks(rows: Sequence[Admitted], places: Sequence[tuple[bool, float, float]], setting: str,
+          apart: Collection[int] = ()) -> list[int | None]:  # fmt: skip
+    """Rank of each row in a setting, 1 = best, equal ones share the better; None for what cannot be compared.
+
+    Args:
+        rows: of the board.
+        places: of :func:`by_value`.
+        setting: that the board is ordered by; rows whose first setting is another have no rank.
+        apart: places of rows that were made under other conditions than most.
+    """
+    first = [next(name for name in SETTINGS if name in row.settings) for row in rows]
+    fit = [k for k, (weak, _, _) in enumerate(places) if not weak and first[k] == setting and k not in apart]
+    found: list[int | None] = [None] * len(rows)
+    for k in fit:
+        found[k] = 1 + sum(places[other][1] < places[k][1] - NOISE for other in fit)
+    return found
 
 
 def _value(estimate: Mapping[str, Any], sign: float) -> float:

@@ -8,7 +8,9 @@ from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
-from siming_tasks.report.charts.kinds import Mark, intervals
+from siming_tasks.report.charts.kinds import Mark
+from siming_tasks.report.charts.ladder import Ladder, Rung, ladder
+from siming_tasks.report.pages.figures import bands, shown
 from siming_tasks.report.pages.site import Site
 from siming_tasks.runs.detail import DETAIL_RESAMPLES
 from siming_tasks.settings import BENCHMARK, SETTINGS
@@ -40,10 +42,21 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
              [row for row in rows if not row["verified"]]),
         ],
         columns=[(SETTINGS[name].title, name, headline(SETTINGS[name].answer)) for name in _columns(rows)],
-        charts=[chart for name in SETTINGS if (chart := _chart(name, rows))],
+        beside=_beside(board["beside"]),
+        charts=[chart for name in SETTINGS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
+
+
+def _beside(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """One row for each physician and blind judge, with its estimate in each setting."""
+    rows: dict[str, dict[str, Any]] = {}
+    for setting, mine in found.items():
+        for row in mine:
+            known = {key: row[key] for key in ("name", "role", "note")}
+            rows.setdefault(row["name"], {**known, "settings": {}})["settings"][setting] = row["metrics"]
+    return list(rows.values())
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -61,21 +74,26 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "weak": weak}
 
 
-def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The headline of one setting for every row that has it; a row without a re-run is a square, a weak one is pale."""
+def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The headline of one setting for every row that has it, by value, before the physicians and the blind judges.
+
+    A row without a re-run is a square; one that answered too little is pale.
+    """
     metric = headline(SETTINGS[name].answer)
-    marks = [
-        Mark.of(
-            row["model"]["name"],
-            row["settings"][name]["filled"][metric],
-            role="model" if row["verified"] else "blind",
-            thin=name in row["weak"],
-        )
+    marked = [
+        (row["model"]["name"], row["settings"][name]["filled"][metric], "model" if row["verified"] else "clip",
+         name in row["weak"])
         for row in rows
         if name in row["settings"]
-    ]
-    if not marks:
+    ]  # fmt: skip
+    if not marked:
         return None
+    marked += [(row["name"], row["filled"][metric], row["role"], False) for row in others]
+    marked = [item for item in marked if item[1]["value"] is not None]
+    marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
+    rungs = [Rung(Mark.of(label, estimate, role=role, thin=weak), shown(estimate), "not comparable" if weak else "")
+             for label, estimate, role, weak in marked]  # fmt: skip
     title, axis = SETTINGS[name].title, CATALOGUE[metric].title
-    alt = f"{title}: {axis} of {len(marks)} submissions; the numbers are in the tables above."
-    return {"title": title, "svg": intervals(marks, axis=axis, alt=alt)}
+    alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
+    humans, blind = bands(others, metric)
+    return {"title": title, "svg": ladder(Ladder(title, axis, rungs, humans, blind), alt)}

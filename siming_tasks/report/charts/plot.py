@@ -15,7 +15,7 @@ __all__ = ["plot"]
 COLOURS = {"model": "#0072b2", "reference": "#a8477e", "human": "#007a59", "blind": "#747474"}
 SHAPES = {"model": "o", "reference": "^", "human": "D", "blind": "s"}
 FORMATS = ("svg", "pdf")
-STYLE = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
+STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
          "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,
          "text.usetex": False, "text.parse_math": False}  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -14,7 +14,7 @@ from siming_tasks.report.charts.ladder import Band, Ladder, Rung, ladder
 from siming_tasks.report.pages.site import number, signed
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["figure_of", "figure_svg"]
+__all__ = ["bands", "figure_of", "figure_svg", "shown"]
 
 
 def figure_of(board: Mapping[str, Any]) -> Ladder | None:
@@ -25,17 +25,23 @@ def figure_of(board: Mapping[str, Any]) -> Ladder | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (row["filled"][metric]["undefined"], -sign * row["filled"][metric]["value"]))
-    humans = [
-        row["filled"][metric] for row in rows if row["role"] == "human" and not row["filled"][metric]["undefined"]
-    ]
-    blind = [row["filled"][metric] for row in rows if row["role"] == "blind" and not row["filled"][metric]["undefined"]]
+    humans, blind = bands(rows, metric)
     return Ladder(
         title=SETTINGS[board["setting"]].title,
         axis=CATALOGUE[metric].title,
         rungs=[_rung(row, board) for row in rows],
-        humans=_band("physicians with each other", humans) if humans else None,
-        blind=_zone("blind judges", blind) if blind else None,
+        humans=humans,
+        blind=blind,
     )
+
+
+def bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Band | None, Band | None]:
+    """The band of the physicians and the zone of the blind judges among the rows; None where none has a value."""
+    known = [row for row in rows if row["filled"][metric]["value"] is not None]
+    known = [row for row in known if not row["filled"][metric]["undefined"]]
+    humans, blind = ([row["filled"][metric] for row in known if row["role"] == role] for role in ("human", "blind"))
+    return (_band("physicians with each other", humans) if humans else None,
+            _zone("blind judges", blind) if blind else None)  # fmt: skip
 
 
 def figure_svg(board: Mapping[str, Any]) -> Markup | None:
@@ -50,13 +56,17 @@ def figure_svg(board: Mapping[str, Any]) -> Markup | None:
 def _rung(row: Mapping[str, Any], board: Mapping[str, Any]) -> Rung:
     estimate = row["filled"][board["metric"]]
     mark = Mark.of(row["name"], estimate, role=row["role"], thin=bool(row["unranked"]) and row["slug"] is not None)
-    span = "" if estimate["low"] is None else f" [{number(estimate['low'])}, {number(estimate['high'])}]"
-    said = f"{number(estimate['value'])}{'*' * bool(estimate['undefined'])}{span}"
     gap = board["verdict"]["humans"].get(row["name"])
     apart = "not ranked" if mark.thin else ""
     if gap and gap["value"] is not None:
         apart = signed(gap["value"]) + ("" if gap["p_holm"] is None else f", p {pvalue(gap['p_holm'])}")
-    return Rung(mark, said, apart)
+    return Rung(mark, shown(estimate), apart)
+
+
+def shown(estimate: Mapping[str, Any]) -> str:
+    """A value with its interval, as it stands beside its mark."""
+    span = "" if estimate["low"] is None else f" [{number(estimate['low'])}, {number(estimate['high'])}]"
+    return f"{number(estimate['value'])}{'*' * bool(estimate['undefined'])}{span}"
 
 
 def _band(label: str, found: list[Mapping[str, Any]]) -> Band:
