@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from PIL import Image
 
+import siming_tasks
 from siming_tasks.cli.main import MODULES, main
 from siming_tasks.pages import KINDS, folder, pages, read_page, see
+from siming_tasks.reference.judges import KINDS as KINDS_OF_JUDGES
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "siming_tasks").rglob("*.py"))
@@ -86,6 +90,11 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert not target or (path.parent / target).exists(), target
 
 
+def test_the_page_of_reference_judges_has_every_kind() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", pages()["judges"].read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == list(KINDS_OF_JUDGES)
+
+
 def test_command_line_and_options_are_told_as_they_are() -> None:
     done = subprocess.run([sys.executable, ROOT / "utils" / "make_reference_pages.py", "--check"])
     assert done.returncode == 0, "run utils/make_reference_pages.py"
@@ -99,3 +108,28 @@ def test_the_page_of_commands_has_every_flag(capsys: pytest.CaptureFixture[str])
         flags = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", capsys.readouterr().out, re.MULTILINE)) - {"--help"}
         assert flags <= set(re.findall(r"--[\w-]+", section)), name
     assert len(sections) == len(MODULES)
+
+
+def test_the_readme_is_short_and_its_badges_are_true() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    facts = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert 'requires-python = ">=3.10,<3.13"' in facts and "badge/python-3.10_to_3.12-" in text
+    assert '"lmms-eval>=0.7.3,<0.8"' in facts and "badge/lmms--eval-0.7.3-" in text
+    assert 'license = "MIT"' in facts and "badge/license-MIT-" in text
+
+
+def test_the_first_screen_of_the_readme_moves() -> None:
+    hero = ROOT / "docs" / "pictures" / "hero.webp"
+    assert "docs/pictures/hero.webp" in (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+    with Image.open(hero) as picture:
+        assert picture.n_frames > 5 and hero.stat().st_size < 1_000_000
+
+
+def test_the_citation_is_of_this_version_and_names_the_paper_as_the_readme_does() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    (paper,) = cited["references"]
+    names = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
+    assert cited["version"] == siming_tasks.__version__ and cited["license"] == "MIT"
+    assert names in readme and paper["title"] in readme and paper["journal"] in readme
