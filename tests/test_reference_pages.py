@@ -1,0 +1,84 @@
+"""The pages of codes and of records name what the code makes, no more and no less."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from siming_tasks.data import open_dataset
+from siming_tasks.media.sampler import Budget
+from siming_tasks.media.views import view
+from siming_tasks.metrics.estimate import FLAGS, Estimate
+from siming_tasks.options import Options
+from siming_tasks.pages import pages
+from siming_tasks.parsing import parse_reply
+from siming_tasks.parsing.model import MISSING
+from siming_tasks.runs.record import record_of
+from siming_tasks.runs.score import evaluate_records
+
+PACKAGE = Path(__file__).parents[1] / "siming_tasks"
+CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
+TELLERS = {"Problem", "problem", "_problem", "error", "warning", "_warn", "_about", "_note", "problems_of"}
+
+
+def codes(path: Path) -> Iterator[str]:
+    """The codes of the findings that a module makes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            words = [*node.args, *(item.value for item in node.keywords if item.arg == "code")]
+            if name in TELLERS:
+                yield from (word.value for word in words if isinstance(word, ast.Constant) and _is_code(word.value))
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, str) and CODE.fullmatch(value) is not None
+
+
+def cells(name: str, heading: str = "") -> list[str]:
+    """What stands as code in the first column of a page's tables (of those below a heading)."""
+    text = pages()[name].read_text(encoding="utf-8")
+    if heading:
+        text = re.split(r"^## |^`media`:", text.split(f"{heading}\n", 1)[1], flags=re.MULTILINE)[0]
+    rows = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
+    return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
+
+
+def test_every_code_of_a_finding_is_explained() -> None:
+    told = {code for path in PACKAGE.rglob("*.py") for code in codes(path)}
+    page = cells("codes")
+    assert len(told) > 120 and told <= set(page)
+    assert len(page) == len(set(page))
+    source = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    made = {"split-student", "split-site"}  # of an f-string
+    assert [code for code in page if f'"{code}"' not in source and code not in made] == []
+    assert 'f"split-{key}"' in source
+
+
+def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) -> None:
+    dataset = open_dataset(short_demo)
+    video = dataset.videos[0]
+    parsed = parse_reply('{"scores": {}}', dataset.rubric.steps, "score")
+    shown: set[str] = {"density"}
+    for mode in ("frames", "video", "proxy"):
+        for span in (None, (0.0, 1.0)):
+            path = dataset.root / video.media
+            shown |= view(path, span=span, budget=Budget(4), mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
+    record = record_of("full_score", video.video_id, None, parsed, media={"mode": "frames"}, usage={"kept": False})
+    explained = cells("records", "## The record of one request")
+    assert set(record) | {"abstained", "evidence"} == set(explained)
+    assert shown == set(cells("records", "`media`:"))
+    text = pages()["records"].read_text(encoding="utf-8")
+    assert all(f"`{reason}`" in text for reason in MISSING)
+
+
+def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> None:
+    dataset = open_dataset(short_demo)
+    found = evaluate_records([], dataset, Options(resamples=20), "full_score")
+    assert set(found) == set(cells("records", "## The results of one setting"))
+    assert {field.name for field in fields(Estimate)} == set(cells("records", "## An estimate"))
+    text = pages()["records"].read_text(encoding="utf-8")
+    assert all(f"`{flag}`" in text for flag in FLAGS)
