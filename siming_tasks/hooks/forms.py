@@ -26,6 +26,10 @@ _COLUMNS: Mapping[str, _Column] = {
     "aurc": _Column("abstention", "area", False),
     "headline_full": _Column("abstention", "headline", True),
     "headline_gain": _Column("abstention", "gain", True),
+    "evidence": _Column("evidence", "claimed", True),
+    "evidence_iou": _Column("evidence", "iou", True),
+    "evidence_hit": _Column("evidence", "hit", True),
+    "wrong_reason": _Column("evidence", "elsewhere", False),
 }
 """By the name in the printed table."""
 

@@ -22,7 +22,7 @@ _KEYS = frozenset(("evidence", "证据", "依据"))
 _NOTHING = frozenset(("", "null", "none", "n/a"))
 _TIME = (
     r"(?:(?P<{0}m>[0-9]{{1,3}}):(?=[0-9]{{2}}(?![0-9])))?"
-    r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)\s*(?:s|sec|secs|seconds?|秒)?"
+    r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,20}})?)\s*(?:s|sec|secs|seconds?|秒)?"
 )
 _RANGE = re.compile(
     rf"(?:from\s+)?\[?\s*{_TIME.format('a')}\s*(?:-|–|—|~|to|until|,|至|到)\s*{_TIME.format('b')}\s*\]?", re.IGNORECASE

@@ -11,6 +11,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.files import sha256_json
 from siming_tasks.metrics.video.baselines import step_prior
+from siming_tasks.reference.forms import HONEST
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.schema import ANSWERS, CONSENSUS, Answer, Video
@@ -18,7 +19,7 @@ from siming_tasks.settings import benchmark_setting
 
 __all__ = ["KINDS", "Judge", "judge"]
 
-KINDS = ("oracle", "rater_a", "rater_b", "all_correct", "all_failed", "step_prior", "random")
+KINDS = ("oracle", HONEST, "rater_a", "rater_b", "all_correct", "all_failed", "step_prior", "random")
 
 Judge = Callable[[Video, Sequence[RubricStep], Answer], dict[str, float]]
 """(video, steps, answer) to answers, as the parser would give them."""
@@ -32,8 +33,10 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
     Answers are raw points, or for error detection 1.0 where the step is wrong (points below the maximum) and else 0.0.
 
     Args:
-        kind: ``oracle`` (consensus), ``rater_a``/``rater_b`` (any rater of the data set by name), ``all_correct``,
-            ``all_failed``, ``step_prior`` (the other videos' consensus for this step), ``random`` (uniform).
+        kind: ``oracle`` (consensus), ``honest`` (the same, but where a step may be called not visible it does so if
+            the frames lack the evidence: :mod:`siming_tasks.reference.forms`), ``rater_a``/``rater_b`` (any rater of
+            the data set by name), ``all_correct``, ``all_failed``, ``step_prior`` (the other videos' consensus for
+            this step), ``random`` (uniform).
         dataset: whose labels are used.
         seed: of ``random``; the draw depends on video, step and answer only, not on order or process.
 
@@ -61,7 +64,7 @@ def _points(kind: str, dataset: Dataset) -> Points:
         return lambda _, step: step.max_score
     if kind == "all_failed":
         return lambda _, step: 0.0
-    rater = CONSENSUS if kind == "oracle" else kind
+    rater = CONSENSUS if kind in ("oracle", HONEST) else kind
     if rater not in dataset.raters or (rater == CONSENSUS and dataset.withheld):
         if kind in KINDS:
             raise _unlabelled(kind, rater, dataset)

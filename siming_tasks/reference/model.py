@@ -6,6 +6,7 @@ lost between prompt, parser and metrics.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from accelerate import Accelerator
@@ -15,7 +16,10 @@ from tqdm import tqdm
 from siming_tasks.errors import SimingError
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.parsing import format_answers
+from siming_tasks.reference.forms import HONEST, Pointer, pointer, unseen
 from siming_tasks.reference.judges import Judge, judge
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS
 
 __all__ = ["SimingReference"]
@@ -38,8 +42,11 @@ class SimingReference(lmms):  # type: ignore[misc]
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
         try:
             judge(self.kind, SESSION.current(), self.seed)
+            if self.kind == HONEST and not self.media:
+                unseen(self.kind, (), {})
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
             raise SystemExit(f"siming-tasks: {error}") from None
+        self._pointers: dict[str, Pointer] = {}
         self.accelerator = Accelerator()
         self.device = self.accelerator.device
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
@@ -56,9 +63,21 @@ class SimingReference(lmms):  # type: ignore[misc]
             opened, setting = SESSION.of(doc), SETTINGS[doc["setting"]]
             dataset, steps = opened.dataset, opened.steps(doc)
             ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
-            answers = ask(dataset.video(doc["video_id"]), steps, setting.answer)
-            replies.append(format_answers(answers, steps, setting.answer))
+            video = dataset.video(doc["video_id"])
+            answers = ask(video, steps, setting.answer)
+            gone = unseen(self.kind, steps, SESSION.shown(doc)) if setting.abstain else []
+            parts = self._evidence(doc, video, steps) if setting.evidence else None
+            answers = {name: value for name, value in answers.items() if name not in gone}
+            replies.append(format_answers(answers, steps, setting.answer, abstained=gone, evidence=parts))
         return replies
+
+    def _evidence(self, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, list[tuple[float, float]]]:
+        """In seconds of what is shown: a clip is nothing but the step."""
+        if doc["step_id"]:
+            span = video.step(doc["step_id"]).span
+            return {doc["step_id"]: [(0.0, span[1] - span[0])] if span else []}
+        point = self._pointers.get(doc["root"]) or pointer(self.kind, SESSION.of(doc).dataset, self.seed)
+        return self._pointers.setdefault(doc["root"], point)(video, steps)
 
     def loglikelihood(self, requests: list[Any]) -> Any:
         """Not part of the benchmark."""

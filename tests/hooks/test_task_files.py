@@ -27,6 +27,7 @@ ADDED = {
     (True, False): ("abstained", "aurc", "headline_full", "headline_gain"),
     (False, True): (),
 }
+DOWN = ("abstained", "aurc", "wrong_reason")
 
 
 def load(name: str) -> dict[str, Any]:
@@ -58,9 +59,7 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
     assert listed[-1] == "siming_stderr" and task["metric_list"][-1]["aggregation"] is hooks.evaluation
     for row in task["metric_list"][:-1]:
         assert row["aggregation"].__name__ == row["metric"]
-        assert row["higher_is_better"] is not (
-            row["metric"].endswith("_stderr") or row["metric"] in ("abstained", "aurc")
-        )
+        assert row["higher_is_better"] is not (row["metric"].endswith("_stderr") or row["metric"] in DOWN)
     (doc, *_) = task["process_docs"](None)
     assert doc["setting"] == name and doc["id"].startswith(f"{name}/")
 

@@ -74,7 +74,7 @@ def test_the_step_prior_does_not_know_its_own_video(dataset) -> None:  # type: i
 
 
 def test_unknown_judges_and_missing_labels_are_named(dataset) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(OptionsError, match=r"kind='cleverest' is not one of oracle, rater_a"):
+    with pytest.raises(OptionsError, match=r"kind='cleverest' is not one of oracle, honest, rater_a"):
         judge("cleverest", dataset)
     bare = replace(
         dataset,

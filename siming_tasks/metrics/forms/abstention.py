@@ -15,7 +15,7 @@ from siming_tasks.metrics.panel import BoolArray, Panel
 from siming_tasks.metrics.stat import Stat, difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.video.baselines import step_prior
 
-__all__ = ["Abstention", "abstention"]
+__all__ = ["Abstention", "abstention", "right_labels"]
 
 CAVEAT = (
     "Only the values at full coverage compare judges: there a step that was called not visible has the step prior's "
@@ -76,7 +76,7 @@ def abstention(
     """
     due, answered, away = panel.counted, panel.counted & panel.answered, panel.asked & panel.abstained
     filled, prior = panel.filled(), step_prior(panel)
-    right = _right(filled, mapping) & due
+    right = right_labels(filled, mapping) & due
     rest = due & ~answered
     levels = [side.sum(axis=1) for side in (answered, rest, answered & ~right, rest & ~right)]
     counts = np.stack(levels, axis=1).astype(np.float64)
@@ -105,7 +105,8 @@ def _curve(counts: Sequence[float]) -> tuple[tuple[float, float], ...]:
     return tuple(dict.fromkeys((n / ends[-1][0], lost / n) for n, lost in ends if n))
 
 
-def _right(panel: Panel, mapping: LabelMapping) -> BoolArray:
+def right_labels(panel: Panel, mapping: LabelMapping) -> BoolArray:
+    """Where the predicted label (verdict) is that of the reference, ``bool[V, S]``; meaningless without either."""
     if panel.answer == "error":
         return np.asarray(panel.reference_wrong == panel.predicted_wrong, np.bool_)
     said, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))
