@@ -193,7 +193,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "prompt-long": (line(prompt="x" * 300), "predictions.jsonl:1: prompt"),
     "only-unknown-videos": (data(FULL.replace("sim001", "nope") + '"scores": {}}\n'), "answers no question of"),
     "nothing": (data(b""), "no line holds a prediction"),
-    "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks 2"),
+    "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks"),
     "many-lines": (data((FULL + '"scores": {}}\n') * 5_000), "5,001 lines"),
     "twice": (data((FULL + '"scores": {}}\n') * 2), "stands in predictions.jsonl:1 already"),
     "a-reply": (raw(FULL + '"response": "{}"}'), "key 'response'; a submission holds answers"),
