@@ -107,6 +107,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cache_gb", "20", "cache_gb='20' is not a number."),
     ("media", "images", "media='images' is not one of auto, frames, video, proxy."),
     ("clip_density", None, "clip_density=None is not one of native, matched."),
+    ("sampler", "random", "sampler='random' is not one of uniform, motion, scene."),
     ("image_format", "jpeg0", ENCODINGS.format("image_format='jpeg0'")),
     ("image_format", "gif", ENCODINGS.format("image_format='gif'")),
     ("image_format", 90, ENCODINGS.format("image_format=90")),
@@ -170,7 +171,7 @@ def test_defaults_are_accepted_and_fit_their_kind() -> None:
 
 def test_what_an_option_changes() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
-    assert by["shown"] == ["media", "frames", "clip_frames", "frame_size", "clip_density", "image_format"]
+    assert by["shown"] == ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
 
 

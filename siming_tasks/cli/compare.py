@@ -38,7 +38,8 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, videos, steps",
+        help="accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, sampler, "
+        "videos, steps",
     )
     command.add_argument(
         "--partial", action="store_true", help="count only requests that have a line (limited runs that do not say so)"

@@ -86,6 +86,9 @@ def plan(arguments: argparse.Namespace) -> None:
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
     print(f"{policy.frames} frames per video, {_clip_words(policy)}, longest side {policy.frame_size} pixels.", end=" ")
     print("Tokens and cost are upper bounds.")
+    if policy.sampler != "uniform":
+        print(f"Frames by {policy.sampler}: as many as stand here; which, and so the rate of each step, is known once")
+        print("they are prepared. Below, steps are judged by the mean rate.")
     found = work_out(
         exams,
         rubric,

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
 def media_options(command: argparse.ArgumentParser) -> None:
     """The options that say which frames of which data."""
     add_data(command)
-    add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density")
+    add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
     command.add_argument(
         "--matched", dest="clip_density", action="store_const", const="matched", help=argparse.SUPPRESS
     )

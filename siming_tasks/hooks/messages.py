@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.hooks.opened import Doc
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.hooks.wire import help_the_host
-from siming_tasks.media import View, altered, view
+from siming_tasks.media import SAMPLER, View, altered, view
 from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.prompt import frame_caption, frames_note
 
@@ -45,6 +45,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         quality=policy.quality,
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
+        sampler=request.sampler,
     )
     if not setting.probe:
         return found
@@ -61,12 +62,21 @@ def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
     setting = SETTINGS[doc["setting"]]
     shown = found.info() if found else {"mode": "none", "n_frames": 0}
     facts = {**shown, "density": SESSION.policy.density_of(setting.scope)}
+    if found and found.sampler != SAMPLER and setting.scope == "full":
+        facts["steps"] = _frames_by_step(doc, found)
     if setting.probe:
         facts["probe"] = setting.probe.name
     if _foreign(setting):
         opened = SESSION.of(doc)
         facts["foreign"] = opened.donors.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[0].video_id
     return facts
+
+
+def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
+    """How many of the frames that were chosen by content lie within each step: the mean rate does not tell."""
+    steps = SESSION.of(doc).dataset.video(doc["video_id"]).applicable
+    spans = {step.step_id: step.span for step in steps if step.span}
+    return {name: sum(start <= time < end for time in found.times) for name, (start, end) in spans.items()}
 
 
 def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:

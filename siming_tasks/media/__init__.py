@@ -9,6 +9,7 @@ from siming_tasks.media.policy import Policy
 from siming_tasks.media.presets import PAPER_FRAMES, preset
 from siming_tasks.media.probe import MediaInfo, probe
 from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, matched_budget, sample_count, sample_indices
+from siming_tasks.media.signal import SAMPLERS, Signal
 from siming_tasks.media.store import FrameStore
 from siming_tasks.media.stored_image import StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
@@ -18,6 +19,7 @@ __all__ = [
     "ALTERED",
     "PAPER_FRAMES",
     "SAMPLER",
+    "SAMPLERS",
     "UNKNOWN",
     "Backend",
     "Budget",
@@ -29,6 +31,7 @@ __all__ = [
     "Policy",
     "Request",
     "Sent",
+    "Signal",
     "StoredImage",
     "Timeline",
     "View",

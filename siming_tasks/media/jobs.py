@@ -18,8 +18,10 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.evict import evict
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.policy import Policy
+from siming_tasks.media.sampler import UNIFORM
+from siming_tasks.media.signal import grid
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
-from siming_tasks.media.views import Mode, Request, View, view, wanted_by
+from siming_tasks.media.views import Mode, Request, View, signal_of, view, wanted_by
 from siming_tasks.schema import Video
 from siming_tasks.settings import Setting
 
@@ -66,7 +68,16 @@ class Job:
     def missing(self, cache: Path) -> list[int]:
         """Frames that frames mode still has to decode; requests that cannot be met do not count."""
         store = self.store(cache)
-        return store.missing(wanted_by(self.requests, store.timeline())[0])
+        timeline, signal = store.timeline(), store.signal()
+        if signal is None and self.by_content:  # the pass that sees the change stores the whole grid
+            plain = [request for request in self.requests if request.sampler == UNIFORM]
+            return store.missing([*grid(timeline).tolist(), *wanted_by(plain, timeline)[0]])
+        return store.missing(wanted_by(self.requests, timeline, signal=signal)[0])
+
+    @property
+    def by_content(self) -> bool:
+        """Whether some frames are chosen by what they show."""
+        return any(request.sampler != UNIFORM for request in self.requests)
 
 
 @dataclass(frozen=True)
@@ -161,9 +172,13 @@ def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
     try:
         store = job.store(cache)
         timeline = store.timeline()
-        wanted, errors = wanted_by(job.requests, timeline)
+        signal, count = None, 0
+        if job.by_content and job.mode != "video":
+            signal, count = signal_of(store, job.requests, images=job.mode == "frames")
+        requests = job.requests if signal else tuple(request.uniform() for request in job.requests)
+        wanted, errors = wanted_by(requests, timeline, signal=signal)
         if job.mode == "frames":
-            count = store.fill(wanted)
+            count += store.fill(wanted)
             evict(cache, cache_gb, keep=store.digest)
         else:
             given = [
@@ -186,4 +201,5 @@ def _clip(job: Job, request: Request, cache: Path, cache_gb: float) -> View:
         size=job.size,
         quality=job.quality,
         cache_gb=cache_gb,
+        sampler=request.sampler,
     )

@@ -67,7 +67,7 @@ class ExamFacts:
             MediaError: the span lies beyond the video; names it.
         """
         try:
-            indices = request.indices(self.timeline)
+            indices = request.uniform().indices(self.timeline)  # a rule by content takes as many, others
         except MediaError as error:
             raise MediaError(f"{self.video.media}: {error}") from None
         return tuple(indices), len(indices) / request.seconds(self.timeline)

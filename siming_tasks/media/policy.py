@@ -10,7 +10,8 @@ from typing import Any
 from siming_tasks.errors import OptionsError
 from siming_tasks.media.backends import UNKNOWN, Backend
 from siming_tasks.media.encoding import AS_STORED, Encoding
-from siming_tasks.media.sampler import Budget, matched_budget
+from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
+from siming_tasks.media.signal import SAMPLERS
 from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.views import Mode, Request
 from siming_tasks.options import Options
@@ -33,6 +34,7 @@ class Policy:
         mode: ``frames``, ``video``, ``proxy`` or ``auto`` (the backend's own).
         quality: JPEG quality of the stored images.
         encoding: how a backend that encodes images is to send them.
+        sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.signal`).
     """
 
     frames: int
@@ -42,6 +44,7 @@ class Policy:
     mode: str = "auto"
     quality: int = QUALITY
     encoding: Encoding = AS_STORED
+    sampler: str = UNIFORM
 
     def __hash__(self) -> int:
         """Worked out once: every request looks up what its policy shows."""
@@ -61,6 +64,7 @@ class Policy:
             options.clip_density,
             options.media,
             encoding=Encoding.of(options.image_format),
+            sampler=options.sampler,
         )
 
     def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
@@ -75,11 +79,12 @@ class Policy:
             ValueError: a clip without a span.
         """
         if scope == "full":
-            return Request(None, Budget(self.frames))
+            return Request(None, Budget(self.frames), self.sampler)
         if span is None:
             raise ValueError("a step without a span has no clip")
         matched = self.density_of(scope) == "matched"
-        return Request(span, matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames))
+        budget = matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames)
+        return Request(span, budget, self.sampler)
 
     def asked(self, setting: Setting, video: Video) -> Iterator[tuple[str | None, Request]]:
         """The questions of a setting about a video: step (None: all of them) and what is shown for it."""
@@ -107,6 +112,11 @@ class Policy:
             OptionsError: the backend cannot see what is wanted, or would be shown something else.
         """
         mode = backend.mode(self.mode, modality)
+        if mode == "video" and self.sampler != UNIFORM:
+            raise OptionsError(
+                f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
+                "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
+            )
         if probe and not probe.media and not backend.blind:
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
@@ -117,8 +127,8 @@ class Policy:
     def facts(self) -> dict[str, Any]:
         """The options that change what is shown, under their own names; part of every cache key of a run.
 
-        The encoding is left out where the stored files are sent: replies that were cached before it could be chosen
-        were given to these very pixels.
+        The sampler is left out where it is uniform, and the encoding where the stored files are sent: replies that were
+        cached before they could be chosen were given to these very pixels.
         """
         return {
             "media": self.mode,
@@ -126,5 +136,6 @@ class Policy:
             "clip_frames": self.clip_frames,
             "frame_size": self.frame_size,
             "clip_density": self.density,
+            **({} if self.sampler == UNIFORM else {"sampler": SAMPLERS[self.sampler]}),
             **({} if self.encoding == AS_STORED else {"image_format": str(self.encoding)}),
         }

@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 
 from siming_tasks.errors import MediaError, OptionsError
 
-__all__ = ["SAMPLER", "Budget", "frame_range", "matched_budget", "sample_count", "sample_indices"]
+__all__ = ["SAMPLER", "UNIFORM", "Budget", "frame_range", "matched_budget", "sample_count", "sample_indices"]
 
 SAMPLER = "uniform-floor/1"
 """Name and version of the rule; it moves when any index moves, and is part of every record."""
+
+UNIFORM = "uniform"
+"""What a request says that wants its frames by this rule; rules by content: :mod:`siming_tasks.media.signal`."""
 
 SLACK = 0.0005
 """Spans are written to the millisecond; a frame within half of one of a boundary counts as on it (s)."""

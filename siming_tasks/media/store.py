@@ -4,6 +4,7 @@
 
     <cache>/media/<LAYOUT>/<digest>/
         timeline.json               every frame's time
+        signal.json                 how much the video changes, if frames were ever chosen by that
         bytes                       what the folders below hold, for the disk limit; its date is the last use
         896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
         clips/000100-000230.mp4     frames 100..230
@@ -30,6 +31,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from siming_tasks.errors import MediaError
@@ -40,6 +43,7 @@ from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.ledger import NOTE, settle, sweep
 from siming_tasks.media.listing import Listing
 from siming_tasks.media.picture import jpeg
+from siming_tasks.media.signal import Signal, Watcher
 from siming_tasks.media.stored_image import StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
@@ -160,6 +164,58 @@ class FrameStore:
                 future.result()
         return len(missing)
 
+    def signal(self) -> Signal | None:
+        """How much the video changes, if somebody watched it (:meth:`watch`)."""
+        stored = self.folder / "signal.json"
+        try:
+            stat = stored.stat()
+        except OSError:
+            return None
+        return _signal(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+    def watch(
+        self,
+        looked_at: Sequence[int] | NDArray[np.int64],
+        also: Iterable[int],
+        keep: Callable[[Signal], Iterable[int]] | None,
+    ) -> tuple[Signal, int]:
+        """See how much the video changes, in one pass that stores frames as well.
+
+        Args:
+            looked_at: the frames of the grid.
+            also: further frames to store.
+            keep: which frames are wanted once the change is known: others of the grid are removed again; None: no
+                frame is stored.
+
+        Returns:
+            The signal and the number of frames that were stored and kept.
+
+        Raises:
+            MediaError: a frame cannot be decoded.
+        """
+        with self.writing():
+            if known := self.signal():  # another process may have been faster
+                return known, 0
+            look = {int(index) for index in looked_at}
+            new = set(self.missing([*look, *also])) if keep else set()
+            watcher, pending = Watcher(), deque[Future[None]]()
+            with ThreadPoolExecutor(WRITERS) as writers:
+                for index, frame in decode(self.source, self.timeline(), look | new):
+                    if index in look:
+                        watcher.see(index, frame)
+                    if index in new:
+                        pending.append(writers.submit(self._write, index, frame))
+                    if len(pending) > 2 * WRITERS:
+                        pending.popleft().result()
+            for future in pending:
+                future.result()
+            found = watcher.signal()
+            spare = new - set(keep(found)) if keep else new
+            for index in spare:
+                self.path(index).unlink(missing_ok=True)
+            found.write(self.folder / "signal.json")
+        return found, len(new - spare)
+
     def _write(self, index: int, frame: VideoFrame) -> None:
         data = jpeg(frame, self.size, self.quality)
         with atomic_write(self.path(index), "wb") as stream:
@@ -245,6 +301,11 @@ def _name(index: int) -> str:
 def _timeline(stored: str, *_look: int) -> Timeline:
     """A stored timeline, read once as long as its file looks the same: every request asks for its video's."""
     return Timeline.from_json(json.loads(Path(stored).read_text()))
+
+
+@lru_cache(maxsize=256)
+def _signal(stored: Path, *_look: int) -> Signal | None:
+    return Signal.read(stored)
 
 
 def _load(path: Path) -> Image.Image:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +17,12 @@ from siming_tasks.media.clips import write_frames
 from siming_tasks.media.content import digest_of
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.evict import evict
-from siming_tasks.media.sampler import SAMPLER, Budget, frame_range, sample_indices
+from siming_tasks.media.sampler import SAMPLER, UNIFORM, Budget, frame_range, sample_count, sample_indices
+from siming_tasks.media.signal import SAMPLERS, Signal, chosen, grid
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.timeline import Timeline
 
-__all__ = ["Mode", "Request", "View", "view", "wanted_by"]
+__all__ = ["Mode", "Request", "View", "signal_of", "view", "wanted_by"]
 
 Mode = Literal["frames", "video", "proxy"]
 """Images; a video file for the backend's own reader; or such a file of just the frames that the budget takes."""
@@ -29,10 +30,14 @@ Mode = Literal["frames", "video", "proxy"]
 
 @dataclass(frozen=True)
 class Request:
-    """A part of a video (``span`` in seconds, None for all of it) and how many frames of it to show."""
+    """A part of a video (``span`` in seconds, None for all of it), how many frames of it to show, and by which rule.
+
+    ``sampler`` is ``uniform`` or a rule by content (:mod:`siming_tasks.media.signal`), which needs the video's signal.
+    """
 
     span: tuple[float, float] | None
     budget: Budget
+    sampler: str = UNIFORM
 
     def bounds(self, timeline: Timeline) -> tuple[int, int]:
         """First and last frame of the part (MediaError if the span is empty or beyond the video)."""
@@ -42,24 +47,42 @@ class Request:
         """From the part's first frame to the end of its last, which is taken to last one mean period."""
         return timeline.seconds(*self.bounds(timeline))
 
-    def indices(self, timeline: Timeline, *, even: bool = False) -> list[int]:
-        """The frames that the budget takes of the part."""
-        return self.taken(timeline, self.bounds(timeline), even=even)
+    def indices(self, timeline: Timeline, *, even: bool = False, signal: Signal | None = None) -> list[int]:
+        """The frames that the budget takes of the part.
 
-    def taken(self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False) -> list[int]:
-        """:meth:`indices`, for those who know :meth:`bounds` already."""
+        Raises:
+            ValueError: a rule by content, and no signal.
+        """
+        return self.taken(timeline, self.bounds(timeline), even=even, signal=signal)[0]
+
+    def taken(
+        self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False, signal: Signal | None = None
+    ) -> tuple[list[int], str]:
+        """:meth:`indices`, for those who know :meth:`bounds` already, and the rule that took them."""
         rate = float(timeline.rate)
+        if self.sampler != UNIFORM:
+            if signal is None:
+                raise ValueError(f"the sampler {self.sampler!r} needs the video's signal")
+            count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget, even=even)
+            if found := chosen(signal, self.sampler, bounds, count):
+                return found, SAMPLERS[self.sampler]
         taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
-        return [int(index) for index in taken]
+        return [int(index) for index in taken], SAMPLER
+
+    def uniform(self) -> Request:
+        """The same without a look at the content: as many frames, other ones."""
+        return replace(self, sampler=UNIFORM)
 
 
-def wanted_by(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> tuple[list[int], list[str]]:
+def wanted_by(
+    requests: Sequence[Request], timeline: Timeline, *, even: bool = False, signal: Signal | None = None
+) -> tuple[list[int], list[str]]:
     """All frames that the requests take, ascending, and what is wrong with those requests that cannot be met."""
     wanted: set[int] = set()
     errors = []
     for request in requests:
         try:
-            wanted.update(request.indices(timeline, even=even))
+            wanted.update(request.indices(timeline, even=even, signal=signal))
         except MediaError as error:
             errors.append(str(error))
     return sorted(wanted), errors
@@ -78,6 +101,7 @@ class View:
             an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
         store: where the frames are.
+        sampler: the rule that took them.
     """
 
     mode: Mode
@@ -86,6 +110,7 @@ class View:
     path: Path | None
     rate: float
     store: FrameStore
+    sampler: str = SAMPLER
 
     def images(self) -> list[Image.Image]:
         """The shown frames in order, as fresh RGB images that the caller owns (frames mode)."""
@@ -126,7 +151,7 @@ class View:
             rate: round(self.rate, 4),
             "size": self.store.size if frames else None,
             "quality": self.store.quality if frames else None,
-            "sampler": SAMPLER if self.mode != "video" else None,
+            "sampler": self.sampler if self.mode != "video" else None,
             "reader": "siming" if frames else "backend",
         }
 
@@ -144,6 +169,7 @@ def view(
     even: bool = False,
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
+    sampler: str = UNIFORM,
 ) -> View:
     """The media of one request, decoded into the store if they are not there yet.
 
@@ -159,6 +185,7 @@ def view(
         even: take an even number of frames.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, they are filled in the same pass.
+        sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
 
     Raises:
         MediaError: the file or the span cannot be shown; names both.
@@ -166,27 +193,62 @@ def view(
     if not os.path.isfile(path):
         raise MediaError(f"{path}: no such file.")
     store = _store(cache, path, digest or digest_of(path, cache), size, quality)
-    timeline, request = store.timeline(), Request(span, budget)
+    timeline, request = store.timeline(), Request(span, budget, sampler)
+    written, sampled, rule = 0, mode != "video", SAMPLER
     try:
         first, last = bounds = request.bounds(timeline)
-        sampled = mode != "video"
-        indices = request.taken(timeline, bounds, even=even) if sampled else list(range(first, last + 1))
+        signal = None
+        if sampled and sampler != UNIFORM:
+            signal, written = signal_of(store, [request, *also], even=even, images=mode == "frames")
+        if sampled:
+            indices, rule = request.taken(timeline, bounds, even=even, signal=signal)
+        else:
+            indices = list(range(first, last + 1))
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
-    file, written = None, 0
+    file = None
     if mode == "frames":
         if store.missing(indices):
-            others, _ = wanted_by(also, timeline, even=even)
-            written = store.fill([*indices, *others])
+            others, _ = wanted_by(also, timeline, even=even, signal=signal)
+            written += store.fill([*indices, *others])
     elif mode == "video" and span is None and timeline.standard:
         file = path
     else:
-        file, written = _file(store, timeline, indices, mode == "proxy")
+        file, size_of_file = _file(store, timeline, indices, mode == "proxy")
+        written += size_of_file
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
     shown = tuple(timeline.times[indices].tolist())
-    return View(mode, tuple(indices), shown, file, len(indices) / timeline.seconds(first, last), store)
+    return View(mode, tuple(indices), shown, file, len(indices) / timeline.seconds(first, last), store, rule)
+
+
+def signal_of(
+    store: FrameStore, requests: Sequence[Request], *, even: bool = False, images: bool = True
+) -> tuple[Signal, int]:
+    """How much a video changes, and how many frames were stored on the way.
+
+    If that is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
+    take without a look; then those of the grid that no request takes are removed again.
+
+    Args:
+        store: of the video.
+        requests: what will be shown of it; those that cannot be met do not count.
+        even: as for :func:`view`.
+        images: whether frames are to be stored.
+
+    Raises:
+        MediaError: a frame cannot be decoded.
+    """
+    if known := store.signal():
+        return known, 0
+    timeline = store.timeline()
+    uniform, _ = wanted_by([request for request in requests if request.sampler == UNIFORM], timeline, even=even)
+
+    def keep(found: Signal) -> list[int]:
+        return wanted_by(requests, timeline, even=even, signal=found)[0]
+
+    return store.watch(grid(timeline), uniform if images else [], keep if images else None)
 
 
 _store = lru_cache(maxsize=64)(FrameStore)

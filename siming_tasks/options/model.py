@@ -69,6 +69,13 @@ class Options:
         "shown",
         "`matched` samples clips at the full-video rate: a control, not the benchmark",
     )
+    sampler: Literal["uniform", "motion", "scene"] = _option(
+        "uniform",
+        None,
+        "shown",
+        "which frames are taken: `uniform` (evenly), or as many by content: more where the picture moves (`motion`), "
+        "or where it shows what was not there before (`scene`)",
+    )
     image_format: str = _option(
         "jpeg",
         ImageFormat(),

@@ -1,9 +1,9 @@
 """What makes two runs comparable: one rule, for every command that puts runs side by side.
 
 They must have been asked about the same data, in the same words, and been shown the same: mode of the media, and where
-our frames were sent, their number, size, density and what encoding cost them, request by request. They must count the
-same requests as asked (a run with ``--limit`` does not stand beside a whole one). The reference (rater, mapping) is the
-command's, the same for all. What a run does not state differs from nothing.
+our frames were sent, their number, size, density, the rule that took them and what encoding cost them, request by
+request. They must count the same requests as asked (a run with ``--limit`` does not stand beside a whole one). The
+reference (rater, mapping) is the command's, the same for all. What a run does not state differs from nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from siming_tasks.schema import CONSENSUS
 
 __all__ = ["CONDITIONS", "DIFFERENCES", "Entrant", "check_allowed", "comparable", "contestants", "groups"]
 
-CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding")
+CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
 """What runs may differ in, by the names under which a user allows it."""
 
@@ -145,6 +145,7 @@ def _conditions(record: Record) -> tuple[Any, ...]:
         None if mode == "unknown" else mode,
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
         _pixels(media) if mode == "frames" else None,
+        media.get("sampler") if ours else None,
     )
 
 

@@ -26,8 +26,8 @@ def unobservable(
         records: of one run.
         dataset: its rubric says what each step needs.
         setting: whose requests to look at.
-        fps: frames a second that every request showed; None takes each record's own rate, and the median of them for
-            a request without a record.
+        fps: frames a second that every request showed; None takes each record's own rate (where frames were chosen by
+            content, each step's own), and the median of them for a request without a record.
         has_audio: the model heard the sound track.
 
     Raises:
@@ -35,6 +35,7 @@ def unobservable(
             reply came from a cache, or it stands in a bare prediction file.
     """
     rates: dict[str, float] = {}
+    frames: dict[str, Mapping[str, int]] = {}
     for record in records:
         if fps is None and record["setting"] == setting:
             media = record.get("media") or {}
@@ -44,14 +45,18 @@ def unobservable(
                     "the rate at which the model sampled with --fps."
                 )
             rates[record["id"]] = float(media["fps"])
+            frames[record["id"]] = media.get("steps") or {}
     usual = fps if fps is not None else median(rates.values()) if rates else 0.0
     found: dict[str, frozenset[str]] = {}
     for video_id, step_id in expected_requests(SETTINGS[setting], dataset.videos):
         name = record_id(setting, video_id, step_id)
-        asked = steps_of(SETTINGS[setting], dataset.video(video_id), step_id)
+        video = dataset.video(video_id)
+        asked = steps_of(SETTINGS[setting], video, step_id)
+        rate = {step: rates.get(name, usual) for step in asked}
+        for step, number in frames.get(name, {}).items():  # chosen by content: each step has a rate of its own
+            if span := video.step(step).span:
+                rate[step] = number / (span[1] - span[0])
         found[name] = frozenset(
-            step
-            for step in asked
-            if unobservable_reason(dataset.rubric.by_id[step], rates.get(name, usual), has_audio=has_audio)
+            step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], has_audio=has_audio)
         )
     return found

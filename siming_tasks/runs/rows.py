@@ -59,6 +59,9 @@ class _Media(BaseModel):
     bytes: Whole | None = None
     sampler: Short | int | None = None
     reader: Short | None = None
+    steps: dict[Short, Whole] | None = None
+    probe: Short | None = None
+    foreign: Short | None = None
 
 
 class _Line(BaseModel):

@@ -67,9 +67,9 @@ def test_facts_are_the_options_that_change_what_is_shown() -> None:
     options = Options(media="proxy", frames=7, clip_frames=3, frame_size=100, clip_density="matched")
     usual = Policy.of(options).facts()  # without the format: the default sends the pixels that were always sent
     assert usual == {"media": "proxy", "frames": 7, "clip_frames": 3, "frame_size": 100, "clip_density": "matched"}
-    options = replace(options, image_format="jpeg75")
+    options = replace(options, sampler="motion", image_format="jpeg75")
     facts = Policy.of(options).facts()
-    assert facts == {**usual, "image_format": "jpeg75"}
+    assert facts == {**usual, "sampler": "motion-grid/1", "image_format": "jpeg75"}
     assert list(facts) == [name for name, option in OPTIONS.items() if option.changes == "shown"]
     for name in facts:
         other = replace(options, **{name: getattr(Options(), name)})

@@ -34,7 +34,7 @@ def entrant(name: str, prompts: list[object]) -> Entrant:
     points = np.ones((len(ids), 1))
     panel = Panel(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
     conditions = {
-        f"full_score/{i}": (None, p, "frames", 8, None, None, None) for i, p in zip(ids, prompts, strict=True)
+        f"full_score/{i}": (None, p, "frames", 8, None, None, None, None) for i, p in zip(ids, prompts, strict=True)
     }
     return Entrant(name, panel, conditions, {})
 
