@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from siming_tasks.media import Backend, backends
+from siming_tasks.media.backends import OURS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "models.md"
 TEXT = Path(__file__).with_name("models_page.md")
@@ -45,7 +46,7 @@ def page() -> str:
     """The whole page."""
     lines = []
     for registry, title in TITLES.items():
-        rows = [row for name, row in backends().items() if name.startswith(f"{registry}.")]
+        rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
         lines.append(f"## {title}\n\n| `--model` | shown | own reader | verdict | |\n|---|---|---|---|---|\n")
         for row in sorted(rows, key=lambda row: row.name.lower()):
             name = row.name.removeprefix(f"{registry}.")

@@ -11,9 +11,9 @@ import numpy as np
 from nano_exams import STEPS, Case, case, drawn, shown, truth
 from tqdm import tqdm
 
-__all__ = ["CHECK", "NOISE", "make_exams", "make_frames"]
+__all__ = ["CHECK", "NOISE", "SEEDS", "USUAL", "all_shown", "make_exams", "make_frames", "run_files", "save_shown"]
 
-SEEDS = {"frames": 810_001, "unseen": 810_002, "noise": 810_003, "check": 810_004, "exams": 810_005}
+SEEDS = {"frames": 810_001, "unseen": 810_002, "noise": 810_003, "check": 810_004, "exams": 810_005, "table": 820_001}
 """The demo has seed 0, and no test has one of these."""
 NOISE, CHECK = 80, 48
 """Exams drawn with all that a judge is shown: to measure what is misread, and to decide when to stop."""
@@ -28,20 +28,21 @@ def make_frames(work: Path, looks: int, jobs: int) -> None:
     for name, count, size, make in (
         ("unseen", 40, _CHUNK, _some_frames),
         ("frames", looks, _CHUNK, _some_frames),
-        ("noise", NOISE, 8, _all_shown),
-        ("check", CHECK, 8, _all_shown),
+        ("noise", NOISE, 8, all_shown),
+        ("check", CHECK, 8, all_shown),
     ):
         todo += [(make, work / f"{name}-{first:05d}.npz", min(size, count - first)) for first in range(0, count, size)]
-    _run(todo, jobs, "Frames")
+    run_files(todo, jobs, "Frames")
 
 
 def make_exams(work: Path, exams: int, jobs: int) -> None:
     """Simulate exams without pictures: features of what would be shown, and the points."""
     chunks = [(_states, work / f"exams-{first:05d}.npy", _EXAMS) for first in range(0, exams, _EXAMS)]
-    _run(chunks, jobs, "Exams")
+    run_files(chunks, jobs, "Exams")
 
 
-def _run(todo: Sequence[tuple[Callable[..., None], Path, int]], jobs: int, what: str) -> None:
+def run_files(todo: Sequence[tuple[Callable[..., None], Path, int]], jobs: int, what: str) -> None:
+    """Make the files that are not there yet."""
     left = [job for job in todo if not job[1].exists()]
     with (
         ProcessPoolExecutor(max(1, jobs), mp_context=get_context("spawn")) as pool,
@@ -83,17 +84,24 @@ def _some_frames(path: Path, count: int) -> None:
     _save(path, **_packed(pictures), targets=np.concatenate(targets))
 
 
-def _all_shown(path: Path, count: int) -> None:
+def all_shown(path: Path, count: int) -> None:
+    """Draw all that a judge is shown of some exams."""
     seed, first = _place(path)
+    rich = path.stem.startswith("noise")
+    cases = [case(seed, n, RICH if rich and n % 2 else USUAL) for n in range(first, first + count)]
+    save_shown(path, cases, (seed, first))
+
+
+def save_shown(path: Path, cases: Sequence[Case], seed: tuple[int, int]) -> None:
+    """Draw the frames of every clip and of the whole of some exams."""
     pictures: list[bytes] = []
     records = []
-    for number in range(first, first + count):
-        exam = case(seed, number, RICH if path.stem.startswith("noise") and number % 2 else USUAL)
+    for number, exam in enumerate(cases):
         records.append(_record(exam))
         view = shown(exam)
         frames = np.concatenate([view.clips.ravel(), view.whole])
         unique, back = np.unique(frames, return_inverse=True)
-        once = list(drawn(exam, unique, np.random.default_rng([seed, 6, number])))
+        once = list(drawn(exam, unique, np.random.default_rng([seed[0], 6, seed[1] + number])))
         pictures += [once[index] for index in back]
     _save(path, **_packed(pictures), **{name: np.stack([r[name] for r in records]) for name in records[0]})
 

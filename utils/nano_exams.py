@@ -60,15 +60,12 @@ class Shown:
     def where(self, exam: Case) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """For each frame of the whole, a step that shows it (its shortest) and its place in that step's clip."""
         first, last = self.clips[:, 0], self.clips.max(1)
-        step, place = np.zeros(len(self.whole), np.int8), np.zeros(len(self.whole), np.int8)
-        for index, frame in enumerate(self.whole):
-            inside = np.flatnonzero((first <= frame) & (frame <= last))
-            if not len(inside):
-                inside = np.array([int(np.abs(first - frame).argmin())])
-            best = int(inside[(last - first)[inside].argmin()])
-            share = (frame - first[best]) / max(1, last[best] - first[best])
-            step[index], place[index] = best, round(float(np.clip(share, 0, 1)) * (self.lengths[best] - 1))
-        return step, place
+        frames, length = self.whole[:, None], (last - first).astype(float)
+        away = np.maximum(0, np.maximum(first - frames, frames - last))  # 0 inside
+        step = np.argmin(away * 1e6 + length, 1)
+        share = (self.whole - first[step]) / np.maximum(1, length[step])
+        place = np.rint(np.clip(share, 0, 1) * (self.lengths[step] - 1))
+        return step.astype(np.int8), place.astype(np.int8)
 
 
 def shown(exam: Case) -> Shown:
@@ -91,7 +88,10 @@ def state(exam: Case, frames: NDArray[np.int64]) -> tuple[NDArray[np.float64], l
     at = (frames + 0.5) / FPS
     played = exam.played
     rows = np.column_stack([np.interp(at, played.times[name], played.values[name]) for name in _NAMES])
-    words = [tuple((w.who, w.text) for w in played.sayings if w.start <= time < w.end) for time in at]
+    words: list[tuple[tuple[str, str], ...]] = [()] * len(at)
+    for word in played.sayings:
+        for index in np.flatnonzero((word.start <= at) & (at < word.end)):
+            words[index] = (*words[index], (word.who, word.text))
     return np.round(rows, 2), words
 
 

@@ -8,40 +8,43 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-from nano_ranks import RANK, average_buffers, average_gradients, my_part
+from nano_ranks import RANK, RANKS, average_buffers, average_gradients, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from siming_tasks.nano.encoder import SIZE, FrameEncoder
 from siming_tasks.nano.state import BINARY, CONTINUOUS, FEATURES
 
-__all__ = ["Frames", "fit_encoder", "load_encoder", "measure_residuals"]
+__all__ = ["Frames", "fit_encoder", "load_encoder", "measure_residuals", "read_exams"]
 
-BATCH, RATE, EVERY = 64, 3e-3, 500
+BATCH, RATE, EVERY = 64, 3e-3, 800
 
 
 class Frames:
-    """Drawn frames on disk: JPEG bytes and what each shows."""
+    """Drawn frames on disk: JPEG bytes and what each shows; ``every`` keeps only each of so many."""
 
-    def __init__(self, paths: list[Path], limit: int | None = None) -> None:
+    def __init__(self, paths: list[Path], every: int = 1) -> None:
         self._bytes, self._ends, targets = [], [], []
         for path in paths:
             with np.load(path) as stored:
                 self._bytes.append(stored["jpeg"])
                 self._ends.append(stored["ends"])
                 targets.append(stored["targets"] if "targets" in stored else np.zeros((len(stored["ends"]), 0)))
-        self.targets = np.concatenate(targets).astype(np.float32)
-        self._at = [(f, i) for f, ends in enumerate(self._ends) for i in range(len(ends))][:limit]
+        self.targets = np.concatenate(targets).astype(np.float32)[::every]
+        self._at = [(f, i) for f, ends in enumerate(self._ends) for i in range(len(ends))][::every]
 
     def __len__(self) -> int:
         return len(self._at)
 
-    def picture(self, index: int) -> np.ndarray:
-        """RGB, shape (272, 480, 3)."""
+    def content(self, index: int) -> np.ndarray:
+        """Its bytes."""
         file, number = self._at[index]
         ends = self._ends[file]
-        data = self._bytes[file][ends[number - 1] if number else 0 : ends[number]]
-        return cv2.cvtColor(cv2.imdecode(data, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+        return np.asarray(self._bytes[file][ends[number - 1] if number else 0 : ends[number]])
+
+    def picture(self, index: int) -> np.ndarray:
+        """RGB, shape (272, 480, 3)."""
+        return cv2.cvtColor(cv2.imdecode(self.content(index), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
 
 
 def _spoiled(picture: np.ndarray, rng: np.random.Generator, grain: np.ndarray) -> np.ndarray:
@@ -68,12 +71,12 @@ def _loss(raw: Tensor, target: Tensor) -> Tensor:
     return values + 3 * switches
 
 
-def _readings(net: FrameEncoder, frames: Frames) -> np.ndarray:
+def _readings(net: FrameEncoder, frames: Frames, chosen: list[int] | None = None) -> np.ndarray:
     net.eval()
-    out = []
+    out, chosen = [], list(range(len(frames))) if chosen is None else chosen
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        for first in range(0, len(frames), 128):
-            pictures = np.stack([frames.picture(i) for i in range(first, min(first + 128, len(frames)))])
+        for first in range(0, len(chosen), 128):
+            pictures = np.stack([frames.picture(index) for index in chosen[first : first + 128]])
             out.append(net.features(to_tensor(pictures)).float().numpy())
     return np.concatenate(out)
 
@@ -119,7 +122,7 @@ def fit_encoder(work: Path, steps: int) -> None:
         step, best = kept["step"], kept["best"]
     if step >= steps:
         return
-    frames, unseen = Frames(sorted(work.glob("frames-*.npz"))), Frames(sorted(work.glob("unseen-*.npz")), 2500)
+    frames, unseen = Frames(sorted(work.glob("frames-*.npz"))), Frames(sorted(work.glob("unseen-*.npz")), 4)
     grain = np.random.default_rng(3).normal(0, 4, (SIZE[1] + 200, SIZE[0] + 200, 3)).round().astype(np.int8)
     bar = tqdm(total=steps, initial=step, desc="Encoder", unit="batch", mininterval=5, disable=RANK > 0)
     for chosen in _order(len(frames), steps, step):
@@ -143,7 +146,7 @@ def fit_encoder(work: Path, steps: int) -> None:
             average_buffers(net)
             if RANK:
                 continue
-            now = _say(_readings(net, unseen), unseen.targets[: len(unseen)])
+            now = _say(_readings(net, unseen), unseen.targets)
             if now < best:
                 best = now
                 torch.save(net.state_dict(), work / "encoder-best.pt")
@@ -160,18 +163,31 @@ def load_encoder(work: Path) -> FrameEncoder:
 
 
 def measure_residuals(work: Path) -> None:
-    """Read every frame of ``noise-*`` and ``check-*``: ``readings-*.npz`` hold what was read of clips and wholes."""
+    """Read the clips of ``noise-*`` and all of ``check-*``; ``readings-*.npz`` hold what was there and what was read."""
     net = load_encoder(work)
-    for path in tqdm(sorted([*work.glob("noise-*.npz"), *work.glob("check-*.npz")]), desc="Readings", unit="file"):
+    paths = sorted([*work.glob("noise-*.npz"), *work.glob("check-*.npz")])[RANK::RANKS]
+    for path in tqdm(paths, desc="Readings", unit="file", disable=RANK > 0):
         out = work / f"readings-{path.name}"
         if out.exists():
             continue
         with np.load(path) as stored:
             record = {name: stored[name] for name in stored.files if name not in ("jpeg", "ends")}
-        read = _readings(net, Frames([path])).reshape(len(record["points"]), -1, len(FEATURES)).astype(np.float16)
-        shape = record["clips"].shape
-        cut = shape[1] * shape[2]
-        record["read_clips"], record["read_whole"] = read[:, :cut].reshape(shape), read[:, cut:]
+        record |= read_exams(net, path, record, wholes=path.name.startswith("check"))
         part = work / f".{out.name}"
         np.savez(part, **record)
         part.replace(out)
+
+
+def read_exams(net: FrameEncoder, path: Path, record: dict[str, np.ndarray], *, wholes: bool) -> dict[str, np.ndarray]:
+    """What the encoder reads in drawn exams: ``read_clips`` and, if wanted, ``read_whole``; a frame is read once."""
+    shape, frames = record["clips"].shape, Frames([path])
+    each = len(frames) // shape[0]
+    cut = shape[1] * shape[2]
+    wanted = [exam * each + i for exam in range(shape[0]) for i in range(each if wholes else cut)]
+    once: dict[bytes, int] = {}
+    back = [once.setdefault(frames.content(index).tobytes(), len(once)) for index in wanted]
+    first = {number: index for index, number in zip(reversed(wanted), reversed(back), strict=True)}
+    read = _readings(net, frames, [first[number] for number in range(len(once))])[back]
+    read = read.reshape(shape[0], -1, len(FEATURES)).astype(np.float16)
+    found = {"read_clips": read[:, :cut].reshape(shape)}
+    return {**found, "read_whole": read[:, cut:]} if wholes else found

@@ -17,7 +17,7 @@ from siming_tasks.rubrics import default_rubric
 
 __all__ = ["TOP", "fit_judge", "probabilities", "readings"]
 
-EXAMS, CLIPS, RATE, EVERY = 16, 10, 1.5e-3, 500
+EXAMS, CLIPS, RATE, EVERY = 16, 12, 1.5e-3, 500
 """Exams and clips of each in a batch, peak learning rate, batches between two looks at unseen exams."""
 TOP = np.array([step.max_score for step in default_rubric().steps], int)
 _LENGTHS = (64, 64, 96, 128, 240)

@@ -1,4 +1,4 @@
-"""Training by several processes at once (``torchrun``): every rank takes its part of a batch, gradients are averaged."""
+"""Training by several processes at once (``torchrun``): each takes its part of a batch, gradients are averaged."""
 
 from __future__ import annotations
 

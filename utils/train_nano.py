@@ -1,8 +1,9 @@
 """Train the nano judge from nothing: ``torchrun --nproc-per-node 2 utils/train_nano.py WORK``.
 
-Two processes of one thread are twice as fast as one of two. Five stages, each resumable: frames are drawn, the frame encoder is trained on them, what it misreads is measured on
-looks of their own, exams are simulated without pictures, and the judge is trained on their states as the encoder would
-have read them. ``export`` then writes the weights. Seeds and looks are those of no demo and no test.
+Two processes of one thread are faster than one of two. Five stages, each resumable: frames are drawn, exams are
+simulated without pictures, the frame encoder is trained, what it misreads is measured on looks of their own, and the
+judge is trained on the simulated states as the encoder would have read them. ``export`` then writes the weights. Seeds
+and looks are those of no demo and no test.
 """
 
 from __future__ import annotations
@@ -30,12 +31,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the weights (default: the package's)")
     options = parser.parse_args()
     # Big tensors are made and dropped at every step: without these, half the time goes into fresh pages.
-    if os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 33)) and not os.environ.get("NANO_STARTED"):
-        os.environ |= {"MALLOC_TRIM_THRESHOLD_": str(1 << 33), "NANO_STARTED": "1"}
+    if os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 33)) and not os.environ.get("SIMING_NANO_STARTED"):
+        os.environ |= {"MALLOC_TRIM_THRESHOLD_": str(1 << 33), "SIMING_NANO_STARTED": "1"}
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
     import torch
-
     from nano_ranks import RANK, start, wait
 
     torch.set_num_threads(1)
@@ -43,7 +43,7 @@ def main() -> None:
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
     for stage in options.stages:
-        if stage in ("encoder", "judge") or not RANK:
+        if stage in ("encoder", "residuals", "judge") or not RANK:
             run(stage, options)
         wait()
 

@@ -50,7 +50,8 @@ class FrameEncoder(nn.Module):
         Args:
             pictures: RGB in [-0.5, 0.5], shape (frames, 3, 272, 480).
         """
-        return self.head(self.body(pictures).float())
+        raw: Tensor = self.head(self.body(pictures).float())
+        return raw
 
     def features(self, pictures: Tensor) -> Tensor:
         """What the judge is given: values of the continuous features, probabilities of the binary ones."""
@@ -63,4 +64,5 @@ class FrameEncoder(nn.Module):
 
     def embedding(self, pictures: Tensor) -> Tensor:
         """The last hidden layer, shape (frames, hidden)."""
-        return self.body(pictures).float()
+        hidden: Tensor = self.body(pictures).float()
+        return hidden

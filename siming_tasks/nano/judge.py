@@ -11,6 +11,9 @@ from torch import Tensor, nn
 
 __all__ = ["StepJudge"]
 
+_PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Half periods, in seconds, of the waves by which a time is told."""
+
 
 class _Look(nn.Module):
     """One round: the queries look at the frames, at each other, and think."""
@@ -49,8 +52,7 @@ class StepJudge(nn.Module):
     ) -> None:
         super().__init__()
         self.width = width
-        self.register_buffer("pace", 2.0 ** torch.arange(-2, 6), persistent=False)
-        self.enter = nn.Linear(features + 3 + 2 * len(self.pace), width)
+        self.enter = nn.Linear(features + 3 + 2 * len(_PERIODS), width)
         self.around = nn.ModuleList(nn.Conv1d(width, width, 3, padding=1) for _ in range(2))
         self.calm = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.asked = nn.Embedding(steps, width)
@@ -87,6 +89,6 @@ class StepJudge(nn.Module):
     def _time(self, times: Tensor) -> Tensor:
         gap = torch.diff(times, dim=1, prepend=times[:, :1])
         length = times.amax(1, keepdim=True).expand_as(times)
-        waves = times.unsqueeze(-1) / self.pace * torch.pi
+        waves = times.unsqueeze(-1) * torch.pi / torch.tensor(_PERIODS, device=times.device)
         plain = torch.stack([times / 30, gap.clamp(-20, 20), length / 30], -1)
         return torch.cat([plain, torch.sin(waves), torch.cos(waves)], -1)

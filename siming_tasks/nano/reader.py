@@ -69,7 +69,7 @@ class FrameReader:
         self.device, self.batch = best_device(device), batch
         net = FrameEncoder(len(self.facts.continuous), len(self.facts.binary))
         net.load_state_dict(part(self.tensors, "encoder"))
-        self._net = net.eval().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.net = net.eval().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class FrameReader:
 
     def embeddings(self, pictures: Sequence[Image | NDArray[np.uint8]]) -> NDArray[np.float32]:
         """The encoder's last hidden layer, shape (pictures, 192)."""
-        return self._run(pictures, "embedding", self._net.hidden)
+        return self._run(pictures, "embedding", self.net.hidden)
 
     def _run(self, pictures: Sequence[Any], what: str, width: int) -> NDArray[np.float32]:
         import torch
@@ -94,7 +94,7 @@ class FrameReader:
             for first in range(0, len(pictures), self.batch):
                 array = np.stack([pixels(picture) for picture in pictures[first : first + self.batch]])
                 tensor = torch.from_numpy(array).to(self.device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
-                found.append(getattr(self._net, what)(tensor).float().cpu().numpy())
+                found.append(getattr(self.net, what)(tensor).float().cpu().numpy())
         return np.concatenate(found)
 
 

@@ -1,7 +1,7 @@
 """What a frame of a simulated exam shows, as numbers: the features that the frame encoder learns to read.
 
-A feature is *continuous* (a place, a depth; shifted and scaled to about one) or *binary* (a hand's shape, a lamp, a word in
-a bubble). What is not in the picture has the neutral value 0, so that a feature is always a function of the pixels.
+A feature is *continuous* (a place, a depth; shifted and scaled to about one) or *binary* (a hand's shape, a lamp, a
+word in a bubble). What is not in the picture has the neutral value 0: a feature is always a function of the pixels.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["BINARY", "CONTINUOUS", "FEATURES", "PHRASES", "features_of"]
 
 _PERSON = {"x": 60, "crouch": 0.3, "lean": 15, "bow": 10, "gx": 0.5, "gy": 0.3, "lx": 30, "ly": 20, "rx": 30, "ry": 20}
 _CENTER = {
-    **{f"me_{name}": value for name, value in {"x": 300, "crouch": 1, "lean": 0, "bow": 10, "gx": 0, "gy": 0.4}.items()},
+    "me_x": 300, "me_crouch": 1, "me_lean": 0, "me_bow": 10, "me_gx": 0, "me_gy": 0.4,
     "me_lx": 290, "me_ly": 170, "me_rx": 320, "me_ry": 170, "aide_x": 150, "aide_gy": 0.4,
     "aide_lx": 150, "aide_ly": 140, "aide_rx": 190, "aide_ry": 140,
-    "a_x": 390, "a_y": 150, "b_x": 390, "b_y": 160, "o_x": 240, "o_y": 180,
-    "p_hx": 288, "p_hz": 0.5, "p_depth": 0, "p_twist": 0.3,
+    "a_x": 390, "a_y": 150, "b_x": 390, "b_y": 160, "b_size": 1, "o_x": 240, "o_y": 180,
+    "p_hx": 288, "p_hz": 0.5, "p_twist": 0.3,
     **{f"a_pad{n}{axis}": value for n in (1, 2) for axis, value in {"x": 310, "y": 195, "z": 0.6}.items()},
 }  # fmt: skip
 _SCALE = {
@@ -92,7 +92,7 @@ def features_of(
         out[:, _AT[name]] = np.where(seen.get(channel, True), values, 0.0)
 
     for name in CONTINUOUS:
-        put(name, name, (state[name] - _CENTER.get(name, 1.0 if name == "b_size" else 0.0)) / _SCALE[name])
+        put(name, name, (state[name] - _CENTER.get(name, 0.0)) / _SCALE[name])
     for name in (*_SWITCHES, "me_puff"):
         put(name, name, (state[name] > 0.5).astype(float))
     for number in (1, 2):

@@ -83,5 +83,5 @@ def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, 
         raise DataError(f"{path}: the weights have the digest {found[:12]}, not {expected[:12]}. {again}")
     with safe_open(str(path), "pt") as stored:
         facts = json.loads(stored.metadata()["facts"])
-    told = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
+    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
     return unpacked(content), Facts(**told), found

@@ -1,0 +1,208 @@
+"""What siming_nano shows on fresh simulated exams: ``python utils/nano_table.py WORK [--exams 200] [--pairs 40]``.
+
+Exams of seeds that neither training, demo nor tests use are drawn (JPEG, no video codec), read by the frozen encoder of
+the package and judged by its judge: the table of the settings with the blind rows, broken inputs, history pairs, and
+each step beside what the rubric says about its evidence. Every number is SYNTHETIC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from nano_data import all_shown, run_files
+from nano_exams import RUBRIC, STEPS
+from nano_fit_encoder import read_exams
+from nano_twins import draw_twins, pair_result
+
+from siming_tasks.media import observable_steps
+from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics.compare.align import Contestant
+from siming_tasks.metrics.compare.paired import compare
+from siming_tasks.metrics.video.baselines import step_prior
+from siming_tasks.nano.watcher import Watcher
+from siming_tasks.nano.weights import WEIGHTS
+
+TOP = np.array([step.max_score for step in RUBRIC.steps])
+VIEWS = {"clips, 16 frames": None, "full, 64 frames": 64, "full, 240 frames": 240}
+Exams = dict[str, np.ndarray]
+
+
+def make(work: Path, exams: int, jobs: int) -> None:
+    """Draw the exams, eight to a file."""
+    run_files([(all_shown, work / f"table-{n:05d}.npz", min(8, exams - n)) for n in range(0, exams, 8)], jobs, "Exams")
+
+
+def read(work: Path, watcher: Watcher, name: str) -> Exams:
+    """What the package's encoder reads in the drawn exams of this name."""
+    parts = []
+    for path in sorted(work.glob(f"{name}-*.npz")):
+        kept = work / f"read-{path.name}"
+        if not kept.exists():
+            with np.load(path) as stored:
+                record = {key: stored[key] for key in stored.files if key not in ("jpeg", "ends")}
+            record |= read_exams(watcher.reader.net, path, record, wholes=True)
+            np.savez(work / f".{kept.name}", **record)
+            (work / f".{kept.name}").replace(kept)
+        parts.append(dict(np.load(kept)))
+    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+
+def judged(watcher: Watcher, exams: Exams, frames: int | None, spoil: Callable[..., tuple] | None = None) -> np.ndarray:
+    """Probabilities of points, shape (exams, steps, most + 1); ``spoil`` changes features and times first."""
+    found = []
+    rng = np.random.default_rng(0)
+    for number in range(len(exams["points"])):
+        if frames is None:
+            rows = []
+            for step, name in enumerate(STEPS):
+                n = exams["lengths"][number, step]
+                seen, times = exams["read_clips"][number, step, :n], exams["clip_times"][number, step, :n]
+                if spoil:
+                    seen, times = spoil(exams, number, step, seen, times, rng)
+                rows.append(watcher.points(seen.astype(np.float32), times.astype(np.float32), [name], True)[0])
+            found.append(np.stack(rows))
+        else:
+            pick = np.linspace(0, 239, frames, dtype=int)
+            seen, times = exams["read_whole"][number, pick], exams["times"][number, pick]
+            if spoil:
+                seen, times = spoil(exams, number, None, seen, times, rng)
+            found.append(watcher.points(seen.astype(np.float32), times.astype(np.float32), STEPS, False))
+    return np.stack(found)
+
+
+def _foreign(exams: Exams, number: int, step: int | None, seen: np.ndarray, times: np.ndarray, _: object) -> tuple:
+    other = (number + 1) % len(exams["points"])
+    if step is None:
+        pick = np.linspace(0, 239, len(seen), dtype=int)
+        return exams["read_whole"][other, pick], exams["times"][other, pick]
+    n = exams["lengths"][other, step]
+    return exams["read_clips"][other, step, :n], exams["clip_times"][other, step, :n]
+
+
+def _frozen(_: Exams, __: int, ___: object, seen: np.ndarray, times: np.ndarray, ____: object) -> tuple:
+    return np.repeat(seen[:1], len(seen), 0), times
+
+
+def _shuffled(_: Exams, __: int, ___: object, seen: np.ndarray, times: np.ndarray, rng: np.random.Generator) -> tuple:
+    return rng.permutation(seen), times
+
+
+SPOILT = {"foreign frames": _foreign, "frozen frames": _frozen, "shuffled frames": _shuffled}
+
+
+def said(watcher: Watcher, chances: np.ndarray, answer: str) -> np.ndarray:
+    """Answers as the metrics want them: points, or 1.0 for incorrect."""
+    if answer == "score":
+        return chances.argmax(-1).astype(float)
+    full = np.take_along_axis(chances, np.tile(TOP.astype(int), (len(chances), 1))[..., None], 2)[..., 0]
+    return (1 - full > watcher.facts.threshold).astype(float)
+
+
+def panel_of(points: np.ndarray, predicted: np.ndarray, answer: str) -> Panel:
+    """Reference and answers of all exams."""
+    names = tuple(f"exam{number:03d}" for number in range(len(points)))
+    skills = tuple(skill.id for skill in RUBRIC.skills for _ in skill.steps)
+    return Panel(names, STEPS, skills, TOP, points.astype(float), predicted, np.ones(points.shape, bool), answer)
+
+
+def main() -> None:
+    """Draw, read, judge, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--exams", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--weights", type=Path, default=WEIGHTS)
+    parser.add_argument("--out", type=Path, help="file for the numbers of the figures")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    make(options.work, options.exams, options.jobs)
+    draw_twins(options.work, options.pairs, options.jobs)
+    torch.set_num_threads(options.threads)
+    watcher = Watcher(weights=options.weights)
+    exams = read(options.work, watcher, "table")
+    points, rng = exams["points"], np.random.default_rng(1)
+    print(f"SYNTHETIC. {len(points)} drawn exams, looks of their own; 95 % intervals: cluster bootstrap over exams.\n")
+    print("| shown | judge | MCC | kappa | PLCC | Holm p, MCC | Holm p, kappa |\n|---|---|---|---|---|---|---|")
+    steps: dict[str, dict[str, float]] = {}
+    for view, frames in VIEWS.items():
+        chances = {"siming_nano": judged(watcher, exams, frames)}
+        chances |= {name: judged(watcher, exams, frames, spoil) for name, spoil in SPOILT.items()}
+        panels = {
+            (name, answer): panel_of(points, said(watcher, chance, answer), answer)
+            for name, chance in chances.items()
+            for answer in ("score", "error")
+        }
+        for answer in ("score", "error"):
+            nano = panels["siming_nano", answer]
+            panels["step prior", answer] = step_prior(nano)
+            top = TOP if answer == "score" else np.ones(len(STEPS))
+            panels["random", answer] = nano.predicting(np.floor(rng.random(points.shape) * (top + 1)))
+        _rows(view, panels)
+        steps[view] = _by_step(panels["siming_nano", "error"])
+    _step_table(steps)
+    _pair_table(watcher, read(options.work, watcher, "twins"))
+    if options.out:
+        options.out.write_text(json.dumps(steps, indent=1))
+
+
+def _rows(view: str, panels: dict[tuple[str, str], Panel]) -> None:
+    found = {key: evaluate(panel, resamples=2000).metrics for key, panel in panels.items()}
+    p: dict[tuple[str, str], float] = {}
+    for answer, metric in (("error", "mcc"), ("score", "qwk")):
+        names = ("siming_nano", "step prior", "random")
+        runs = [Contestant(name, panels[name, answer]) for name in names]
+        for row in compare(runs, against="siming_nano", resamples=2000).differences:
+            if row.metric == metric and row.p_holm is not None:
+                p[(row.b if row.a == "siming_nano" else row.a), metric] = row.p_holm
+    for name in dict.fromkeys(name for name, _ in panels):
+        error, score = found[name, "error"], found[name, "score"]
+        cells = [_cell(error["mcc"]), _cell(score["qwk"]), _cell(score["plcc"])]
+        told = [f"{p[name, metric]:.2g}" if (name, metric) in p else "" for metric in ("mcc", "qwk")]
+        print("| " + " | ".join([view, name, *cells, *told]) + " |")
+
+
+def _cell(found: object) -> str:
+    value, low, high = (getattr(found, name) for name in ("value", "low", "high"))
+    return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low is not None else "")
+
+
+def _pair_table(watcher: Watcher, exams: Exams) -> None:
+    print("\n| pairs | shown | answer | right | moved the right way | strays elsewhere | bound of a clip-only judge |")
+    print("|---|---|---|---|---|---|---|")
+    for view, frames in VIEWS.items():
+        chances = judged(watcher, exams, frames)
+        for answer in ("score", "error"):
+            found = pair_result(said(watcher, chances, answer), answer)
+            cells = [_cell(found.right), _cell(found.moved), f"{found.elsewhere.value:.3f}", f"{found.bound:.2f}"]
+            print("| " + " | ".join([str(len(chances) // 2), view, answer, *cells]) + " |")
+
+
+def _by_step(panel: Panel) -> dict[str, float]:
+    truth, told = panel.reference_wrong, panel.predicted_wrong
+    with np.errstate(invalid="ignore"):
+        return {
+            step: float(np.corrcoef(truth[:, i], told[:, i])[0, 1]) if told[:, i].any() and truth[:, i].any() else 0.0
+            for i, step in enumerate(STEPS)
+        }
+
+
+def _step_table(steps: dict[str, dict[str, float]]) -> None:
+    heard = {64: observable_steps(RUBRIC, 64 / 165, True), 240: observable_steps(RUBRIC, 240 / 165, True)}
+    print("\n| step | evidence | shown at 64 | shown at 240 | " + " | ".join(f"MCC, {view}" for view in steps) + " |")
+    print("|---|---|---|---|" + "---|" * len(steps))
+    for step in RUBRIC.steps:
+        seen = ["yes" if step.id in heard[frames] else "no" for frames in (64, 240)]
+        values = [f"{found[step.id]:.2f}" for found in steps.values()]
+        evidence = f"{step.evidence.channel}, {step.evidence.min_fps:g}/s"
+        print("| " + " | ".join([f"{step.id} {step.name}", evidence, *seen, *values]) + " |")
+
+
+if __name__ == "__main__":
+    main()
