@@ -163,7 +163,7 @@ def load_encoder(work: Path) -> FrameEncoder:
 
 
 def measure_residuals(work: Path) -> None:
-    """Read the clips of ``noise-*`` and all of ``check-*``; ``readings-*.npz`` hold what was there and what was read."""
+    """Read the clips of ``noise-*`` and all of ``check-*``: ``readings-*`` hold what was there and what was read."""
     net = load_encoder(work)
     paths = sorted([*work.glob("noise-*.npz"), *work.glob("check-*.npz")])[RANK::RANKS]
     for path in tqdm(paths, desc="Readings", unit="file", disable=RANK > 0):

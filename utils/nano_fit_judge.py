@@ -138,13 +138,16 @@ def _say(net: StepJudge, check: dict[str, np.ndarray]) -> float:
     return loss
 
 
-def fit_judge(work: Path, steps: int) -> None:
-    """Train on ``exams-*`` with the noise of ``readings-noise-*``; keeps ``judge.pt`` and ``judge-best.pt``."""
+def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "judge") -> None:
+    """Train on ``exams-*`` with the noise of ``readings-noise-*``; keeps ``judge.pt`` and ``judge-best.pt``.
+
+    ``exams`` takes only the first of them, for a learning curve, whose judges have other names.
+    """
     torch.manual_seed(1)
     net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
     optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=1e-2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps + 1, pct_start=0.1)
-    step, best, file = 0, np.inf, work / "judge.pt"
+    step, best, file = 0, np.inf, work / f"{name}.pt"
     if file.exists():
         kept = torch.load(file, weights_only=False)
         net.load_state_dict(kept["net"])
@@ -153,7 +156,7 @@ def fit_judge(work: Path, steps: int) -> None:
         step, best = kept["step"], kept["best"]
     chunks = [np.load(path, mmap_mode="r") for path in sorted(work.glob("exams-*.npy"))]
     noise, check = Noise(work), readings(work, "check")
-    size = sum(map(len, chunks))
+    size = min(sum(map(len, chunks)), exams or 10**9)
     bar = tqdm(total=steps, initial=step, desc="Judge", unit="batch", mininterval=5, disable=RANK > 0)
     while step < steps:
         rng = np.random.default_rng([13, step, RANK])
@@ -179,7 +182,7 @@ def fit_judge(work: Path, steps: int) -> None:
             now = _say(net, check)
             if now < best:
                 best = now
-                torch.save(net.state_dict(), work / "judge-best.pt")
+                torch.save(net.state_dict(), work / f"{name}-best.pt")
             state = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
-            torch.save({**state, "step": step, "best": best}, work / ".judge.pt")
-            (work / ".judge.pt").replace(file)
+            torch.save({**state, "step": step, "best": best}, work / f".{name}.pt")
+            (work / f".{name}.pt").replace(file)

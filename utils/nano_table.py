@@ -39,16 +39,20 @@ def make(work: Path, exams: int, jobs: int) -> None:
 
 def read(work: Path, watcher: Watcher, name: str) -> Exams:
     """What the package's encoder reads in the drawn exams of this name."""
-    parts = []
     for path in sorted(work.glob(f"{name}-*.npz")):
-        kept = work / f"read-{path.name}"
-        if not kept.exists():
+        out = work / f"read-{path.name}"
+        if not out.exists():
             with np.load(path) as stored:
                 record = {key: stored[key] for key in stored.files if key not in ("jpeg", "ends")}
             record |= read_exams(watcher.reader.net, path, record, wholes=True)
-            np.savez(work / f".{kept.name}", **record)
-            (work / f".{kept.name}").replace(kept)
-        parts.append(dict(np.load(kept)))
+            np.savez(work / f".{out.name}", **record)
+            (work / f".{out.name}").replace(out)
+    return kept(work, name)
+
+
+def kept(work: Path, name: str) -> Exams:
+    """What :func:`read` has kept."""
+    parts = [dict(np.load(path)) for path in sorted(work.glob(f"read-{name}-*.npz"))]
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 

@@ -47,7 +47,10 @@ def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli
         steps = tuple(step.id for step in dataset.rubric.steps)
         docs = {(doc["video_id"], doc["step_id"]): dict(doc) for doc in hooks.docs_clip_error(None)}
         messages = [[_decoded(docs[video.video_id, step]) for step in steps] for video in dataset.videos]
-        wrong = [[video.step(step.id).consensus < step.max_score for step in dataset.rubric.steps] for video in dataset.videos]
+        wrong = [
+            [video.step(step.id).consensus < step.max_score for step in dataset.rubric.steps]
+            for video in dataset.videos
+        ]
         yield Clips(steps, messages, np.array(wrong))
         SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
 

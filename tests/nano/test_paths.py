@@ -1,4 +1,4 @@
-"""The media path broken on purpose: a judge that watches loses by each way what it can lose; the whole path is whole."""
+"""The media path broken on purpose in ten ways: a judge that watches loses by each of them."""
 
 from __future__ import annotations
 
