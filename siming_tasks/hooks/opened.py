@@ -10,12 +10,11 @@ from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, verify_media
 from siming_tasks.data.pairs import twins_of
-from siming_tasks.files import sha256_json
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.settings import SETTINGS
 from siming_tasks.settings.donors import Donors
-from siming_tasks.settings.prompt import build_prompt
+from siming_tasks.settings.prompt import build_prompt, prompt_hash
 from siming_tasks.settings.requests import Span, step_spans, steps_of
 
 __all__ = ["Doc", "Opened", "Stamp", "stamp_of"]
@@ -67,8 +66,7 @@ class Opened:
         key = (setting.name, names, spans)
         if key not in self._prompts:
             text = build_prompt(setting, steps, spans, self.dataset.rubric)
-            times = not setting.probe or setting.probe.times
-            self._prompts[key] = (text, sha256_json(text if times else [text, "no times"])[:12])
+            self._prompts[key] = (text, prompt_hash(setting, text))
         return self._prompts[key]
 
     @cached_property

@@ -23,6 +23,7 @@ __all__ = [
     "frames_note",
     "own_hash",
     "prompt_frame",
+    "prompt_hash",
     "template_hash",
 ]
 
@@ -103,6 +104,12 @@ def frames_note(times: Sequence[float], told: bool = True) -> str:
     if not told:
         return _UNTIMED.format(n=len(times))
     return _FRAMES.format(n=len(times), times=", ".join(f"{time:.1f}" for time in times))
+
+
+def prompt_hash(setting: Setting, text: str) -> str:
+    """What a record states as its prompt: twelve hex digits over :func:`build_prompt`'s text."""
+    times = not setting.probe or setting.probe.times
+    return sha256_json(text if times else [text, "no times"])[:12]
 
 
 def template_hash(setting: Setting | None = None, rubric: Rubric | None = None) -> str:

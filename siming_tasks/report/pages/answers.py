@@ -6,10 +6,12 @@ import numpy as np
 
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.report.pages.links import Kind
 from siming_tasks.report.pages.site import points
 from siming_tasks.report.study.study import Study
+from siming_tasks.schema import Answer
 
-__all__ = ["Answers"]
+__all__ = ["Answers", "difference"]
 
 
 class Answers:
@@ -33,25 +35,46 @@ class Answers:
         return None if value != value else float(value)
 
     def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
-        """One cell of a sheet."""
+        """One cell of a sheet; ``data-d`` says how it differs from the reference."""
         v, s = self.row.get(video_id), self.column[step_id]
         if v is None or not self.asked[v][s]:
             return "<td></td>"
         value = self.predicted[v][s]
         if value != value:
-            return '<td class="num"><button type="button" class="m">–</button></td>'
+            return '<td class="num"><button type="button" class="m" data-d="none">–</button></td>'
+        kind = difference(value, reference, top, self.panel.answer)
+        mark = f' data-d="{kind}"' if kind else ""
         if self.panel.answer == "score":
             gap = "" if reference is None or value == reference else _gap(value - reference)
-            return f'<td class="num"><button type="button">{points(value)}{gap}</button></td>'
+            return f'<td class="num"><button type="button"{mark}>{points(value)}{gap}</button></td>'
         word = "incorrect" if value else "correct"
-        if reference is not None and bool(value) != (reference < top):
-            word += " <i>false alarm</i>" if value else " <i>missed</i>"
-        return f'<td class="num"><button type="button">{word}</button></td>'
+        if kind:
+            word += " <i>missed</i>" if kind == "miss" else " <i>false alarm</i>"
+        return f'<td class="num"><button type="button"{mark}>{word}</button></td>'
 
     @property
     def head(self) -> dict[str, str]:
         """What a column's heading says."""
         return {"slug": self.source.slug, "name": self.source.name, "role": self.source.role}
+
+
+def difference(value: float, reference: float | None, top: float, answer: Answer) -> Kind | None:
+    """How an answer differs from the reference's points; None if it does not, or if there is none.
+
+    Args:
+        value: points, or for verdicts 1.0 (wrong) and 0.0.
+        reference: points.
+        top: the step's maximum.
+        answer: which of the two ``value`` is.
+    """
+    if reference is None:
+        return None
+    called, wrong = (value < top if answer == "score" else bool(value)), reference < top
+    if called != wrong:
+        return "alarm" if called else "miss"
+    if answer == "error" or value == reference:
+        return None
+    return "lenient" if value > reference else "strict"
 
 
 def _gap(value: float) -> str:

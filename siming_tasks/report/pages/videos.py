@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,9 @@ from markupsafe import Markup
 
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.plaintext import visible
 from siming_tasks.report.pages.answers import Answers
+from siming_tasks.report.pages.asked import Prompts, losses, write_rubric
 from siming_tasks.report.pages.frame_times import frame_times
 from siming_tasks.report.pages.site import Site, points
 from siming_tasks.report.study.study import Study
@@ -20,7 +23,6 @@ from siming_tasks.settings import SETTINGS, benchmark_setting
 
 __all__ = ["list_videos", "video_pages"]
 
-LANE = 18
 NO_MEDIA = "The report was made without videos (--video-files none)."
 LEGEND = (
     "Shading: the reference’s label (none: fully correct; darker: more deducted). In scores, the small number is the "
@@ -56,11 +58,12 @@ def video_pages(
     raters = dataset.physicians
     if part == 0:
         list_videos(site, dataset, answers, raters)
-    labels = _labels(dataset, mapping)
+        write_rubric(site.out, dataset.rubric)
+    labels, prompts = _labels(dataset, mapping), Prompts(site.out, dataset, answers)
     for index in range(part, len(dataset.videos), parts):
         video = dataset.videos[index]
-        spans, height = _spans(video, dataset, labels)
-        source = media(video)
+        source, lost = media(video), losses(dataset, video)
+        prompts.write(video)
         site.page(
             f"videos/{video.video_id}.html",
             "video.html",
@@ -70,10 +73,10 @@ def video_pages(
             media=source,
             frames=frame_times(site.out, video.video_id, dataset.media_path(video)) if source else "unknown",
             no_media=NO_MEDIA,
-            spans=spans,
-            height=height,
+            skills=dataset.rubric.skills,
+            duration=video.duration,
             raters=raters,
-            parts=[_sheet(name, video, dataset, found, raters, labels) for name, found in answers.items()],
+            parts=[_sheet(name, video, dataset, found, raters, labels, lost) for name, found in answers.items()],
             legend=LEGEND,
         )
 
@@ -97,28 +100,6 @@ def _sum(video: Video, rater: str) -> float | None:
     return None if not given or any(value is None for value in given) else sum(value or 0.0 for value in given)
 
 
-def _spans(video: Video, dataset: Dataset, labels: Mapping[tuple[str, str], int]) -> tuple[list[dict[str, Any]], int]:
-    """The time line: one lane for each skill, 1000 units wide."""
-    lanes = {skill.id: index for index, skill in enumerate(dataset.rubric.skills)}
-    found = []
-    for label in video.applicable:
-        if label.span:
-            start, end = label.span
-            found.append(
-                {
-                    "id": label.step_id,
-                    "name": dataset.rubric.by_id[label.step_id].name,
-                    "start": start,
-                    "end": end,
-                    "x": round(1000 * start / video.duration, 2),
-                    "width": round(max(1.5, 1000 * (end - start) / video.duration), 2),
-                    "y": 2 + LANE * lanes[dataset.rubric.skill_of[label.step_id]],
-                    "label": labels.get((video.video_id, label.step_id), 3),
-                }
-            )
-    return found, LANE * len(lanes) + 14
-
-
 def _sheet(
     name: str,
     video: Video,
@@ -126,6 +107,7 @@ def _sheet(
     answers: Sequence[Answers],
     raters: Sequence[str],
     labels: Mapping[tuple[str, str], int],
+    lost: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     rows = []
     for label in video.applicable:
@@ -134,6 +116,8 @@ def _sheet(
             {
                 "id": step.id,
                 "name": step.name,
+                "skill": dataset.rubric.skill_of[step.id],
+                "lost": json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else "",
                 "max": step.max_score,
                 "start": label.start,
                 "end": label.end,

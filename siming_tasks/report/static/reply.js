@@ -1,0 +1,193 @@
+// What was said, beside what it should have seen. Replies, prompts and the rubric are data files that are loaded when a
+// cell is opened; whatever a model wrote goes into the page as text and nothing else.
+"use strict";
+
+window.SIMING = window.SIMING || {};
+
+{
+  const { make } = SIMING;
+  const stored = new Map();
+  const prompts = new Map();
+  const loading = new Map();
+  let rubric = {};
+  let listed = null; // seconds of every frame of the video, where they are not evenly spaced
+
+  SIMING.put = (run, request, entry) => stored.set(`${run} ${request}`, entry);
+  SIMING.frames = (times) => { listed = times; };
+  SIMING.rubric = (steps) => { rubric = steps; };
+  SIMING.prompt = (name, text) => prompts.set(name, text);
+  SIMING.entry = (run, request) => stored.get(`${run} ${request}`);
+  SIMING.load = (path) => {
+    if (!loading.has(path)) {
+      loading.set(path, new Promise((done) => {
+        const script = make("script");
+        script.onload = script.onerror = done;
+        script.src = path;
+        document.head.append(script);
+      }));
+    }
+    return loading.get(path);
+  };
+
+  const WORDS = {
+    ok: "every asked step was answered", empty: "the reply is empty", no_json: "no JSON in the reply", bad_json: "JSON that cannot be read",
+    wrong_keys: "JSON that does not name all asked steps", off_scale: "points off the step’s scale", truncated: "cut off before its end",
+    refused: "a refusal", request_failed: "no model answered: the request failed",
+  };
+
+  // Seconds of the frames that were shown: as the file lists them, or evenly spaced between the first and the last.
+  SIMING.frameTimes = (media) => {
+    if (media.start === undefined || media.end === undefined) return [];
+    const indices = media.indices || [];
+    if (listed && indices.every((index) => index < listed.length)) return indices.map((index) => listed[index]);
+    if (indices.length < 2) return indices.length ? [media.start] : [];
+    const [first, last] = [indices[0], indices[indices.length - 1]];
+    return indices.map((index) => media.start + ((index - first) / (last - first || 1)) * (media.end - media.start));
+  };
+
+  const list = (pairs, attributes) => {
+    const found = make("dl", undefined, attributes);
+    for (const [name, value] of pairs) found.append(make("dt", name), make("dd", value));
+    return found;
+  };
+
+  function facts(entry) {
+    const pairs = [["Read as", `${entry.status}: ${WORDS[entry.status] || ""}`]];
+    const others = Object.keys(entry.missing);
+    if (others.length) pairs.push(["Without answer", others.map((name) => `${name} (${entry.missing[name]})`).join(", ")]);
+    const media = entry.media || {};
+    if (media.mode && media.mode !== "unknown") {
+      const speed = media.fps ?? media.file_fps;
+      const rate = speed ? `, ${speed} frames/s` : "";
+      pairs.push(["Was shown", `${media.n_frames ?? media.file_frames} frames${media.mode === "frames" ? "" : " (as a file; its reader chose among them)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`]);
+      if (media.reader) pairs.push(["Reader", [media.reader, media.sampler, media.size && `at most ${media.size} px`].filter(Boolean).join(", ")]);
+    } else pairs.push(["Was shown", "not recorded"]);
+    return list(pairs);
+  }
+
+  // What the step asks for, what it was worth, and why.
+  function expected(step, row) {
+    const known = rubric[step];
+    const box = make("div", undefined, { class: "expected" });
+    if (known) {
+      box.append(make("p", known.requirement, { class: "requirement" }));
+      box.append(list([["Full", known.criteria.full], ["Partial", known.criteria.partial], ["None", known.criteria.fail]], { class: "criteria-list" }));
+    }
+    const lost = JSON.parse(row.dataset.lost || "[]");
+    if (lost.length) {
+      box.append(make("h3", "Why points were lost"));
+      const why = make("ul", undefined, { class: "lost" });
+      for (const reason of lost) why.append(make("li", reason));
+      box.append(why);
+    } else if (known && known.errors.length) {
+      const more = make("details");
+      const errors = make("ul");
+      for (const [observable, deduct] of known.errors) errors.append(make("li", `${observable} (−${deduct})`));
+      more.append(make("summary", "Named errors"), errors);
+      box.append(more);
+    }
+    return box;
+  }
+
+  // Judge, reference and every physician in one line, out of the row of the sheet.
+  function verdicts(said, row, heads, wrong) {
+    const cells = [["Judged", said, wrong ? "wrong" : "agrees"], ["Reference", row.cells[2].textContent.trim(), ""]];
+    heads.forEach((head, column) => { if (head.dataset.rater) cells.push([head.dataset.rater, row.cells[column].textContent.trim(), ""]); });
+    cells.push(["Maximum", row.cells[1].textContent.trim(), ""]);
+    const box = make("dl", undefined, { class: "verdicts" });
+    for (const [name, value, look] of cells) {
+      const pair = make("div", undefined, { class: look });
+      pair.append(make("dt", name), make("dd", value));
+      box.append(pair);
+    }
+    return box;
+  }
+
+  // The reply as text, with the place that was read marked; says so where no place can be pointed to.
+  function reply(entry, { step, name, setting, scope }) {
+    const box = make("div");
+    const answer = entry.answers[step];
+    const place = answer === undefined ? SIMING.mention(entry.reply, step) : SIMING.place(entry.reply, { step, name, answer, verdicts: setting.endsWith("error"), alone: scope === "clip" });
+    const text = make("pre", undefined, { dir: "ltr", tabindex: "0", "aria-label": "Raw reply", class: "reply" });
+    if (place) text.append(entry.reply.slice(0, place[0]), make("mark", entry.reply.slice(...place), answer === undefined ? { class: "unread" } : {}), entry.reply.slice(place[1]));
+    else text.textContent = entry.reply;
+    const about = scope === "full" ? ", about the whole video" : "";
+    box.append(make("h3", `Raw reply (${entry.length.toLocaleString("en")} characters${about})`), text);
+    const note = place
+      ? answer === undefined ? `Marked: the step is named, but no answer was read (${entry.missing[step] || "not asked"}).` : "Marked: where the reply gives this answer."
+      : answer === undefined ? "" : "The answer was read, but stands nowhere under the step’s name: it follows from the order or the form of the reply.";
+    if (note) box.append(make("p", note, { class: "sub place" }));
+    box.reveal = () => { // the marked place in the middle of its box, without moving the page
+      const mark = text.querySelector("mark");
+      if (mark) text.scrollTop = mark.offsetTop - text.offsetTop - text.clientHeight / 2;
+    };
+    return box;
+  }
+
+  function prompt(entry) {
+    const more = make("details", undefined, { class: "prompt" });
+    more.append(make("summary", "The full prompt"));
+    const fill = async () => {
+      if (!entry.prompt) { more.append(make("p", "The run does not state its prompt.", { class: "sub" })); return; }
+      if (/^[0-9a-f]{4,64}$/.test(entry.prompt)) await SIMING.load(`../prompts/${entry.prompt}.js`);
+      const text = prompts.get(entry.prompt);
+      if (text === undefined) more.append(make("p", `The run states the prompt ${entry.prompt}, whose words this version of the suite does not have; the sample log has them.`, { class: "sub" }));
+      else more.append(make("p", `Sent after the frames, each of which follows its time; ${entry.prompt}.`, { class: "sub" }), make("pre", text, { tabindex: "0", "aria-label": "Prompt" }));
+    };
+    more.addEventListener("toggle", fill, { once: true });
+    return more;
+  }
+
+  async function thumbnails(player, times, holder, button) {
+    button.disabled = true;
+    for (const time of times) {
+      try {
+        const box = make("figure");
+        box.append(await SIMING.still(player.src, time), make("figcaption", `${time.toFixed(1)} s`));
+        holder.append(box);
+      } catch { holder.append(make("p", "The video cannot be read from here.", { class: "sub" })); break; }
+    }
+    button.remove();
+  }
+
+  // Fills the panel. `play` plays the step; `player` may be null.
+  SIMING.showReply = (detail, cell, context) => {
+    const { row, table, player, play, frames, entry, title } = context;
+    const heads = [...table.tHead.rows[0].cells];
+    const [setting, scope, step] = [table.dataset.setting, table.dataset.scope, row.dataset.step];
+    const name = rubric[step] && rubric[step].name;
+    const parts = [make("h2", title), verdicts(cell.textContent.trim().split(/\s/)[0], row, heads, cell.dataset.d)];
+    const buttons = make("p", undefined, { class: "acts" });
+    if (row.dataset.start !== undefined && player) {
+      const button = make("button", "Play this step", { type: "button" });
+      button.addEventListener("click", play);
+      buttons.append(button);
+    }
+    const times = entry ? SIMING.frameTimes(entry.media || {}) : [];
+    const holder = make("div", undefined, { class: "frames" });
+    if (times.length && player) {
+      const button = make("button", `Show the ${times.length} frames`, { type: "button" });
+      button.addEventListener("click", () => thumbnails(player, times, holder, button));
+      buttons.append(" ", button);
+    }
+    if (navigator.clipboard) {
+      const button = make("button", "Copy link", { type: "button" });
+      button.addEventListener("click", () => navigator.clipboard.writeText(location.href).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not allowed"; }));
+      buttons.append(" ", button);
+    }
+    parts.push(buttons, holder);
+    if (times.length && player && frames === "unknown") parts.push(make("p", "Frame times are estimated: the video file could not be read when the report was made, so its frames are taken to be evenly spaced.", { class: "sub" }));
+    const sides = make("div", undefined, { class: "sides" });
+    let said = null;
+    if (!entry) sides.append(make("p", "No reply to this question in the run."));
+    else if (entry.reply === null) sides.append(make("p", "The file holds the parsed answers only, no raw reply."));
+    else sides.append((said = reply(entry, { step, name, setting, scope })));
+    sides.append(expected(step, row));
+    parts.push(sides);
+    if (entry) parts.push(facts(entry), prompt(entry));
+    detail.replaceChildren(...parts);
+    detail.scrollTop = 0;
+    said?.reveal();
+    return times;
+  };
+}

@@ -1,0 +1,363 @@
+"""One exam in a real browser, over HTTP: what is chosen, where, and what is seen of it, at three widths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.parsing import parse_reply
+from siming_tasks.report.pages.answers import difference
+from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.report.serving import Served, viewing
+
+pytestmark = NEEDS_BROWSER
+SIZES = {"desktop": (1440, 900), "laptop": (1024, 768), "phone": (390, 844)}
+SHEET = ".sheet:not([hidden])"
+
+
+@pytest.fixture(scope="module")
+def served(lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with viewing(lab.out, cache=tmp_path_factory.mktemp("cache")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def chromium(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    driver = open_chromium(tmp_path_factory.mktemp("profile"))
+    driver.get(served.address)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=SIZES)
+def browser(request: pytest.FixtureRequest, chromium: Any) -> Iterator[Any]:
+    width, height = SIZES[request.param]
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    yield chromium
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def visit(browser: Any, served: Served, path: str) -> None:
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get(f"{served.base}/{path}")
+
+
+def run(browser: Any, script: str) -> Any:
+    return browser.execute_script(f"return {script}")
+
+
+def wait(browser: Any, script: str) -> Any:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 40, 0.05).until(lambda driver: run(driver, script))
+
+
+def quiet(browser: Any) -> bool:
+    return not [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def press(browser: Any, key: str) -> None:
+    browser.switch_to.active_element.send_keys(key)
+
+
+IN_VIEW = (
+    "(selector => { const e = document.querySelector(selector), b = e.getBoundingClientRect();"
+    " const x = (b.left + b.right) / 2, y = Math.min(b.top + 40, (b.top + b.bottom) / 2);"
+    " return e.contains(document.elementFromPoint(x, y)); })"
+)
+"""Whether an element's upper middle is on the screen and nothing lies over it."""
+
+
+def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab) -> None:
+    """The last step of the sheet, far below: the player is on the screen, and so is the reply; heads stay on top."""
+    video, last = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[-1].id
+    visit(browser, served, f"videos/{video}.html")
+    wait(browser, "document.querySelector('video').readyState > 0")
+    cell = f"document.querySelector('{SHEET} tr[data-step={last}] td button')"
+    run(browser, f"{cell}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    run(browser, f"{cell}.click()")
+    wait(browser, "document.querySelector('.detail pre')")
+    assert run(browser, f"{IN_VIEW}('video')") and run(browser, f"{IN_VIEW}('.detail h2')")
+    if run(browser, "innerWidth") < 600:
+        assert run(browser, f"{IN_VIEW}('.flip')"), "the grid is one tap away"
+        run(browser, "document.querySelector('.flip').click()")
+        assert not run(browser, "document.querySelector('.detail').offsetHeight")
+        run(browser, f"document.querySelector('{SHEET} .pane').scrollIntoView({{block: 'end', behavior: 'instant'}})")
+    assert run(browser, f"{IN_VIEW}('video')")
+    assert run(browser, f"{IN_VIEW}('{SHEET} tr[data-step={last}] td button')")
+    assert run(browser, f"{IN_VIEW}('{SHEET} thead th[data-run]')"), "the heads of the columns stay"
+    assert run(browser, "document.documentElement.scrollWidth <= innerWidth")
+    assert quiet(browser)
+
+
+def test_j_and_k_walk_through_the_disagreements(browser: Any, served: Served, lab) -> None:
+    """Judge by judge, step by step, and on to the next exam; what differs is counted from the labels."""
+    report = json.loads((lab.out / "report.json").read_text())
+    slugs = [row["slug"] for row in report["runs"]]
+    data = json.loads((lab.out / "disagreements" / "full_error.js").read_text()[len("SIMING.answers(") : -3])
+    runs = {row["slug"]: row["said"] for row in data["runs"]}
+    steps = [step.id for step in lab.dataset.rubric.steps]
+    differ = [
+        [f"{slug}/{step}" for slug in slugs if slug in runs for k, step in enumerate(steps)
+         if runs[slug][v * len(steps) + k] != data["truth"][v * len(steps) + k]]
+        for v in range(2)
+    ]  # fmt: skip
+    first, second = (video.video_id for video in lab.dataset.videos[:2])
+    visit(browser, served, f"videos/{first}.html#full_error/first")
+    wait(browser, "document.querySelector('.detail h2')")
+    seen = [run(browser, "location.hash")]
+    for _ in differ[0][1:]:
+        press(browser, "j")
+        seen.append(run(browser, "location.hash"))
+    assert seen == [f"#full_error/{name}" for name in differ[0]] and len(seen) > 5
+    press(browser, "k")
+    assert run(browser, "location.hash") == seen[-2]
+    press(browser, "j")
+    press(browser, "j")
+    wait(browser, f"location.pathname.endsWith('{second}.html') && document.querySelector('.detail h2')")
+    assert run(browser, "location.hash") == f"#full_error/{differ[1][0]}"
+    press(browser, "k")
+    wait(browser, f"location.pathname.endsWith('{first}.html') && document.querySelector('.detail h2')")
+    assert run(browser, "location.hash") == seen[-1]
+
+
+def test_no_span_lies_over_another(browser: Any, served: Served, lab) -> None:
+    """Every step of the exam can be hit in its middle, in its skill's lane and in every judge's."""
+    video = lab.dataset.videos[0]
+    visit(browser, served, f"videos/{video.video_id}.html")
+    wait(browser, "document.querySelector('.span')")
+    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 3
+    spans = run(browser, "[...document.querySelectorAll('.span:not([data-run])')].map(s => s.dataset.step)")
+    assert sorted(spans) == sorted(video.timed_ids)
+    hidden = run(
+        browser,
+        "[...document.querySelectorAll('.span')].filter(s => {"
+        " s.scrollIntoView({block: 'center', behavior: 'instant'}); const b = s.getBoundingClientRect();"
+        " return document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2) !== s; })"
+        ".map(s => s.ariaLabel)",
+    )
+    assert hidden == []
+    box = run(
+        browser,
+        "[...document.querySelectorAll('.span:not([data-run])')].map(s => [s.dataset.step,"
+        " parseFloat(s.getAttribute('x')), parseFloat(s.getAttribute('width'))])",
+    )
+    for step, x, width in box:
+        start, end = video.step(step).span
+        assert x == pytest.approx(100 * start / video.duration, abs=0.01)
+        assert width == pytest.approx(max(100 * (end - start) / video.duration, 0.5), abs=0.01)
+    ticks = [
+        float(t.split()[0])
+        for t in run(browser, "[...document.querySelectorAll('.axis text')].map(t => t.textContent)")
+    ]
+    assert ticks[0] == 0 and video.duration / 2 < ticks[-1] <= video.duration and len(ticks) > 2
+    assert len({round(b - a, 6) for a, b in pairwise(ticks)}) == 1
+    assert len(run(browser, "[...document.querySelectorAll('.keys .key')].map(k => k.className)")) == 9
+
+
+def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[10]
+    visit(browser, served, f"videos/{video.video_id}.html")
+    wait(browser, "document.querySelector('video').readyState > 0")
+    click = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    run(browser, f"document.querySelector('.span[data-run=example-noisy-7b][data-step={step.id}]').{click}")
+    wait(browser, "document.querySelector('.detail pre')")
+    assert run(browser, "location.hash") == f"#full_score/example-noisy-7b/{step.id}"
+    wait(browser, f"Math.abs(document.querySelector('video').currentTime - {video.step(step.id).span[0]}) < 0.1")
+    marked = "[...document.querySelectorAll('.span.on')].map(s => [s.dataset.step, s.dataset.run ?? ''])"
+    assert run(browser, marked) == [[step.id, ""], [step.id, "example-noisy-7b"]]
+    other = lab.dataset.rubric.steps[2].id
+    run(browser, f"document.querySelector('.span:not([data-run])[data-step={other}]').{click}")
+    wait(browser, f"location.hash === '#full_score/example-noisy-7b/{other}'")
+    assert run(browser, "document.querySelectorAll('.span[tabindex=\"0\"]').length") == 1, "one stop for the Tab key"
+    span = browser.find_element("css selector", '.span[tabindex="0"]')
+    run(browser, "document.querySelector('.span[tabindex=\"0\"]').focus()")
+    span.send_keys(Keys.ARROW_RIGHT)
+    press(browser, Keys.ARROW_DOWN)
+    press(browser, Keys.ARROW_DOWN)
+    press(browser, Keys.ARROW_DOWN)
+    press(browser, Keys.ARROW_LEFT)
+    focused = run(browser, "document.activeElement.dataset")
+    assert "run" in focused
+    press(browser, Keys.ENTER)
+    wait(browser, f"location.hash === '#full_score/{focused['run']}/{focused['step']}'")
+    assert quiet(browser)
+
+
+def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: Served, lab) -> None:
+    """Requirement, criteria, points of everybody, why points were lost, the prompt, the place that was read."""
+    log = json.loads((lab.dataset.root / "events" / f"{lab.dataset.videos[0].video_id}.json").read_text())
+    step_id = next(step["step_id"] for step in log["steps"] if step["lost"] and step["lost"][0]["kind"] == "error")
+    step, label = lab.dataset.rubric.by_id[step_id], lab.dataset.videos[0].step(step_id)
+    cause = next(row for row in log["steps"] if row["step_id"] == step_id)["lost"][0]
+    visit(browser, served, f"videos/{log['video_id']}.html#full_score/example-noisy-7b/{step_id}")
+    wait(browser, "document.querySelector('.detail pre mark')")
+    text = run(browser, "document.querySelector('.detail').innerText")
+    assert step.requirement in text and step.criteria.full in text and step.criteria.fail in text
+    assert f"{step.error(cause['cause']).observable} (−{cause['points']:g})" in text
+    pairs = dict(
+        run(
+            browser,
+            "[...document.querySelectorAll('.verdicts > div')].map(d => [...d.children].map(c => c.textContent))",
+        )
+    )
+    marked = json.loads("{" + run(browser, "document.querySelector('.detail mark').textContent").rstrip(",") + "}")
+    assert marked == {step_id: float(pairs["Judged"])}
+    assert {name: float(pairs[name]) for name in ("Reference", "rater_a", "rater_b", "Maximum")} == {
+        "Reference": label.consensus, "rater_a": label.scores["rater_a"], "rater_b": label.scores["rater_b"],
+        "Maximum": step.max_score,
+    }  # fmt: skip
+    run(browser, "document.querySelector('.prompt summary').click()")
+    said = wait(browser, "document.querySelector('.prompt p')?.textContent")
+    assert "whose words this version of the suite does not have" in said, "the runs of this test state made-up prompts"
+    inside = run(
+        browser,
+        "(() => { const m = document.querySelector('.detail mark').getBoundingClientRect(),"
+        " p = document.querySelector('.detail pre').getBoundingClientRect(); "
+        " return m.top >= p.top && m.bottom <= p.bottom; })()",
+    )
+    assert inside, "the place is in view inside the reply"
+
+
+def test_the_prompt_is_the_one_that_was_sent(browser: Any, served: Served, lab) -> None:
+    """Its file is named by the hash that records state; the page shows it where a record states it."""
+    from siming_tasks.settings import SETTINGS
+    from siming_tasks.settings.prompt import build_prompt, prompt_hash
+
+    step = lab.dataset.rubric.steps[4]
+    text = build_prompt(SETTINGS["clip_score"], [step], None, lab.dataset.rubric)
+    name = prompt_hash(SETTINGS["clip_score"], text)
+    visit(browser, served, f"videos/{lab.dataset.videos[0].video_id}.html")
+    shown = browser.execute_async_script(
+        "const done = arguments[0]; SIMING.prompt = (name, text) => done([name, text]);"
+        f"SIMING.load('../prompts/{name}.js');"
+    )
+    assert shown == [name, text]
+
+
+REPLIES = (
+    '{{"scores": {{"cpr_01": 1, "{id}": {value}, "cpr_03": 0}}}}',
+    '```json\n[{{"step_id": "{id}", "score": {value}}}, {{"step_id": "cpr_03", "score": 1}}]\n```',
+    "First I thought {id}: 9.\nFinal answer:\n{{'scores': {{'{id}': {value}}}}}",
+    '{{"{id}": {{"reason": "hands leave the chest", "score": {value}}}}}',
+    '{{"scores": {{"{upper}": "{value}/3"}}}}',
+)
+
+
+@pytest.mark.parametrize("form", range(len(REPLIES)))
+def test_the_marked_place_is_what_was_read(chromium: Any, served: Served, lab, form: int) -> None:
+    """Another value in the marked place is another answer to this step, and to this step only."""
+    steps = lab.dataset.rubric.steps[:3]
+    visit(chromium, served, f"videos/{lab.dataset.videos[0].video_id}.html")
+    words = {"id": "cpr_02", "upper": "CPR-02", "value": 2}
+    text = REPLIES[form].format(**words)
+    before = parse_reply(text, steps, "score")
+    assert before.answers["cpr_02"] == 2.0
+    ask = "SIMING.place(arguments[0], {step: 'cpr_02', name: arguments[1], answer: 2, verdicts: false, alone: false})"
+    start, end = chromium.execute_script(f"return {ask}", text, steps[1].name)
+    place = text[start:end]
+    assert place.lower().replace("-", "_").find("cpr_02") >= 0
+    at = start + place.rindex("2")
+    after = parse_reply(text[:at] + "1" + text[at + 1 :], steps, "score")
+    assert after.answers == {**before.answers, "cpr_02": 1.0}
+
+
+def test_where_nothing_can_be_pointed_to_the_page_says_so(chromium: Any, served: Served) -> None:
+    step = "{step: 'cpr_02', name: 'Check', answer: arguments[1], verdicts: arguments[2], alone: false}"
+    ask = f"return SIMING.place(arguments[0], {step})"
+    assert chromium.execute_script(ask, "[2, 3, 1]", 3, False) is None
+    assert chromium.execute_script(ask, '{"cpr_021": 3}', 3, False) is None
+    assert chromium.execute_script(ask, '{"cpr_02": 2}', 3, False) is None, "another value is not the one that was read"
+    text = '{"verdicts": {"cpr_02": "incorrect"}}'
+    assert chromium.execute_script(ask, text, 0, True) is None
+    start, end = chromium.execute_script(ask, text, 1, True)
+    assert text[start:end] == '"cpr_02": "incorrect'
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "answer", "kind"),
+    [
+        (3, 3, "score", None),
+        (3, 2, "score", "miss"),
+        (2, 3, "score", "alarm"),
+        (1, 2, "score", "strict"),
+        (2, 0, "score", "lenient"),
+        (1, 2, "error", None),
+        (0, 2, "error", "miss"),
+        (1, 3, "error", "alarm"),
+        (0, 3, "error", None),
+        (1, None, "error", None),
+    ],
+)
+def test_how_an_answer_differs(value: float, reference: float | None, answer: Any, kind: str | None) -> None:
+    assert difference(value, reference, 3, answer) == kind
+
+
+def test_a_missing_video_is_said(chromium: Any, served: Served, lab) -> None:
+    """On the exam's page although the error came before its script, and on the page of disagreements."""
+    page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
+    text = page.read_text()
+    try:
+        page.write_text(text.replace(f'{lab.dataset.videos[0].video_id}.mp4"', 'gone.mp4"'))
+        visit(chromium, served, f"videos/{page.name}#full_score/oracle/cpr_01")
+        wait(chromium, "!document.querySelector('.player-error').hidden")
+        said = run(chromium, "document.querySelector('.player-error').textContent")
+        assert "gone.mp4" in said and "siming view REPORT --data DIR" in said
+        assert wait(chromium, "document.querySelector('.detail pre')"), "the reply is there all the same"
+    finally:
+        page.write_text(text)
+    data: Path = lab.out / "disagreements" / "full_score.js"
+    text = data.read_text()
+    try:
+        data.write_text(text.replace(".mp4", ".gone"))
+        visit(chromium, served, "disagreements/index.html#setting=full_score&run=example-noisy-7b")
+        wait(chromium, "!document.querySelector('.player-error').hidden")
+        assert run(chromium, "document.querySelector('.still').textContent") == "no video"
+    finally:
+        data.write_text(text)
+
+
+def test_disagreements_are_filtered_and_lead_to_the_cell(browser: Any, served: Served, lab) -> None:
+    """What a link asks for is what is counted; a card leads to the very cell, which shows the same difference."""
+
+    def choose(name: str, value: str) -> None:
+        change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+        browser.execute_script(change, browser.find_element("css selector", f"[name={name}]"), value)
+
+    report = json.loads((lab.out / "report.json").read_text())
+    noisy = next(row for row in report["runs"] if row["slug"] == "example-noisy-7b")
+    counts = noisy["settings"]["full_score"]["numbers"]["extra"]["confusion"]["counts"]
+    truth, said = next((i, j) for i in (3, 2, 1, 0) for j in (0, 1, 2, 3) if i != j and counts[i][j] > 1)
+    visit(
+        browser, served, f"disagreements/index.html#setting=full_score&run=example-noisy-7b&truth={truth}&said={said}"
+    )
+    wait(browser, "document.querySelector('.card .still canvas')")
+    tally = run(browser, "document.querySelector('.tally').textContent")
+    assert tally.startswith(f"example/Noisy-7B: {counts[truth][said]} ")
+    assert run(browser, "document.querySelectorAll('.card').length") == min(counts[truth][said], 24)
+    choose("raters", "disputed")
+    wait(browser, "location.hash.includes('raters=disputed')")
+    disputed = {
+        (video.video_id, step.step_id) for video in lab.dataset.videos for step in video.applicable
+        if step.scores["rater_a"] != step.scores["rater_b"]
+    }  # fmt: skip
+    for name, value in (("kind", "*"), ("truth", ""), ("said", "")):
+        choose(name, value)
+    wait(browser, "!location.hash.includes('truth')")
+    links = run(browser, "[...document.querySelectorAll('.card > a')].map(a => a.getAttribute('href'))")
+    shown = {(link.split("/")[2].split(".")[0], link.rsplit("/", 1)[1]) for link in links}
+    assert shown and shown <= disputed
+    run(browser, "document.querySelector('.card > a').click()")
+    wait(browser, "document.querySelector('.detail pre')")
+    kind = run(browser, f"document.querySelector('{SHEET} button[aria-pressed=true]').dataset.d")
+    assert kind in ("miss", "alarm", "strict", "lenient", "none")
+    assert quiet(browser)
