@@ -90,6 +90,8 @@ def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: 
     assert subprocess.check_output([siming, "tasks-path"], text=True).strip() == str(
         site / "siming_tasks" / "yaml_tasks"
     )
+    printed = subprocess.check_output([siming, "docs", "cluster"], text=True, cwd=tmp_path)
+    assert printed.splitlines()[0] == "# On a cluster"
 
 
 @pytest.fixture(scope="module")

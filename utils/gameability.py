@@ -1,4 +1,4 @@
-"""What a judge gains by answering less: the table in docs/reference/metrics.md, printed as Markdown.
+"""What a judge gains by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
 
 Synthetic data sets from the suite's own model of raters and judges (siming_tasks.planning.model), 200 videos of 33
 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to; beside each

@@ -7,7 +7,7 @@ of them not fully correct, two raters at kappa .732. Two shapes of totals: mild 
 resamples serves all data sets of a cell.
 
     python utils/validate_intervals.py --quick      a minute
-    python utils/validate_intervals.py              about ten minutes of CPU; the tables in docs/reference/metrics.md
+    python utils/validate_intervals.py              about ten minutes of CPU; the tables in docs/validation/intervals.md
 """
 
 from __future__ import annotations

@@ -34,11 +34,12 @@ def docs(arguments: argparse.Namespace) -> None:
         near = difflib.get_close_matches(arguments.page, there, 1)
         meant = f"Did you mean `{near[0]}`? " if near else ""
         raise DataError(f"there is no page {arguments.page!r}. {meant}`siming docs` lists all.")
+    wide = max(map(len, there)) + 2
     for kind in dict.fromkeys(path.parent.name for path in there.values()):
         print(kind)
         for name, path in there.items():
             if path.parent.name == kind:
-                print(f"  {name:<14}{_title(path.read_text(encoding='utf-8'))}")
+                print(f"  {name:<{wide}}{_title(path.read_text(encoding='utf-8'))}")
     print("`siming docs PAGE` prints one.")
 
 
