@@ -111,6 +111,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("image_format", "jpeg0", ENCODINGS.format("image_format='jpeg0'")),
     ("image_format", "gif", ENCODINGS.format("image_format='gif'")),
     ("image_format", 90, ENCODINGS.format("image_format=90")),
+    ("prompt", "think", "prompt='think' is not one of plain, reasoned."),
+    ("ask", "steps", "ask='steps' is not one of all, skill, step."),
     ("mapping", "Absolute", "mapping='Absolute' is not one of absolute, proportional, proportional-3/4."),
     ("positive", 1, "positive=1 is not one of error, correct."),
     ("rater", "", "rater='' must not be empty."),
@@ -171,7 +173,8 @@ def test_defaults_are_accepted_and_fit_their_kind() -> None:
 
 def test_what_an_option_changes() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
-    assert by["shown"] == ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
+    media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
+    assert by["shown"] == [*media, "prompt", "ask"]
     assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
 
 

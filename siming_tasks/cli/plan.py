@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from siming_tasks.recipes import Service
     from siming_tasks.rubrics import Rubric
     from siming_tasks.schema import Scope
+    from siming_tasks.settings.asking import Asking
 
 __all__ = ["add"]
 
@@ -32,7 +33,7 @@ def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
     media_options(command)
-    add_options(command, "image_format", "limits")
+    add_options(command, "image_format", "limits", "prompt", "ask")
     command.add_argument("--videos", action=Checked, kind=Whole(), metavar="V", help="of a plan without a dataset")
     command.add_argument(
         "--duration",
@@ -59,6 +60,7 @@ def plan(arguments: argparse.Namespace) -> None:
     from siming_tasks.media.plan import plan as work_out
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
+    from siming_tasks.settings.asking import REASONED_TOKENS, TOKENS, Asking
 
     options = options_from(arguments)
     policy, service = Policy.of(options), None
@@ -89,15 +91,19 @@ def plan(arguments: argparse.Namespace) -> None:
     if policy.sampler != "uniform":
         print(f"Frames by {policy.sampler}: as many as stand here; which, and so the rate of each step, is known once")
         print("they are prepared. Below, steps are judged by the mean rate.")
+    asking = Asking.of(options)
+    reply = REASONED_TOKENS if asking.style == "reasoned" else TOKENS
     found = work_out(
         exams,
         rubric,
         policy,
         formulas=formulas,
-        prompt_bytes=_prompt_bytes(rubric, exams),
+        prompt_bytes=_prompt_bytes(rubric, exams, asking),
+        reply_tokens=reply,
+        asking=asking,
         prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
     )
-    _print_plan(found, rubric, formulas)
+    _print_plan(found, rubric, formulas, reply)
     if service:
         from siming_tasks.cli.fit import print_fit
 
@@ -136,27 +142,28 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
     return [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
 
 
-def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts]) -> dict[str, int]:
+def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
     from siming_tasks.settings import PLAIN, SETTINGS
     from siming_tasks.settings.prompt import build_prompt
-    from siming_tasks.settings.requests import expected_requests, step_spans, steps_of
+    from siming_tasks.settings.requests import step_spans
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
     for name in PLAIN:
         setting = SETTINGS[name]
-        asked = [(videos[video], steps_of(setting, videos[video], step))
-                 for video, step in expected_requests(setting, videos.values())]  # fmt: skip
+        asked = [(videos[one.video_id], one.steps)
+                 for one in asking.questions(setting, videos.values(), rubric.skill_of)]  # fmt: skip
         different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
         texts = (
-            build_prompt(setting, [rubric.by_id[step] for step in steps], spans, rubric) for steps, spans in different
+            build_prompt(setting, [rubric.by_id[step] for step in steps], spans, rubric, asking.style)
+            for steps, spans in different
         )
         longest[name] = max((len(text.encode()) for text in texts), default=0)
     return longest
 
 
-def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
+def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     from siming_tasks.present.cells import table
     from siming_tasks.schema import SCOPES
     from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
@@ -172,7 +179,8 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str]) -> None:
     ]  # fmt: skip
     print()
     show(table([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows))
-    print("\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of 4,096")
+    what = "images + 16 tokens per time stamp + prompt (its bytes)"
+    print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
     controls = [name for name in PLAIN if name not in BENCHMARK]

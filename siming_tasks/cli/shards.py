@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
     command = commands.add_parser("shards", help="commands, or a SLURM script, that make a run in N parts")
     command.add_argument("number", action=Checked, kind=Whole(), help="how many parts")
     media_options(command)
-    add_options(command, "media", "image_format")
+    add_options(command, "media", "image_format", "prompt")
     command.add_argument("--tasks", required=True, metavar="T[,T]", help="tasks and groups, as lmms-eval calls them")
     command.add_argument("--model", metavar="NAME", help="of lmms-eval")
     command.add_argument("--model_args", "--model-args", metavar="ARGS", help="of lmms-eval")
@@ -35,13 +35,17 @@ def add(commands: Any) -> None:
 
 
 def _shards(arguments: argparse.Namespace) -> None:
+    from siming_tasks.errors import OptionsError
     from siming_tasks.media import Policy
     from siming_tasks.runs.shards import settings_named, shards, slurm_script
+    from siming_tasks.settings.asking import Asking
 
     options = options_from(arguments)
+    if options.ask != "all":
+        raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
     settings = settings_named(arguments.tasks.split(","))
     dataset = open_chosen(arguments, options)
-    shown = {"siming_options": json.dumps(Policy.of(options).facts())}
+    shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **Asking.of(options).facts()})}
     facts = {
         "model": arguments.model,
         "model_args": arguments.model_args,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from siming_tasks.hooks.docs import OF_SETTING, where
+from siming_tasks.hooks.docs import OF_SETTING, generation, where
 from siming_tasks.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from siming_tasks.hooks.results import aggregator, evaluation, metric_list, process_results
 from siming_tasks.settings import SETTINGS
@@ -23,6 +23,8 @@ def __getattr__(name: str) -> Any:
     kind, _, rest = name.partition("_")
     if name == "dataset_kwargs":
         return where()
+    if name == "generation_kwargs":
+        return generation()
     if kind == "metrics" and rest in SETTINGS:
         return metric_list(SETTINGS[rest])
     if kind in OF_SETTING and rest in SETTINGS:

@@ -13,11 +13,12 @@ from siming_tasks.files import sha256_json
 from siming_tasks.hooks.session import SESSION
 from siming_tasks.media import ALTERED, backends
 from siming_tasks.settings import Setting
+from siming_tasks.settings.asking import REASONED_TOKENS, TOKENS, told
 from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
 
-__all__ = ["OF_SETTING", "refuse_empty", "where"]
+__all__ = ["OF_SETTING", "generation", "refuse_empty", "where"]
 
 
 def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
@@ -57,13 +58,14 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
         refuse_empty([setting], dataset)
         rows = [
             {
-                "id": record_id(setting.name, video_id, step_id),
+                "id": "/".join([record_id(setting.name, one.video_id, one.step_id), *([one.part] if one.part else [])]),
                 "setting": setting.name,
-                "video_id": video_id,
-                "step_id": step_id or "",
+                "video_id": one.video_id,
+                "step_id": one.step_id or "",
                 "root": str(dataset.root),
+                **({"part": one.part} if one.part else {}),
             }
-            for video_id, step_id in expected_requests(setting, dataset.videos)
+            for one in SESSION.asking_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
         ]
         return Documents.from_list(rows)
 
@@ -74,7 +76,8 @@ def _alias(setting: Setting) -> str:
     """The task's name in the printed table."""
     SESSION.begin()
     dataset = SESSION.current()
-    return f"{setting.task_name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else setting.task_name
+    name = f"{setting.task_name}{told(SESSION.asking_of(setting))}"
+    return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
 def _metadata(setting: Setting) -> dict[str, Any]:
@@ -85,11 +88,19 @@ def _metadata(setting: Setting) -> dict[str, Any]:
         "version": PROMPT_VERSION,
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
-        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric)}",
-        "siming_options": json.dumps(SESSION.policy.facts()),
+        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, SESSION.options.prompt)}",
+        "siming_options": json.dumps({**SESSION.policy.facts(), **SESSION.asking_of(setting).facts()}),
         "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
         **({"siming_probe": f"{setting.probe.name} {ALTERED}"} if setting.probe else {}),
     }
+
+
+def generation() -> dict[str, Any]:
+    """How replies are generated; who is to reason first gets room for it."""
+    SESSION.begin()
+    most = REASONED_TOKENS if SESSION.options.prompt == "reasoned" else TOKENS
+    # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
+    return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 
 
 def where() -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
 
 
 def _prompt(doc: Doc) -> str:
-    return SESSION.of(doc).prompt(doc)[0]
+    return SESSION.of(doc).prompt(doc, SESSION.options.prompt)[0]
 
 
 def _times(doc: Doc, media: View) -> list[float]:

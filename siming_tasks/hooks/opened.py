@@ -13,6 +13,7 @@ from siming_tasks.data.pairs import twins_of
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.settings import SETTINGS
+from siming_tasks.settings.asking import steps_in
 from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import build_prompt, prompt_hash
 from siming_tasks.settings.requests import Span, step_spans, steps_of
@@ -20,7 +21,8 @@ from siming_tasks.settings.requests import Span, step_spans, steps_of
 __all__ = ["Doc", "Opened", "Stamp", "stamp_of"]
 
 Doc = Mapping[str, Any]
-"""A document: id, setting, video_id, step_id ("" for none) and root, the folder of its data set."""
+"""A document: id, setting, video_id, step_id ("" for none), root, the folder of its data set; and its part, where an
+exam is asked about in parts."""
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Name, size and date of the files that describe a data set."""
@@ -38,8 +40,10 @@ class Opened:
 
     dataset: Dataset
     stamp: Stamp
-    _steps: dict[tuple[str, str, str], tuple[RubricStep, ...]] = field(default_factory=dict)
-    _prompts: dict[tuple[str, tuple[str, ...], tuple[Span, ...] | None], tuple[str, str]] = field(default_factory=dict)
+    _steps: dict[tuple[str, str, str, str], tuple[RubricStep, ...]] = field(default_factory=dict)
+    _prompts: dict[tuple[str, tuple[str, ...], tuple[Span, ...] | None, str], tuple[str, str]] = field(
+        default_factory=dict
+    )
     _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -52,20 +56,21 @@ class Opened:
 
     def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
         """The rubric steps that a document asks about, in rubric order."""
-        name, video_id, step_id = key = (doc["setting"], doc["video_id"], doc["step_id"])
+        name, video_id, step_id, part = key = (doc["setting"], doc["video_id"], doc["step_id"], doc.get("part", ""))
         if key not in self._steps:
-            names = set(steps_of(SETTINGS[name], self.dataset.video(video_id), step_id))
+            every = steps_of(SETTINGS[name], self.dataset.video(video_id), step_id)
+            names = set(steps_in(part, every, self.dataset.rubric.skill_of))
             self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
         return self._steps[key]
 
-    def prompt(self, doc: Doc) -> tuple[str, str]:
-        """A document's prompt and its hash; kept by everything that the text depends on."""
+    def prompt(self, doc: Doc, style: str = "plain") -> tuple[str, str]:
+        """A document's prompt in a style and its hash; kept by everything that the text depends on."""
         setting, steps = SETTINGS[doc["setting"]], self.steps(doc)
         names = tuple(step.id for step in steps)
         spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
-        key = (setting.name, names, spans)
+        key = (setting.name, names, spans, style)
         if key not in self._prompts:
-            text = build_prompt(setting, steps, spans, self.dataset.rubric)
+            text = build_prompt(setting, steps, spans, self.dataset.rubric, style)
             self._prompts[key] = (text, prompt_hash(setting, text))
         return self._prompts[key]
 

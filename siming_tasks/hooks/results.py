@@ -40,10 +40,12 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         doc["video_id"],
         doc["step_id"] or None,
         parsed,
-        prompt=opened.prompt(doc)[1],
+        prompt=opened.prompt(doc, SESSION.options.prompt)[1],
         dataset=opened.dataset.digest,
         media=SESSION.shown(doc),
         usage=SESSION.used(doc),
+        asking=SESSION.asking_of(setting).words,
+        part=doc.get("part", ""),
     )
     item = _item(record)
     values: dict[str, Any] = {}
@@ -57,6 +59,8 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
 
 def _item(record: Mapping[str, Any]) -> Item:
     item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
+    if record.get("part"):
+        item["part"] = record["part"]
     setting = SETTINGS[record["setting"]]
     if setting.abstain:
         media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}

@@ -27,6 +27,7 @@ from siming_tasks.runs.panel import panel_of
 from siming_tasks.runs.record import read_as
 from siming_tasks.runs.score import evaluate_panel
 from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.asking import Asking
 
 __all__ = ["SESSION", "Item", "Session", "records_of"]
 
@@ -100,6 +101,10 @@ class Session:
     def policy(self) -> Policy:
         """What the run shows."""
         return _policy(self.options)
+
+    def asking_of(self, setting: Setting) -> Asking:
+        """How the run puts a setting's questions."""
+        return Asking.of(self.options).of_setting(setting)
 
     @contextmanager
     def asking(self, backend: Backend, modality: str | None = None) -> Iterator[None]:

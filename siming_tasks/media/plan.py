@@ -20,7 +20,7 @@ from siming_tasks.media.views import Request
 from siming_tasks.rubrics import Rubric
 from siming_tasks.schema import StepLabel, Video
 from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
-from siming_tasks.settings.requests import asked_steps
+from siming_tasks.settings.asking import PLAINLY, TOKENS, Asking
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 
@@ -140,7 +140,8 @@ def plan(
     settings: Sequence[str] = PLAIN,
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
-    reply_tokens: int = 4096,
+    reply_tokens: int = TOKENS,
+    asking: Asking = PLAINLY,
     prices: tuple[float, float] | None = None,
 ) -> RunPlan:
     """Work out a run.
@@ -153,6 +154,7 @@ def plan(
         formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.
+        asking: how the questions are put; in parts, every part shows the whole video again.
         prices: per million tokens of input and of output.
 
     Raises:
@@ -165,9 +167,9 @@ def plan(
         requests = policy.requests(exam.video, [SETTINGS[name] for name in settings])
         shown = {request: exam.shown(request) for request in requests}
         for name in settings:
-            every = asked_steps(SETTINGS[name], exam.video)
-            for step, request in policy.asked(SETTINGS[name], exam.video):
-                asked[name].append(_Question((step,) if step else every, *shown[request], size, exam.has_audio))
+            seen = dict(policy.asked(SETTINGS[name], exam.video))
+            for one in asking.questions(SETTINGS[name], [exam.video], rubric.skill_of):
+                asked[name].append(_Question(one.steps, *shown[seen[one.step_id]], size, exam.has_audio))
         different = len({index for indices, _ in shown.values() for index in indices})
         stored += different
         disk += different * size[0] * size[1] * BYTES_PER_PIXEL

@@ -84,6 +84,19 @@ class Options:
         "about six times the bytes), or encoded again and smaller (`jpeg75`, `webp80`)",
         "what LMMS_IMAGE_ENCODE_FORMAT and LMMS_IMAGE_JPEG_QUALITY say, else jpeg",
     )
+    prompt: Literal["plain", "reasoned"] = _option(
+        "plain",
+        None,
+        "shown",
+        "`reasoned` asks to think step by step before the JSON object: a control, not comparable with `plain`",
+    )
+    ask: Literal["all", "skill", "step"] = _option(
+        "all",
+        None,
+        "shown",
+        "what one request about a full video asks about: `all` steps as in the paper, one `skill`, or one `step`; "
+        "controls, not comparable with `all`",
+    )
     mapping: Literal["absolute", "proportional", "proportional-3/4"] = _option(
         "absolute",
         None,

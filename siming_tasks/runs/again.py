@@ -12,7 +12,8 @@ from siming_tasks.runs.command import command_of
 from siming_tasks.runs.read import FAILED
 from siming_tasks.runs.run import Run
 from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_requests, record_id
+from siming_tasks.settings.asking import Asking
+from siming_tasks.settings.requests import record_id
 
 __all__ = ["Failed", "commands", "failed_requests", "joined_at"]
 
@@ -39,13 +40,18 @@ def failed_requests(run: Run) -> list[Failed]:
     """
     found = []
     for name in run.settings:
-        failed = {record["id"] for record in run.records[name] if record["status"] == FAILED}
+        failed, put = set(), ""
+        for record in run.records[name]:
+            statuses = record.get("parts") or {"": record["status"]}
+            mine = {(record["id"], part) for part, status in statuses.items() if status == FAILED}
+            failed |= mine
+            put = (record.get("asking") or "") if mine else put
         setting = SETTINGS[name]
-        every = expected_requests(setting, run.dataset.videos) if failed else ()
+        every = Asking.said(put).questions(setting, run.dataset.videos, run.dataset.rubric.skill_of) if failed else ()
         found += [
             Failed(request, setting.task_name, number)
-            for number, request in enumerate(record_id(name, *asked) for asked in every)
-            if request in failed
+            for number, one in enumerate(every)
+            if ((request := record_id(name, one.video_id, one.step_id)), one.part) in failed
         ]
     return found
 

@@ -8,6 +8,7 @@ asked. lmms-eval takes the requests of a task in the order of
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +22,14 @@ __all__ = ["EveryRequest", "Slice", "asked_ids", "slices_of"]
 
 @dataclass(frozen=True)
 class Slice:
-    """The requests that one command made of a task: ``limit`` of them (None: the rest) after ``offset``."""
+    """The requests that one command made of a task: ``limit`` of them (None: the rest) after ``offset``.
+
+    ``parts``: it counts parts of exams (``SIMING_ASK``), so that only the exams with a record are known to be asked.
+    """
 
     offset: int = 0
     limit: float | None = None
+    parts: bool = False
 
     @property
     def whole(self) -> bool:
@@ -69,11 +74,19 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Slice, ..
         config = result.get("config") or {}
         limit, offset = config.get("limit"), int(config.get("offset") or 0)
         limit = None if limit is None or float(limit) < 0 else float(limit)
-        for task in result.get("configs") or {}:
+        for task, facts in (result.get("configs") or {}).items():
             name = str(task).removeprefix("siming_")
             if name in SETTINGS:
-                found.setdefault(name, []).append(Slice(offset, limit))
+                found.setdefault(name, []).append(Slice(offset, limit, parts=_in_parts(facts)))
     return {name: tuple(parts) for name, parts in found.items()}
+
+
+def _in_parts(task: Any) -> bool:
+    """Whether a task's configuration says that exams were asked about in parts."""
+    try:
+        return bool(json.loads(task["metadata"]["siming_options"]).get("ask"))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def asked_ids(
@@ -98,7 +111,9 @@ def asked_ids(
         All requests of the data set, those of the slices, or ``have``. A limit below 1 is a share of the *first* task
         in lmms-eval 0.7.3, so that only ``have`` is known of such a run.
     """
-    if partial or any(part.limit is not None and 0 < part.limit < 1 for part in slices):
+    if partial or any(
+        (part.limit is not None and 0 < part.limit < 1) or (part.parts and not part.whole) for part in slices
+    ):
         return frozenset(have)
     if not slices or any(part.whole for part in slices):
         return EveryRequest(setting, videos)

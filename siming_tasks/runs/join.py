@@ -49,7 +49,7 @@ def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple
             rows[-1][1] += 1
         else:
             rows.append([number, 1])
-    return tuple(Slice(*row) for row in rows)
+    return tuple(Slice(offset, limit) for offset, limit in rows)
 
 
 def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, partial: bool = False) -> Joined:

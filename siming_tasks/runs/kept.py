@@ -8,13 +8,13 @@ from typing import Any
 
 from siming_tasks.settings.requests import record_id
 
-__all__ = ["KeptRecord", "Shelf"]
+__all__ = ["ALL", "KeptRecord", "Shelf"]
 
 Reading = tuple[Any, ...]
 """Values of :data:`ALL`: how a reply was read and under which condition it was asked for."""
 
 READ = ("status", "answers", "missing", "prompt", "dataset", "media")
-SOME = ("abstained", "evidence", "usage")
+SOME = ("abstained", "evidence", "usage", "asking", "part", "parts")
 """What a record has only where there is some."""
 ALL = (*READ, *SOME)
 _PLACE = {name: index for index, name in enumerate(ALL)}

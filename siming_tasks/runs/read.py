@@ -15,8 +15,8 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.errors import Problem
 from siming_tasks.files import atomic_write
 from siming_tasks.pages import see
-from siming_tasks.runs.kept import KeptRecord
-from siming_tasks.runs.record import Distinct, Record, prediction_line, said
+from siming_tasks.runs.kept import ALL, KeptRecord
+from siming_tasks.runs.record import Distinct, Record, merged, prediction_line, said
 from siming_tasks.runs.rows import RowReader
 from siming_tasks.runs.uncollected import uncollected
 from siming_tasks.settings import SETTINGS
@@ -33,7 +33,7 @@ MAX_ERRORS = 1_000
 FAILED = "request_failed"
 
 _UNTOLD = (None, "unknown")
-_KEPT = ("status", "missing", "prompt", "dataset", "media")
+_KEPT = ("status", "missing", "prompt", "dataset", "media", "asking", "part")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
 
 
@@ -62,6 +62,7 @@ class _Join:
 
     dataset: Dataset
     found: dict[str, list[KeptRecord | None]] = field(default_factory=dict)
+    parts: dict[tuple[str, int], dict[str, tuple[KeptRecord, Path, int]]] = field(default_factory=dict)
     _requests: dict[str, Requests] = field(default_factory=dict)
     _lines: dict[str, array[int]] = field(default_factory=dict)
     _files: dict[str, array[int]] = field(default_factory=dict)
@@ -77,11 +78,10 @@ class _Join:
             self.found[name] = [None] * requests.count
             self._lines[name], self._files[name] = (array("q", bytes(8 * requests.count)) for _ in range(2))
         number = self._requests[name].number(record.video_id, record.step_id)
-        first = self.found[name][number]
+        first, file, known = self._known(name, number, record)
         if first is None:
             self._put(name, number, record, line)
             return []
-        file, known = self._paths[self._files[name][number]], self._lines[name][number]
         same_file = file == path
         if not same_file:
             if _answer(first) == _answer(record):
@@ -101,13 +101,35 @@ class _Join:
         fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
         return [Problem("prediction-twice", what, fix, str(path), line)]
 
+    def _known(self, name: str, number: int, record: KeptRecord) -> tuple[KeptRecord | None, Path, int]:
+        """What there is of a request, with its place; of one about a part of an exam also a record of all of it."""
+        whole, of = self.found[name][number], self.parts.get((name, number), {})
+        if whole is None and of and not record["part"]:
+            return next(iter(of.values()))
+        if whole is None:
+            return of.get(record["part"] or "", (None, self._paths[-1], 0))
+        return whole, self._paths[self._files[name][number]], self._lines[name][number]
+
+    def merge(self) -> None:
+        """One record for each exam that was asked about in parts."""
+        for (name, number), of in self.parts.items():
+            one = merged([record for record, _, _ in of.values()])
+            video, step = one["video_id"], one["step_id"]
+            self.found[name][number] = KeptRecord(name, video, step, tuple(one.get(key) for key in ALL))
+        self.parts.clear()
+
     def _put(self, name: str, number: int, record: KeptRecord, line: int) -> None:
+        if record["part"]:
+            self.parts.setdefault((name, number), {})[record["part"]] = record, self._paths[-1], line
+            return
         self.found[name][number] = record
         self._lines[name][number], self._files[name][number] = line, len(self._paths) - 1
 
     def keeps(self, record: KeptRecord) -> bool:
         """Whether a record that was added stands for its request."""
         number = self._requests[record.setting].number(record.video_id, record.step_id)
+        if record["part"]:
+            return self.parts.get((record.setting, number), {}).get(record["part"], (None,))[0] is record
         return self.found[record.setting][number] is record
 
 
@@ -156,6 +178,7 @@ def load_predictions(
                     what = f"{errors:,} errors; the rest of the file was not read."
                     problems.append(Problem("too-many-errors", what, "Mend those first.", str(file), line))
                     break
+    join.merge()
     if not join.found and not problems:
         fix = f"Give a prediction file ({see('data')}) or the output of lmms-eval --log_samples."
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, named))

@@ -10,14 +10,16 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.files import sha256_json
+from siming_tasks.parsing import STATUSES, Parsed, parse_reply
+from siming_tasks.parsing.model import ABSTAINED
 from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.runs.usage import cut_off
+from siming_tasks.runs.usage import added, cut_off
 from siming_tasks.settings import SETTINGS, Setting
 from siming_tasks.settings.requests import record_id
 
-__all__ = ["Distinct", "Record", "join", "joined", "prediction_line", "read_as", "record_of"]
+__all__ = ["Distinct", "Record", "join", "joined", "merged", "prediction_line", "read_as", "record_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ def record_of(
     dataset: str | None = None,
     media: Mapping[str, Any] | None = None,
     usage: Mapping[str, Any] | None = None,
+    asking: str = "",
+    part: str = "",
 ) -> dict[str, Any]:
     """The record of one request.
 
@@ -51,6 +55,8 @@ def record_of(
         dataset: content digest of the data set.
         media: what the model was shown.
         usage: what the request took, if that is known; a reply that was cut at the limit of tokens is ``truncated``.
+        asking: how the question was put (:attr:`siming_tasks.settings.asking.Asking.words`).
+        part: of an exam that is asked about in several requests, the part that this one asks about.
     """
     return {
         "id": record_id(setting, video_id, step_id),
@@ -70,6 +76,8 @@ def record_of(
         "dataset": dataset,
         "media": dict(media or {}),
         **({"usage": dict(usage)} if usage else {}),
+        **({"asking": asking} if asking else {}),
+        **({"part": part} if part else {}),
     }
 
 
@@ -112,15 +120,50 @@ def joined(records: Iterable[Record], setting: str) -> tuple[Sequence[Record], l
 def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     """Records sorted by id, each id once, and the ids that came with different answers.
 
-    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none.
+    Several processes may deliver a request twice; the same answer twice is one answer, different answers are none. The
+    parts of an exam become one record of it.
     """
-    by_id: dict[str, Record] = {}
-    conflicts: set[str] = set()
+    by_id: dict[tuple[str, str], Record] = {}
+    conflicts: set[tuple[str, str]] = set()
     for record in records:
-        known = by_id.setdefault(record["id"], record)
+        known = by_id.setdefault((record["id"], record.get("part") or ""), record)
         if known is not record and said(known) != said(record):
-            conflicts.add(record["id"])
-    for name in sorted(conflicts):
-        logger.warning("%s was answered twice and differently; counted as missing.", name)
-        by_id[name] = {**by_id[name], "answers": {}, "abstained": [], "evidence": {}}
-    return [by_id[name] for name in sorted(by_id)], sorted(conflicts)
+            conflicts.add((record["id"], record.get("part") or ""))
+    for key in sorted(conflicts):
+        logger.warning("%s was answered twice and differently; counted as missing.", "/".join(filter(None, key)))
+        by_id[key] = {**by_id[key], "answers": {}, "abstained": [], "evidence": {}}
+    of: dict[str, list[Record]] = {}
+    for name, part in sorted(by_id):
+        of.setdefault(name, []).append(by_id[name, part])
+    found = [mine[0] if len(mine) == 1 and not mine[0].get("part") else merged(mine) for mine in of.values()]
+    return found, sorted({name for name, _ in conflicts})
+
+
+def merged(parts: Sequence[Record]) -> dict[str, Any]:
+    """One record of an exam that was asked about in several requests.
+
+    Its status is the first of the table of statuses that some part has and that leaves steps unanswered; its prompt is
+    the hash of all prompts; its usage is that of all requests; ``parts`` has the status of each. What an aggregator of
+    lmms-eval is given lacks all but the answers.
+    """
+    first = parts[0]
+    statuses = {record["part"]: record.get("status", "ok") for record in parts}
+    left = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
+    prompts = {record["part"]: record.get("prompt") for record in parts}
+    usages = [record["usage"] for record in parts if record.get("usage")]
+    abstained = [step for record in parts for step in record.get("abstained") or ()]
+    evidence = {step: spans for record in parts for step, spans in (record.get("evidence") or {}).items()}
+    shown = [record.get("media") or {} for record in parts]
+    return {
+        **{name: first[name] for name in ("id", "setting", "video_id", "step_id", "dataset")},
+        "status": left[0] if left else ABSTAINED if abstained else "ok",
+        "answers": {step: value for record in parts for step, value in record["answers"].items()},
+        "missing": {step: why for record in parts for step, why in record.get("missing", {}).items()},
+        "prompt": None if None in prompts.values() else sha256_json(prompts)[:12],
+        "media": next((media for media in shown if media.get("mode") not in (None, "unknown")), shown[0]),
+        **({"abstained": abstained} if abstained else {}),
+        **({"evidence": evidence} if evidence else {}),
+        **({"usage": added(usages)} if len(usages) == len(parts) else {}),
+        **({"asking": first["asking"]} if first.get("asking") else {}),
+        "parts": statuses,
+    }

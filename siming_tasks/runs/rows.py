@@ -24,6 +24,7 @@ from siming_tasks.runs.record import read_as, record_of
 from siming_tasks.runs.usage import Usage
 from siming_tasks.schema import Video
 from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.asking import Asking, steps_in
 from siming_tasks.settings.requests import asked_steps, record_id
 
 __all__ = ["RowReader"]
@@ -78,8 +79,16 @@ class _Line(BaseModel):
     dataset: Short | None = None
     media: dict[str, Any] | None = None
     usage: Usage | None = None
+    asking: Short | None = None
+    part: Short | None = None
+    parts: dict[str, str] | None = None
     abstained: list[str] | None = None
     evidence: dict[str, Annotated[list[Part], Field(max_length=MOST)]] | None = None
+
+    @field_validator("asking")
+    @classmethod
+    def _put(cls, asking: str | None) -> str | None:
+        return Asking.said(asking).words if asking else None
 
     @field_validator("media")
     @classmethod
@@ -162,6 +171,9 @@ class RowReader:
             asked = tuple(steps.values())
             if SETTINGS[source.setting].scope == "clip":
                 asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
+            elif source.part:
+                names = steps_in(source.part, tuple(steps), self.dataset.rubric.skill_of)
+                asked = tuple(steps[name] for name in names)
             if asked:
                 return asked
         if source.setting not in SETTINGS:
@@ -170,6 +182,9 @@ class RowReader:
         elif source.video_id not in self.dataset.by_id:
             what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
             place.warning("video-unknown", what, "Correct the id.", "video_id")
+        elif source.part:
+            what = f"video {source.video_id!r} has no part {source.part[:64]!r}; the line is not counted."
+            place.warning("step-unknown", what, "Correct the part.", "part")
         else:
             what = (
                 f"video {source.video_id!r} has no clip of step {str(source.step_id)[:64]!r}; the line is not counted."
@@ -225,6 +240,8 @@ class RowReader:
             prompt=source.prompt,
             dataset=source.dataset or self.dataset.digest,
             media=source.media,
+            asking=source.asking or "",
+            part=source.part or "",
         )
 
 

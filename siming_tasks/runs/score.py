@@ -17,7 +17,8 @@ from siming_tasks.runs.prices import load_prices
 from siming_tasks.runs.record import Record, joined
 from siming_tasks.runs.threads import one_thread
 from siming_tasks.runs.usage import usage_summary
-from siming_tasks.settings import SETTINGS
+from siming_tasks.settings import SETTINGS, Setting
+from siming_tasks.settings.asking import Asking
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import Requests
 
@@ -46,6 +47,15 @@ def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
 
 def _counted(media: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
     return dict(sorted(Counter(str(item[key]) for item in media if item.get(key)).items()))
+
+
+def _prompt(setting: Setting, dataset: Dataset, records: Sequence[Record]) -> dict[str, Any]:
+    """Version and template of the prompts; how the questions were put, where it is not the benchmark's way."""
+    put = sorted({record.get("asking") or "" for record in records}) or [""]
+    styles = dict.fromkeys(Asking.said(words).style for words in put)
+    templates = [template_hash(setting, dataset.rubric, style) for style in styles]
+    found = {"version": PROMPT_VERSION, "template": templates[0] if len(templates) == 1 else None}
+    return found if put == [""] else {**found, "asking": ", ".join(words or "plain" for words in put)}
 
 
 def evaluate_records(
@@ -85,7 +95,7 @@ def evaluate_records(
         "synthetic": dataset.synthetic,
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "prompt": {"version": PROMPT_VERSION, "template": template_hash(kind, dataset.rubric)},
+        "prompt": _prompt(kind, dataset, mine),
         "requests": {"answered": len(mine), "expected": expected, "conflicts": conflicts},
         "statuses": {name: statuses.get(name, 0) for name in STATUSES if name != ABSTAINED or kind.abstain},
         "missing": dict(sorted(missing.items())),

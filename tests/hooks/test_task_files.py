@@ -25,7 +25,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 ADDED = {
     (False, False): (),
     (True, False): ("abstained", "aurc", "headline_full", "headline_gain"),
-    (False, True): (),
+    (False, True): ("evidence", "evidence_iou", "evidence_hit", "wrong_reason"),
 }
 DOWN = ("abstained", "aurc", "wrong_reason")
 

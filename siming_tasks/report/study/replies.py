@@ -14,6 +14,7 @@ from typing import IO, Any
 from siming_tasks.plaintext import visible
 from siming_tasks.redact import redact
 from siming_tasks.report.text import cut, script_json
+from siming_tasks.runs.record import merged
 from siming_tasks.settings import PROBED
 
 __all__ = ["Replies", "raw_reply"]
@@ -40,7 +41,8 @@ class Replies:
         folder: of this run's files; is created.
 
     Attributes:
-        found: number of requests with a reply; one that was asked again has its last.
+        found: number of requests with a reply; one that was asked again has its last. An exam that was asked about in
+            parts counts once and has the replies to all of them.
     """
 
     def __init__(self, slug: str, folder: Path) -> None:
@@ -48,6 +50,7 @@ class Replies:
         self.slug, self.folder = slug, folder
         self.found = 0
         self._written: set[str] = set()
+        self._parts: dict[str, dict[str, tuple[Mapping[str, Any], str]]] = {}
         self._video = ""
         self._stream: IO[str] | None = None
 
@@ -59,6 +62,11 @@ class Replies:
         reply = None if record["setting"] in PROBED else raw_reply(line)
         if reply is not None:
             self.found += record["id"] not in self._written
+            if part := record.get("part"):
+                said = self._parts.setdefault(record["id"], {})
+                said[part] = record, f"[{part}]\n{reply}"
+                reply = "\n\n".join(text for _, text in said.values())
+                record = merged([one for one, _ in said.values()])
             self._write(record, reply)
 
     def put_rest(self, records: Iterable[Mapping[str, Any]]) -> None:

@@ -17,12 +17,13 @@ from siming_tasks.report.study.detail import detail, gains, totals_of, twins
 from siming_tasks.report.study.replies import Replies
 from siming_tasks.runs.comparable import Entrant
 from siming_tasks.runs.find import RunSource
+from siming_tasks.runs.forms import claimed_spans
 from siming_tasks.runs.prices import load_prices
 from siming_tasks.runs.probes import probes_of
 from siming_tasks.runs.run import Run, read_run
 from siming_tasks.runs.score import evaluate_panel
 from siming_tasks.runs.usage import usage_by_video
-from siming_tasks.settings import PROBED
+from siming_tasks.settings import PROBED, SETTINGS
 
 __all__ = ["Study", "study"]
 
@@ -43,6 +44,8 @@ class Study:
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
         probes: by setting, what survives each probe (:meth:`siming_tasks.runs.probes.Probed.to_json`); probes are in
             no other field.
+        claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
+            video; what to draw under a step's own span.
     """
 
     source: RunSource
@@ -53,6 +56,7 @@ class Study:
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
     probes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
 
     @property
     def panels(self) -> dict[str, Panel]:
@@ -110,7 +114,9 @@ def study(
     prompts = {name: _fingerprint(run.records[name]) for name in found}
     panels = {name: entrant.panel for name, entrant in entrants.items()}
     told = {name: [one.to_json() for one in each] for name, each in probes.items()}
-    return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts, told)
+    claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found if SETTINGS[name].evidence}
+    warnings = _warnings(run, found)
+    return Study(source, found, entrants, gains(panels, options), warnings, written, prompts, told, claimed)
 
 
 def _fingerprint(records: Sequence[Mapping[str, Any]]) -> str | None:
