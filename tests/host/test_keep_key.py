@@ -106,6 +106,7 @@ def test_the_same_request_hits_and_any_other_does_not(
         (Echo(), {"CLIP_FRAMES": "3"}),
         (Echo(), {"FRAME_SIZE": "64"}),
         (Echo(), {"MEDIA": "auto", "FRAME_SIZE": "48"}),
+        (Echo(), {"PROMPT": "reasoned"}),
         (Echo(), {"LMMS_IMAGE_JPEG_QUALITY": "11"}),
         (Echo(), {"tasks": ("siming_clip_error",)}),
         (Echo(), {"DATA": str(other_exams)}),
@@ -113,6 +114,17 @@ def test_the_same_request_hits_and_any_other_does_not(
     ):
         assert ask(model, **change)[1] == 3, change
     assert ask(Echo())[1] == 0 and ask(Echo(), DATA=str(short_demo))[1] == 0
+
+
+def test_parts_of_an_exam_are_kept_one_by_one(ask: Callable[..., Any]) -> None:
+    full = {"tasks": ("siming_full_score",)}
+    parts, asked = ask(Echo(), **full, limit=34, ASK="step")
+    assert asked == 34  # all steps of the first exam and one of the second
+    assert ask(Echo(), **full, limit=34, ASK="step") == (parts, 0)
+    assert ask(Echo(), **full, limit=35, ASK="step")[1] == 1
+    assert ask(Echo(), **full, limit=3, ASK="skill")[1] == 3
+    assert ask(Echo(), **full, limit=1)[1] == 1
+    assert ask(Echo(), limit=2, ASK="step")[1] == 2 and ask(Echo(), limit=2)[1] == 0  # a clip is a step already
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from siming_tasks.report.board.checks import check
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
 from siming_tasks.runs.find import REFERENCE_MODEL
 from siming_tasks.runs.run import Run
-from siming_tasks.settings import PROBED, SETTINGS
+from siming_tasks.settings import PLAIN, PROBED, SETTINGS
 
 __all__ = ["Admitted", "admit", "refusal"]
 
@@ -61,11 +61,13 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
         raise DataError.of(errors, shown=3)
     if not run.settings:
         raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
-    if probes := [SETTINGS[name].task_name for name in (*run.settings, *received.submission.claims) if name in PROBED]:
-        raise DataError(
-            f"{received.path}: holds {probes[0]}, a probe, which is no part of the benchmark. Make it with "
-            "`siming submit`."
-        )
+    for name in (*run.settings, *received.submission.claims):
+        if name not in PLAIN:
+            what = "a probe" if name in PROBED else "another form of the reply"
+            raise DataError(
+                f"{received.path}: holds {SETTINGS[name].task_name}, {what}, which is no part of the benchmark. Make "
+                "it with `siming submit`."
+            )
     settings = {name: run.evaluate(name, options) for name in run.settings}
     _check_claims(received)
     findings = tuple(map(one_line, check(received, settings, run.problems)))

@@ -14,7 +14,7 @@ import orjson
 
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError
-from siming_tasks.settings import SETTINGS, UNALTERED
+from siming_tasks.settings import PLAIN, SETTINGS
 from siming_tasks.settings.requests import expected_requests
 
 __all__ = ["check_lines", "room"]
@@ -56,7 +56,7 @@ def check_lines(archive: Path, predictions: bytes, dataset: Dataset) -> None:
 def _asked(dataset: Dataset) -> Counter[str]:
     """How many requests there are of full videos and of clips, over all settings that a board takes."""
     found: Counter[str] = Counter()
-    for setting in map(SETTINGS.__getitem__, UNALTERED):
+    for setting in map(SETTINGS.__getitem__, PLAIN):
         found[setting.scope] += len(expected_requests(setting, dataset.videos))
     return found
 
@@ -70,6 +70,11 @@ def _fault(line: bytes, steps: int) -> str | None:
         return None
     if not isinstance(row, dict):
         return None
+    if put := row.get("asking") or row.get("part"):
+        how = str(put)[:LONGEST_ANSWER]
+        return (
+            f"asked otherwise ({how}), which is no part of the benchmark; a board takes the plain questions."
+        )
     if other := sorted(row.keys() - _KEYS):
         return f"key {other[0][:64]!r}; a submission holds answers and how they were read, no raw replies."
     for name in (*_ANSWERS, "missing"):

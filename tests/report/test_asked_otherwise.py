@@ -1,0 +1,68 @@
+"""Runs that were asked otherwise than the benchmark asks: in reports, on no board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.cli.main import main
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
+from siming_tasks.report.study.replies import Replies
+from siming_tasks.report.study.study import study
+from siming_tasks.runs.find import run_at
+from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.record import record_of
+
+
+@pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])
+def test_a_board_takes_no_other_form(
+    name: str, exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(exams, tmp_path / "run", "rater_a", model="org/M", settings=(name,))
+    command = ["submit", str(run), "--data", str(exams.root), "--out", str(tmp_path / "s.zip"), "--resamples", "50"]
+    assert main(command) == 1
+    assert f"holds siming_{name}, another form of the reply, which is no part" in capsys.readouterr().err
+
+
+def reasoned(exams: Dataset, path: Path, **more: str) -> Path:
+    """A prediction file of one exam, asked otherwise."""
+    answers = {label.step_id: label.consensus for label in exams.videos[0].applicable}
+    names = [step for step in answers if not more.get("part") or step.startswith("cpr")]
+    parsed = Parsed("ok", {step: answers[step] for step in names})  # type: ignore[misc]
+    record = record_of("full_score", exams.videos[0].video_id, None, parsed, prompt="p", dataset=exams.digest,
+                       media={"mode": "frames", "n_frames": 4}, **more)  # fmt: skip
+    return write_predictions([record], path)
+
+
+def test_a_board_takes_no_other_question(exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = reasoned(exams, tmp_path / "p.jsonl", asking="reasoned")
+    command = ["submit", str(path), "--data", str(exams.root), "--out", str(tmp_path / "s.zip"), "--resamples", "50"]
+    assert main(command) == 1
+    assert "asked otherwise (reasoned), which is no part of the benchmark" in capsys.readouterr().err
+
+
+def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path) -> None:
+    video = exams.videos[0].video_id
+    with Replies("r", tmp_path / "r") as keep:
+        for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
+            record = record_of("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
+            keep.put(record, {"response": text})
+    assert keep.found == 1
+    written = (tmp_path / "r" / f"{video}.js").read_text()
+    assert "first words" in written and "second words" in written and "step:cpr_02" in written
+    last = json.loads("[" + written.strip().splitlines()[-1].removeprefix("SIMING.put(").removesuffix(");") + "]")
+    assert last[2]["answers"] == {"cpr_01": 1.0, "cpr_02": 1.0}
+
+
+def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None:
+    label = next(label for label in exams.videos[0].applicable if label.span)
+    parsed = Parsed("ok", {label.step_id: 1.0}, evidence={label.step_id: ((0.5, 2.0),)})
+    record = record_of("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
+    path = write_predictions([record], tmp_path / "p.jsonl")
+    found = study(run_at(path), exams, Options(resamples=20))
+    assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
