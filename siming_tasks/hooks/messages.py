@@ -46,6 +46,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
         sampler=request.sampler,
+        file=setting.probe is None or _foreign(setting),
     )
     if not setting.probe:
         return found

@@ -28,7 +28,7 @@ def altered(found: View, probe: str, request: str, *, cache: Path | None = None,
     """What a probe shows in place of a view; ``foreign`` is a plain view, of another exam.
 
     Args:
-        found: the view of the setting that is altered, in ``frames`` or ``proxy`` mode.
+        found: the view of the setting that is altered, in ``frames`` or ``proxy`` mode; its file is not needed.
         probe: ``single``, ``shuffled``, ``reversed`` or ``frozen``.
         request: id of the question; together with the number of frames it decides a shuffled order.
         cache: the cache folder, to be kept below its limit after a file was written; None leaves that out.
@@ -49,7 +49,7 @@ def altered(found: View, probe: str, request: str, *, cache: Path | None = None,
     shown = replace(
         found, indices=tuple(indices[chosen].tolist()), times=tuple(at.tolist()), rate=found.rate * share, path=None
     )
-    return shown if found.path is None else replace(shown, path=_file(shown, probe, cache, cache_gb))
+    return shown if found.mode == "frames" else replace(shown, path=_file(shown, probe, cache, cache_gb))
 
 
 def _file(shown: View, probe: str, cache: Path | None, cache_gb: float) -> Path:

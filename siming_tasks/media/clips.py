@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,7 +21,7 @@ from siming_tasks.media.timeline import Timeline
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["write_frames", "write_reordered"]
+__all__ = ["write_frames", "write_reordered", "write_sequence"]
 
 _Picture: TypeAlias = "tuple[int, VideoFrame, Colour]"
 """Number of a frame, the frame as it is encoded, and the colours it was decoded with."""
@@ -92,6 +94,48 @@ def write_reordered(
         _encode(source, timeline, in_order(), np.asarray(pts), target, "1", crf)
 
 
+def write_sequence(
+    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path, *, crf: int = 16
+) -> None:
+    """Write frames of ``source`` in any order with keyframes at fixed distances, wherever the pictures come from.
+
+    Nothing in the coding tells a cut: a keyframe is every 25th frame, in an untouched copy as in an edited one. Every
+    run of ascending frames is one pass of the decoder; memory does not grow with length.
+
+    Args:
+        source: the video.
+        timeline: its timeline.
+        indices: of its frames, in the order in which the new file shows them; the same one again holds the picture.
+        pts: when it shows them, from 0 on, strictly ascending, in the source's time base; shape of ``indices``.
+        target: the file to write (atomic).
+        crf: x264 quality.
+
+    Raises:
+        MediaError: a frame cannot be decoded.
+    """
+
+    def pictures() -> Iterator[_Picture]:
+        for run in _runs(indices):
+            times = Counter(run)
+            for index, picture, colour in _decoded(source, timeline, list(times)):
+                for _ in range(times[index]):
+                    yield index, picture, colour
+
+    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", crf, {"x264-params": "scenecut=0"})
+
+
+def _runs(indices: Sequence[int]) -> Iterator[list[int]]:
+    """The longest parts in which no frame comes before the one ahead of it."""
+    run: list[int] = []
+    for index in indices:
+        if run and index < run[-1]:
+            yield run
+            run = []
+        run.append(index)
+    if run:
+        yield run
+
+
 def _decoded(source: Path, timeline: Timeline, indices: Sequence[int]) -> Iterator[_Picture]:
     for index, frame in decode(source, timeline, indices):
         colour = Colour.of(frame)
@@ -106,6 +150,7 @@ def _encode(
     target: Path,
     group: str,
     crf: int,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """The pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
     import av
@@ -127,7 +172,7 @@ def _encode(
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
                 copy_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
                 how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
-                stream.options = {**how, **NOTHING_ELSE}
+                stream.options = {**how, **NOTHING_ELSE, **more}
             for at in pts if number == 1 else pts[place : place + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
                 _mux(output, stream.encode(picture), pts, period)

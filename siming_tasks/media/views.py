@@ -170,6 +170,7 @@ def view(
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
     sampler: str = UNIFORM,
+    file: bool = True,
 ) -> View:
     """The media of one request, decoded into the store if they are not there yet.
 
@@ -186,6 +187,7 @@ def view(
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, they are filled in the same pass.
         sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
+        file: make the file of ``video`` and ``proxy`` mode; False: for those who want only its frames and times.
 
     Raises:
         MediaError: the file or the span cannot be shown; names both.
@@ -206,21 +208,21 @@ def view(
             indices = list(range(first, last + 1))
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
-    file = None
+    shown = None
     if mode == "frames":
         if store.missing(indices):
             others, _ = wanted_by(also, timeline, even=even, signal=signal)
             written += store.fill([*indices, *others])
     elif mode == "video" and span is None and timeline.standard:
-        file = path
-    else:
-        file, size_of_file = _file(store, timeline, indices, mode == "proxy")
+        shown = path
+    elif file:
+        shown, size_of_file = _file(store, timeline, indices, mode == "proxy")
         written += size_of_file
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
-    shown = tuple(timeline.times[indices].tolist())
-    return View(mode, tuple(indices), shown, file, len(indices) / timeline.seconds(first, last), store, rule)
+    times = tuple(timeline.times[indices].tolist())
+    return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
 
 
 def signal_of(

@@ -16,7 +16,8 @@ SHOWN = ("single", "shuffled", "reversed", "frozen")
 
 
 def plain(videos: Any, cache: Path, shape: str = "plain", mode: str = "frames", frames: int = 7) -> View:
-    return view(videos.get(shape), span=None, budget=Budget(frames), mode=mode, cache=cache, size=None, quality=95)
+    how = {"span": None, "budget": Budget(frames), "mode": mode, "cache": cache, "size": None, "quality": 95}
+    return view(videos.get(shape), file=False, **how)
 
 
 def numbers(videos: Any, images: list[Any]) -> list[int]:
@@ -61,7 +62,8 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     """Frame by frame against the source's own pixels; every frame a keyframe, at the times that would be told."""
     found = plain(videos, tmp_path, shape, "proxy")
     shown = altered(found, name, "v/")
-    assert shown.path is not None and shown.path != found.path
+    assert shown.path is not None and found.path is None
+    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["probes"]  # and no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
     count = len(shown.indices)
     assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))
