@@ -197,6 +197,7 @@ class FrameStore:
             if known := self.signal():  # another process may have been faster
                 return known, 0
             look = {int(index) for index in looked_at}
+            self._listing.forget()
             new = set(self.missing([*look, *also])) if keep else set()
             watcher, pending = Watcher(), deque[Future[None]]()
             with ThreadPoolExecutor(WRITERS) as writers:
@@ -213,6 +214,7 @@ class FrameStore:
             spare = new - set(keep(found)) if keep else new
             for index in spare:
                 self.path(index).unlink(missing_ok=True)
+            self._listing.forget()
             found.write(self.folder / "signal.json")
         return found, len(new - spare)
 
