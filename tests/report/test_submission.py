@@ -9,15 +9,16 @@ import pytest
 
 from siming_tasks.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.report.board.build import build_board
+from siming_tasks.report.board.build import build_board, day_of
 from siming_tasks.report.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
 from siming_tasks.runs.find import find_runs
 from siming_tasks.runs.run import read_run
+from tests.report.conftest import write_run
 
 OPTIONS = Options(resamples=50)
 
 
-def packed(lab, run: str, out: Path, **card: str) -> Path:
+def packed(lab, run: str | Path, out: Path, **card: str) -> Path:
     source = find_runs([str(lab.runs / run)])[0]
     read = read_run(source, lab.dataset)
     found = {name: read.evaluate(name, OPTIONS) for name in read.settings}
@@ -165,9 +166,10 @@ def test_the_board(lab, tmp_path: Path) -> None:
     reruns.mkdir()
     packed(lab, "noisy", inbox / "noisy.zip", name="Noisy", organization="Org")
     packed(lab, "noisy", inbox / "copy.zip", name="Another name")
-    packed(lab, "oracle", inbox / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
+    perfect = write_run(lab.dataset, tmp_path / "perfect", model="example/Perfect")
+    packed(lab, perfect, inbox / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
     packed(lab, "hostile", inbox / "few.zip", name="noisy")
-    good = packed(lab, "oracle", tmp_path / "good.zip")
+    good = packed(lab, perfect, tmp_path / "good.zip")
 
     def boast(about: dict) -> None:
         about["claims"]["full_error"] |= {"mcc": 0.9, "precision": 0.5, "recall": 0.5, "f1": 0.9}
@@ -197,10 +199,32 @@ def test_the_board(lab, tmp_path: Path) -> None:
     assert "Synthetic data." in page and page.index('id="h-Verified"') < page.index('id="h-Community"')
     written = json.loads((tmp_path / "board" / "board.json").read_text())
     assert [row["verified"] for row in written["rows"]] == [True, False, False, False, False]
+    ranks = {row["archive"]: row["rank"] for row in written["rows"]}
+    assert ranks == {"wrong.zip": 1, "boast.zip": 1, "noisy.zip": 3, "copy.zip": 3, "few.zip": None}
+    assert {row["date"] for row in written["rows"]} == {"2026-01-02"} and "2026-01-02" in page
+    beside = [row["name"] for row in written["beside"]["full_score"]]
+    assert beside == ["second physician", "always correct", "always failed", "step prior"]
+    assert page.index('id="h-Community"') < page.index('id="h-scale"') < page.index("second physician")
+
+
+def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    packed(lab, "oracle", tmp_path / "inbox" / "best.zip", name="The best model")
+    entries, refused = build_board(tmp_path / "inbox", lab.dataset, tmp_path / "board", OPTIONS, progress=False)
+    assert entries == []
+    (why,) = refused
+    assert why.startswith("best.zip: a run of a reference judge (--model siming_reference), which is no model.")
+
+
+@pytest.mark.parametrize(
+    ("date", "day"), [("20260102_030405", "2026-01-02"), ("yesterday", None), (None, None), (20260102, None)]
+)
+def test_the_day_of_a_run(date: object, day: str | None) -> None:
+    assert day_of(date) == day
 
 
 def test_a_submission_for_other_data_is_refused_by_the_board(lab, tmp_path: Path) -> None:
-    archive = packed(lab, "oracle", tmp_path / "a.zip")
+    archive = packed(lab, "noisy", tmp_path / "a.zip")
     (tmp_path / "inbox").mkdir()
     repacked(archive, tmp_path / "inbox" / "a.zip", submission=lambda about: about["dataset"].update(digest="0" * 64))
     entries, refused = build_board(tmp_path / "inbox", lab.dataset, tmp_path / "board", OPTIONS, progress=False)

@@ -27,7 +27,7 @@ from siming_tasks.runs.comparable import Entrant, groups
 from siming_tasks.runs.panel import labels_of
 from siming_tasks.settings import SETTINGS
 
-__all__ = ["FORMAT", "Entry", "build_board"]
+__all__ = ["FORMAT", "Entry", "build_board", "day_of"]
 
 FORMAT = "siming-board-1"
 

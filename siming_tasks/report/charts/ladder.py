@@ -45,6 +45,7 @@ class Ladder:
         rungs: the judges, best first.
         humans: the physicians' agreement with each other.
         blind: from the left end to the best of the blind judges.
+        apart: what each rung says at its far right.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Ladder:
     rungs: Sequence[Rung]
     humans: Band | None
     blind: Band | None
+    apart: str = ""
 
     @property
     def scale(self) -> Axis:
@@ -77,7 +79,7 @@ def ladder(figure: Ladder, alt: str) -> Markup:
                           text("said", frame.axis.stop + 166, y + 4, rung.apart)]  # fmt: skip
         if kind == "wide":
             heads = [(frame.axis.stop + 14, figure.axis)]
-            heads += [(frame.axis.stop + 166, "from the physicians")] if figure.humans else []
+            heads += [(frame.axis.stop + 166, figure.apart)] if figure.humans else []
             drawn += [text("said head", x, ABOVE - 8, head) for x, head in heads]
         found += frame.chart(drawn, figure.axis, alt)
     return found

@@ -32,6 +32,7 @@ def figure_of(board: Mapping[str, Any]) -> Ladder | None:
         rungs=[_rung(row, board) for row in rows],
         humans=humans,
         blind=blind,
+        apart="from the physicians" if board["verdict"]["humans"] else "",
     )
 
 

@@ -1,0 +1,162 @@
+"""The gestures of the front page and the grids in a real browser, at three widths, opened from disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.report.test_browser import errors, visit, wait
+
+pytestmark = NEEDS_BROWSER
+WIDTHS = (1440, 1024, 390)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    found = open_chromium(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.quit()
+
+
+@pytest.fixture(params=WIDTHS)
+def browser(driver: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    width = request.param
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    driver.width = width
+    yield driver
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_verdict_is_on_the_first_screen(browser: Any, lab: Any) -> None:
+    visit(browser, lab.out / "index.html")
+    said = browser.execute_script("return document.querySelector('.ruling .headline').innerText")
+    assert said.startswith("example/Noisy-7B is the only one that can be ranked: kappa 0.")
+    assert "SYNTHETIC data" in browser.execute_script("return document.querySelector('.ruling-of').innerText")
+    bottom = browser.execute_script("return document.querySelector('.ruling .headline').getBoundingClientRect().bottom")
+    assert bottom < 500
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= browser.width
+    assert errors(browser) == []
+
+
+def test_charts_can_be_read(browser: Any, lab: Any) -> None:
+    """One of each pair of charts is shown, its text is no smaller than ten pixels, nothing is cut at the sides."""
+    for page in ("index", "models/example-noisy-7b"):
+        visit(browser, lab.out / f"{page}.html")
+        found = browser.execute_script(
+            "return [...document.querySelectorAll('svg.chart.wide, svg.chart.narrow')].filter(c => c.checkVisibility())"
+            ".map(c => { const box = c.getBoundingClientRect();"
+            "  return [c.classList.contains('narrow'), box.width,"
+            "    Math.min(...[...c.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize)))"
+            "      * box.width / c.viewBox.baseVal.width,"
+            "    [...c.querySelectorAll('text')].filter(t => { const b = t.getBoundingClientRect();"
+            "      return b.left < box.left - 1 || b.right > box.right + 1; }).length]; })"
+        )
+        pairs = browser.execute_script("return document.querySelectorAll('svg.chart.wide').length")
+        assert len(found) == pairs > 0
+        for narrow, width, smallest, cut in found:
+            assert narrow is (browser.width < 500) and cut == 0
+            assert smallest >= 9.9, (page, width)
+            assert not narrow or width <= 390
+
+
+def test_a_link_to_a_cell_is_copied_and_leads_back(browser: Any, lab: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    visit(browser, lab.out / "index.html")
+    cell = "tr[data-judge=example-noisy-7b] td:nth-child({})"
+    table = "table.linked[data-setting=full_error]"
+    browser.execute_script(f"document.querySelector('{table} {cell.format(3)}').click()")
+    button = browser.find_element("css selector", ".copy-link")
+    browser.execute_script(
+        "window.copied = []; document.execCommand = () => { copied.push(document.activeElement.value); return true; };"
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async () => { throw new Error('none'); }}});"
+    )
+    button.click()
+    wait(browser, "document.querySelector('.copy-link').textContent === 'Copied'")
+    link = "#full_error/example-noisy-7b/mcc"
+    assert browser.execute_script("return location.hash") == link
+    assert browser.execute_script("return copied[0]").endswith(f"index.html{link}")
+    visit(browser, lab.out / "index.html", link)
+    wait(browser, "document.querySelector('td.picked')")
+    picked = browser.execute_script("return document.querySelector('td.picked').querySelector('.v').textContent")
+    report = json.loads((lab.out / "report.json").read_text())
+    rows = {row["name"]: row for row in report["standings"]["full_error"]["rows"]}
+    assert picked == f"{rows['example/Noisy-7B']['metrics']['mcc']['value']:.3f}"
+    top = browser.execute_script("return document.querySelector('td.picked').getBoundingClientRect().top")
+    assert 0 <= top <= 900
+    browser.execute_script(f"document.querySelector('{table} td.pickable[tabindex=\"0\"]').focus()")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.execute_script("return document.activeElement.className") == "copy-link"
+    assert errors(browser) == []
+
+
+def grid(browser: Any, column: int) -> list[float | None]:
+    texts = browser.execute_script(
+        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden)"
+        f".map(r => r.cells[{column}].textContent)"
+    )
+    return [None if text.strip() == "–" else float(text.replace("−", "-")) for text in texts]
+
+
+def test_the_grid_of_steps_sorts_by_a_model(browser: Any, lab: Any) -> None:
+    visit(browser, lab.out / "steps" / "index.html")
+    names = browser.execute_script(
+        "return [...document.querySelector('table.grid').tHead.rows[0].cells].map(c => c.textContent)"
+    )
+    (column,) = [k for k, name in enumerate(names) if "Noisy-7B" in name]
+    browser.execute_script(
+        f"document.querySelector('table.grid').tHead.rows[0].cells[{column}].querySelector('button').click()"
+    )
+    values = grid(browser, column)
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True) and values[len(known) :] == [None] * (len(values) - len(known))
+    link = browser.execute_script(
+        f"return document.querySelector('table.grid').tHead.rows[0].cells[{column}].querySelector('a').getAttribute('href')"
+    )
+    assert link == "../models/example-noisy-7b.html#full_score"
+    assert errors(browser) == []
+
+
+def test_columns_are_filtered(browser: Any, lab: Any) -> None:
+    visit(browser, lab.out / "steps" / "index.html")
+    browser.execute_script("document.querySelector('.filter-columns').click()")
+    inputs = browser.find_elements("css selector", "table.grid .filters input")
+    every = len(grid(browser, 1))
+    inputs[1].send_keys("> 1")
+    kept = grid(browser, 1)
+    assert 0 < len(kept) < every and all(value is not None and value > 1 for value in kept)
+    inputs[0].send_keys("aed")
+    steps = browser.execute_script(
+        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[0].innerText)"
+    )
+    assert steps and all("aed" in text.lower() for text in steps)
+    told = browser.execute_script("return document.querySelector('.filter-bar [role=status]').textContent")
+    assert told == f"{len(steps)} of {every} rows"
+    browser.execute_script("document.querySelector('.filter-columns').click()")
+    assert len(grid(browser, 1)) == every
+    assert errors(browser) == []
+
+
+def test_what_is_printed_keeps_titles_and_columns(browser: Any, lab: Any, board: Path) -> None:
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 700, "height": 990, "deviceScaleFactor": 1, "mobile": False}
+    )
+    try:
+        for path in (lab.out / "index.html", lab.out / "steps" / "index.html", board):
+            visit(browser, path)
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= 700, path
+            assert browser.execute_script("return getComputedStyle(document.querySelector('thead')).display") == (
+                "table-header-group"
+            )
+            assert browser.execute_script("return document.querySelector('h1').offsetHeight") > 10
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
