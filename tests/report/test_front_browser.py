@@ -77,6 +77,7 @@ def test_a_link_to_a_cell_is_copied_and_leads_back(browser: Any, lab: Any) -> No
         "window.copied = []; document.execCommand = () => { copied.push(document.activeElement.value); return true; };"
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async () => { throw new Error('none'); }}});"
     )
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button)
     button.click()
     wait(browser, "document.querySelector('.copy-link').textContent === 'Copied'")
     link = "#full_error/example-noisy-7b/mcc"
@@ -112,15 +113,12 @@ def test_the_grid_of_steps_sorts_by_a_model(browser: Any, lab: Any) -> None:
         "return [...document.querySelector('table.grid').tHead.rows[0].cells].map(c => c.textContent)"
     )
     (column,) = [k for k, name in enumerate(names) if "Noisy-7B" in name]
-    browser.execute_script(
-        f"document.querySelector('table.grid').tHead.rows[0].cells[{column}].querySelector('button').click()"
-    )
+    head = f"document.querySelector('table.grid').tHead.rows[0].cells[{column}]"
+    browser.execute_script(f"{head}.querySelector('button').click()")
     values = grid(browser, column)
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True) and values[len(known) :] == [None] * (len(values) - len(known))
-    link = browser.execute_script(
-        f"return document.querySelector('table.grid').tHead.rows[0].cells[{column}].querySelector('a').getAttribute('href')"
-    )
+    link = browser.execute_script(f"return {head}.querySelector('a').getAttribute('href')")
     assert link == "../models/example-noisy-7b.html#full_score"
     assert errors(browser) == []
 
@@ -135,7 +133,8 @@ def test_columns_are_filtered(browser: Any, lab: Any) -> None:
     assert 0 < len(kept) < every and all(value is not None and value > 1 for value in kept)
     inputs[0].send_keys("aed")
     steps = browser.execute_script(
-        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[0].innerText)"
+        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden)"
+        ".map(r => r.cells[0].innerText)"
     )
     assert steps and all("aed" in text.lower() for text in steps)
     told = browser.execute_script("return document.querySelector('.filter-bar [role=status]').textContent")

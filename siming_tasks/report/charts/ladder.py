@@ -97,7 +97,9 @@ def _bands(figure: Ladder, frame: Rows) -> list[Markup]:
     if figure.humans:
         start, stop = frame.axis.at(figure.humans.low), frame.axis.at(figure.humans.high)
         tip = f"{figure.humans.label}: {figure.humans.low:.3f} to {figure.humans.high:.3f}"
+        half = 3.2 * len(figure.humans.label)
         middle = frame.axis.at((figure.humans.low + figure.humans.high) / 2)
+        middle = max(min(middle, frame.width - half), half)
         drawn += [
             area("band", start, top, stop - start, height, tip),
             text("said band", middle, top - 23, figure.humans.label),

@@ -72,7 +72,7 @@ function arrive() {
   const wanted = decodeURIComponent(location.hash);
   if (!wanted.includes("/")) return;
   const found = tables.flatMap((table) => [...table.querySelectorAll("td.pickable")]).reverse().find((cell) => place(cell) === wanted);
-  if (found) { pick(found); found.scrollIntoView({ block: "center", inline: "center" }); }
+  if (found) { pick(found); found.scrollIntoView({ block: "center", inline: "center", behavior: "instant" }); }
 }
 window.addEventListener("hashchange", arrive);
 arrive();
