@@ -231,7 +231,12 @@ def test_labels_that_are_withheld(many: Dataset, board: Board, monkeypatch: pyte
         replace(video, steps=tuple(replace(step, scores={}) for step in video.steps)) for video in many.videos
     ))  # fmt: skip
     table = board({"kind": "random", "model": "a/A"}, data=bare)
-    assert said(table) == "Nothing can be said of the run: there is no reference: the labels are withheld."
+    assert said(table) == "The labels are withheld: how good the run is cannot be said."
+
+
+def test_a_run_that_answered_nothing(board: Board) -> None:
+    table = board({"model": "a/A", "replies": dict.fromkeys(range(16), "I cannot tell.")})
+    assert said(table).startswith("Nothing can be said of the run: no step that has a label was answered. Physicians")
 
 
 def test_without_a_second_physician(many: Dataset, board: Board) -> None:

@@ -80,7 +80,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "corrections": corrections(board),
         "scale": scale(metric),
         "empty": _empty(board),
-        "humans": any(row["role"] == "human" for row in rows),
+        "humans": bool(board["verdict"]["humans"]),
         "folded": board["folded"],
         "models": board["models"],
         "not_compared": board["not_compared"],

@@ -78,8 +78,10 @@ def _nobody(board: Mapping[str, Any], judges: Sequence[Mapping[str, Any]]) -> Se
         return [("Only physicians and blind judges were run: there is no model to judge.", False)]
     runs = "run" if len(judges) == 1 else f"{len(judges)} runs"
     if all(row["metrics"][board["metric"]]["value"] is None for row in judges):
-        reason = judges[0]["metrics"][board["metric"]]["reason"] or "Nothing was answered."
-        return [(f"Nothing can be said of the {runs}: {reason[0].lower()}{reason[1:]}", False)]
+        if not any(row["role"] == "blind" for row in board["rows"]):
+            return [(f"The labels are withheld: how good the {runs if len(judges) > 1 else 'run'} "
+                     f"{'are' if len(judges) > 1 else 'is'} cannot be said.", False)]  # fmt: skip
+        return [(f"Nothing can be said of the {runs}: no step that has a label was answered.", False)]
     fullest = max(judges, key=lambda row: row["metrics"][board["metric"]]["coverage"] or 0.0)
     share = percent(fullest["metrics"][board["metric"]]["coverage"])
     if fullest["metrics"][board["metric"]]["undefined"]:

@@ -54,6 +54,13 @@ def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: S
         )
 
 
+def _nothing(report: Mapping[str, Any]) -> str:
+    """Why there is no grid."""
+    if report["dataset"]["withheld"]:
+        return "The labels are withheld: who gets which step right cannot be said."
+    return "No step with a reference was answered: who gets which step right cannot be said."
+
+
 def _sheets(name: str, report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Runs with a step sheet in this setting; those of judges that have a row already only where there is no other."""
     folded = {row["slug"] for row in report["standings"][name]["folded"]}
