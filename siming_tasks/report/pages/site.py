@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from siming_tasks.files import atomic_write
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MIN_ANSWERED, THIN, TRUSTED
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
 from siming_tasks.plaintext import visible
 from siming_tasks.present.cells import pvalue
 from siming_tasks.report.pages.links import differences
@@ -68,7 +68,14 @@ def _title(metric: str) -> str:
     return CATALOGUE[metric].title
 
 
-_LIMITS = {"alpha": ALPHA, "comparable": COMPARABLE, "min_answered": MIN_ANSWERED, "thin": THIN, "trusted": TRUSTED}
+_LIMITS = {
+    "alpha": ALPHA,
+    "comparable": COMPARABLE,
+    "min_answered": MIN_ANSWERED,
+    "thin": THIN,
+    "trusted": TRUSTED,
+    "fewest": FEWEST,
+}
 
 
 class Site:

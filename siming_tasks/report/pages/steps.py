@@ -34,7 +34,9 @@ def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: S
     """Write ``steps/index.html`` and one page for each step."""
     grids = [_grid(name, report, rubric) for name in UNALTERED if report["standings"][name]]
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
-    site.page("steps/index.html", "steps.html", grids=[grid for grid in grids if grid["rows"]], caveat=caveat)
+    grids = [grid for grid in grids if grid["rows"]]
+    steps = [(step.id, step.name) for step in rubric.steps]
+    site.page("steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_nothing(report), steps=steps)
     differing = {name: _differing(name, studies) for name in UNALTERED}
     for index, step in enumerate(rubric.steps):
         parts = [_part(name, step, report, differing[name]) for name in UNALTERED if report["standings"][name]]
