@@ -223,13 +223,27 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
 
 
 def test_twins_play_together(browser, twins) -> None:
-    pair = twins.out / "pairs" / "pair001.html"
-    visit(browser, pair)
-    wait(browser, "[...document.querySelectorAll('.twins video')].every(v => v.readyState > 0)")
-    starts = [video.step("cpr_07").span[0] for video in twins.dataset.videos[:2]]
-    assert min(starts) > 0
-    browser.execute_script("document.querySelector('button[data-from=step]').click()")
-    wait(browser, f"[...document.querySelectorAll('.twins video')].every((v, k) => v.currentTime >= {starts}[k])")
+    """What differs, from its beginning in both, and it stops at its end; the index opens on a pair."""
+    spans = [video.step("cpr_07").span for video in twins.dataset.videos[:2]]
+    visit(browser, twins.out / "pairs" / "pair001.html")
+    both = "[...document.querySelectorAll('.twins video')]"
+    wait(browser, f"{both}.every(v => v.readyState > 0)")
+    assert min(start for start, _ in spans) > 0
+    browser.execute_script("document.querySelector('button[data-play=differs]').click()")
+    assert browser.execute_script("return document.querySelector('.twins').dataset.playing") == "differs"
+    wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in spans]}[k])")
+    wait(browser, f"{both}.every(v => v.paused) && !document.querySelector('.twins').dataset.playing")
+    ends = browser.execute_script(f"return {both}.map(v => v.currentTime)")
+    assert all(end <= time < end + 1 for time, (_, end) in zip(ends, spans, strict=True))
+    quiet = browser.execute_script("return document.querySelector('[data-note=same]').textContent")
+    assert "cpr_02" in quiet, "the only step that is worth the same in both"
+    assert errors(browser) == []
+    visit(browser, twins.out / "pairs" / "index.html")
+    wait(browser, f"{both}.every(v => v.readyState > 0)")
+    assert browser.execute_script("return document.querySelector('.twins').dataset.pair") == "pair002", "a history pair"
+    browser.execute_script("document.querySelector('button[data-play=same]').click()")
+    wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in reversed(spans)]}[k])")
+    assert browser.execute_script("return document.querySelectorAll('svg.chart .bound').length") >= 2
     assert errors(browser) == []
 
 

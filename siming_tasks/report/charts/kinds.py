@@ -20,7 +20,10 @@ PHONE, TALL = 344.0, 36.0
 
 @dataclass(frozen=True)
 class Mark:
-    """One value with its interval on a line of its own; ``thin`` is drawn pale, ``beside`` is a second mark."""
+    """One value with its interval on a line of its own.
+
+    ``thin`` is drawn pale, ``beside`` is a second mark, ``bound`` a limit that is drawn across the line.
+    """
 
     label: str
     value: float | None
@@ -29,6 +32,7 @@ class Mark:
     role: str = "model"
     thin: bool = False
     beside: float | None = None
+    bound: float | None = None
 
     @classmethod
     def of(cls, label: str, estimate: Mapping[str, Any], **more: Any) -> Mark:
@@ -55,7 +59,7 @@ def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", r
         beside: what the second mark of each line is.
         reach: never show less than this stretch, so that noise does not fill the chart.
     """
-    numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside) if x is not None]
+    numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside, mark.bound) if x is not None]
     scale, labels = Axis.around([*reach, *numbers], 0, 1), [mark.label for mark in marks]
     found = Markup("")
     for frame in (Rows(labels, scale, "wide"), Rows(labels, scale, "narrow")):
@@ -67,6 +71,8 @@ def intervals(marks: Sequence[Mark], *, axis: str, alt: str, beside: str = "", r
 def marked(mark: Mark, axis: Axis, y: float, beside: str = "") -> list[Markup]:
     """A mark on its line, with its interval and its second mark."""
     drawn = []
+    if mark.bound is not None:
+        drawn.append(line("bound", axis.at(mark.bound), y - ROW / 2, axis.at(mark.bound), y + ROW / 2))
     if mark.beside is not None:
         tip = f"{mark.label}, {beside}: {mark.beside:.3f}"
         drawn.append(marker("human hollow", axis.at(mark.beside), y, tip, shape="human"))

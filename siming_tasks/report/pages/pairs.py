@@ -32,14 +32,16 @@ def pair_pages(
     titles = {name: SETTINGS[name].title for name in SETTINGS if any(name in study.panels for study in studies)}
     kinds = Counter(pair["kind"] for pair in pairs)
     tables = [table for name in titles if (table := _table(name, report))]
-    site.page("pairs/index.html", "pairs.html", tables=tables, pairs=about, kinds=kinds)
+    shown = [_shown(pair, dataset, media) for pair in pairs]
+    first = next((index for index, pair in enumerate(pairs) if pair["kind"] == "history"), 0)
+    showpiece = {"pair": about[first], "shown": shown[first], "titles": titles, "answers": answers[first]}
+    site.page("pairs/index.html", "pairs.html", tables=tables, pairs=about, kinds=kinds, **showpiece)
     for index, pair in enumerate(pairs):
-        videos = [dataset.video(pair[side]) for side in ("video_a", "video_b")]
         site.page(
             f"pairs/{Path(str(pair['pair_id'])).name}.html",
             "pair.html",
             pair=about[index],
-            videos=[_twin(video, pair["step_id"], media(video)) for video in videos],
+            shown=shown[index],
             titles=titles,
             answers=answers[index],
             before=pairs[index - 1]["pair_id"] if index else None,
@@ -54,8 +56,11 @@ def _table(name: str, report: Mapping[str, Any]) -> dict[str, Any] | None:
     if not rows:
         return None
     title = SETTINGS[name].title
-    marks = [Mark.of(run["name"], found["right"], role=run["role"]) for run, found in rows]
-    alt = f"{title}: share of pairs on which each judge is right, with intervals; the numbers are in the table below."
+    marks = [Mark.of(run["name"], found["right"], role=run["role"], bound=found["bound"]) for run, found in rows]
+    alt = (
+        f"{title}: share of pairs on which each judge is right, with intervals, and what a judge that sees only "
+        "the clip can reach; the numbers are in the table below."
+    )
     chart = intervals(marks, axis="share of pairs judged right", alt=alt, reach=(0.0, 1.0))
     return {"setting": name, "title": title, "rows": rows, "chart": chart}
 
@@ -67,6 +72,7 @@ def _about(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[
     return {
         **pair,
         "step_name": step.name,
+        "step_max": step.max_score,
         "scores": scores,
         "changed": [_act(str(act), dataset) for act in pair.get("changed_act", ())],
         "noticed": verdicts.count("noticed"),
@@ -83,9 +89,53 @@ def _act(name: str, dataset: Dataset) -> str:
     return name
 
 
-def _twin(video: Video, step_id: str, source: str | None) -> dict[str, Any]:
-    span = video.step(step_id).span
-    return {"id": video.video_id, "source": source, "start": span[0] if span else 0.0, "end": span[1] if span else 0.0}
+def _shown(pair: Mapping[str, Any], dataset: Dataset, media: Callable[[Video], str | None]) -> dict[str, Any]:
+    """Both videos with the steps that differ and one that looks the same, where both show them.
+
+    The acts that were changed say where the difference is; those of a history pair lie before the step, whose own
+    seconds look the same. Of a local pair, the longest step that is worth the same and does not lie in the difference.
+    """
+    videos = [dataset.video(pair[side]) for side in ("video_a", "video_b")]
+    acts = {str(act).partition(".")[0] for act in pair.get("changed_act", ())}
+    differs = [step.id for step in dataset.rubric.steps if step.id in acts]
+    if not differs and pair["kind"] == "local":
+        differs = [pair["step_id"]]
+    differs = [step for step in differs if all(_span(video, step) for video in videos)]
+    same = pair["step_id"] if pair["kind"] == "history" else _quiet(pair, videos, differs)
+    return {
+        "videos": [
+            {
+                "id": video.video_id,
+                "source": media(video),
+                "duration": video.duration,
+                "differs": _joined(video, differs),
+                "same": _span(video, same) if same else None,
+            }
+            for video in videos
+        ],
+        "differs": [dataset.rubric.by_id[step] for step in differs],
+        "same": dataset.rubric.by_id[same] if same and all(_span(video, same) for video in videos) else None,
+    }
+
+
+def _span(video: Video, step: str) -> tuple[float, float] | None:
+    label = next((label for label in video.applicable if label.step_id == step), None)
+    return label.span if label else None
+
+
+def _joined(video: Video, steps: Sequence[str]) -> tuple[float, float] | None:
+    spans = [span for step in steps if (span := _span(video, step))]
+    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None
+
+
+def _quiet(pair: Mapping[str, Any], videos: Sequence[Video], differs: Sequence[str]) -> str | None:
+    """The longest unchanged step outside of what differs, in both videos."""
+    found: dict[str, float] = {}
+    for step in pair["unchanged_steps"]:
+        spans = [(_span(video, step), _joined(video, differs)) for video in videos]
+        if all(own and not (other and own[0] < other[1] and other[0] < own[1]) for own, other in spans):
+            found[step] = min(own[1] - own[0] for own, _ in spans if own)
+    return max(found, key=lambda step: found[step]) if found else None
 
 
 def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str, Any]]:
