@@ -52,7 +52,8 @@ def test_every_kind_of_page_is_there(lab) -> None:
     steps = {f"steps/{step.id}.html" for step in lab.dataset.rubric.steps}
     videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
     models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
-    fixed = {"index.html", "methods.html", "steps/index.html", "videos/index.html", "disagreements/index.html"}
+    fixed = {"index.html", "methods.html", "steps/index.html", "videos/index.html"}
+    fixed |= {"disagreements/index.html", "disagreements/prototypes.html"}
     assert names == fixed | steps | videos | models
 
 

@@ -16,7 +16,8 @@ from siming_tasks.files import atomic_write
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.plaintext import visible
-from siming_tasks.report.pages.links import KINDS
+from siming_tasks.report.pages.links import KINDS, cell
+from siming_tasks.report.pages.prototypes import prototypes
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.report.text import script_json
@@ -52,6 +53,7 @@ def disagreement_pages(
         with atomic_write(site.out / "disagreements" / f"{name}.js") as stream:
             data = setting_data(name, dataset, studies, media, mapping, rater)
             stream.write(f"SIMING.answers({script_json(data)});\n")
+    _prototype_page(site, dataset, studies, media, settings)
     runs = {study.source.slug: study.source.name for study in studies}
     site.page(
         "disagreements/index.html",
@@ -65,6 +67,31 @@ def disagreement_pages(
         withheld=dataset.withheld,
         media=any(media(video) for video in dataset.videos[:1]),
     )
+
+
+def _prototype_page(
+    site: Site,
+    dataset: Dataset,
+    studies: Sequence[Study],
+    media: Callable[[Video], str | None],
+    settings: Sequence[str],
+) -> None:
+    """Write ``disagreements/prototypes.html``: of models, or of reference judges where there is no model."""
+    models = [study for study in studies if study.source.role == "model"] or studies
+    parts = []
+    for name in settings:
+        said = [
+            (study.source.slug, study.source.name, saying) for study in models for saying in study.sayings.get(name, ())
+        ]
+        groups = prototypes(said)
+        for group in groups:
+            for example in group["examples"]:
+                video = dataset.video(example["video"])
+                span = video.step(example["step"]).span
+                example |= {"media": media(video), "time": sum(span) / 2 if span else None}
+        parts.append({"setting": name, "title": SETTINGS[name].title, "groups": groups, "said": len(said)})
+    names = {step.id: step.name for step in dataset.rubric.steps}
+    site.page("disagreements/prototypes.html", "prototypes.html", parts=parts, names=names, cell=cell)
 
 
 def setting_data(

@@ -107,27 +107,14 @@
     return item;
   }
 
-  const seen = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      SIMING.still(target.dataset.media, parseFloat(target.dataset.time), WIDTH, () => target.isConnected).then(
-        (canvas) => { if (canvas) target.append(canvas); },
-        () => {
-          target.textContent = "no video";
-          note.textContent = `Videos cannot be read from here (${target.dataset.media}). \`siming view REPORT --data DIR\` shows the report with the videos of the data set.`;
-          note.hidden = false;
-        },
-      );
-    }
-  }, { rootMargin: "200px" });
+  const stills = SIMING.stills(note, WIDTH);
 
   function turnTo(data) {
     const pages = Math.max(1, Math.ceil(shown.length / PAGE));
     page = Math.min(Math.max(page, 0), pages - 1);
-    seen.disconnect();
+    stills.disconnect();
     cards.replaceChildren(...shown.slice(page * PAGE, (page + 1) * PAGE).map((item) => card(data, item)));
-    for (const picture of cards.querySelectorAll(".still[data-media]")) seen.observe(picture);
+    for (const picture of cards.querySelectorAll(".still[data-media]")) stills.observe(picture);
     pager.hidden = pages < 2;
     pager.replaceChildren(...[-1, 1].map((step) => {
       const button = make("button", step < 0 ? "Previous" : "Next", { type: "button" });

@@ -53,6 +53,25 @@ SIMING.make = (name, text, attributes = {}) => {
   };
 }
 
+// Draws the frame that an element names (data-media, data-time) when it comes into view; says in `note` if it cannot.
+SIMING.stills = (note, width) => {
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      SIMING.still(target.dataset.media, parseFloat(target.dataset.time), width, () => target.isConnected).then(
+        (canvas) => { if (canvas) target.append(canvas); },
+        () => {
+          target.textContent = "no video";
+          note.textContent = `Videos cannot be read from here (${target.dataset.media}). \`siming view REPORT --data DIR\` shows the report with the videos of the data set.`;
+          note.hidden = false;
+        },
+      );
+    }
+  }, { rootMargin: "200px" });
+  return seen;
+};
+
 // Says below a player why it shows nothing, whenever the page learns of it: before this script ran, too.
 SIMING.watch = (player, note) => {
   const served = location.protocol !== "file:";

@@ -14,7 +14,8 @@ from siming_tasks.files import sha256_json
 from siming_tasks.metrics import Panel
 from siming_tasks.options import Options
 from siming_tasks.report.study.detail import detail, gains, totals_of, twins
-from siming_tasks.report.study.replies import Replies
+from siming_tasks.report.study.replies import Replies, raw_reply
+from siming_tasks.report.study.sayings import Saying, Sayings
 from siming_tasks.runs.comparable import Entrant
 from siming_tasks.runs.find import RunSource
 from siming_tasks.runs.forms import claimed_spans
@@ -42,6 +43,7 @@ class Study:
         warnings: what a reader must know before comparing this run.
         replies: number of raw replies found.
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
+        sayings: by setting, a draw of what it says of steps that it judges wrong; only if replies were kept.
         probes: by setting, what survives each probe (:meth:`siming_tasks.runs.probes.Probed.to_json`); probes are in
             no other field.
         claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
@@ -55,6 +57,7 @@ class Study:
     warnings: tuple[str, ...] = ()
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
+    sayings: Mapping[str, Sequence[Saying]] = field(default_factory=dict)
     probes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
 
@@ -89,7 +92,14 @@ def study(
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
     with Replies(source.slug, replies) if replies else nullcontext() as keep:
-        run = read_run(source, dataset, partial=partial, allow=allow, seen=keep.put if keep else None)
+        words = Sayings(dataset, options.rater)
+
+        def seen(record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
+            if keep:
+                keep.put(record, line)
+                words.put(record, raw_reply(line))
+
+        run = read_run(source, dataset, partial=partial, allow=allow, seen=seen if keep else None)
         if keep:
             keep.put_rest([record for name, mine in run.records.items() if name not in PROBED for record in mine])
     found: dict[str, dict[str, Any]] = {}
@@ -115,8 +125,8 @@ def study(
     panels = {name: entrant.panel for name, entrant in entrants.items()}
     told = {name: [one.to_json() for one in each] for name, each in probes.items()}
     claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found if SETTINGS[name].evidence}
-    warnings = _warnings(run, found)
-    return Study(source, found, entrants, gains(panels, options), warnings, written, prompts, told, claimed)
+    return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts,
+                 words.found(), told, claimed)  # fmt: skip
 
 
 def _fingerprint(records: Sequence[Mapping[str, Any]]) -> str | None:
