@@ -123,7 +123,11 @@ def test_the_first_screen_of_the_readme_moves() -> None:
     hero = ROOT / "docs" / "pictures" / "hero.webp"
     assert "docs/pictures/hero.webp" in (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
     with Image.open(hero) as picture:
-        assert picture.n_frames > 5 and hero.stat().st_size < 1_000_000
+        assert picture.n_frames > 20 and hero.stat().st_size < 1_000_000
+
+
+def test_figures_of_simulated_exams_say_so() -> None:
+    assert "SYNTHETIC" in (ROOT / "docs" / "pictures" / "verdict.svg").read_text(encoding="utf-8")
 
 
 def test_the_citation_is_of_this_version_and_names_the_paper_as_the_readme_does() -> None:

@@ -1,10 +1,11 @@
-"""Make the pictures of the README and the docs from the SYNTHETIC demo: ``[hero] [strip]``, without words all of them.
+"""Make the pictures of README and docs from SYNTHETIC exams: ``[hero] [verdict] [strip]``, without words all of them.
 
     python utils/make_pictures.py
 
 hero.webp: a cell of a report, the moment that it stands for, and the reply beside it (needs Chromium and chromedriver).
-strip.webp: moments of simulated exams. Takes two minutes. The judges on the report are simulated: each repeats the
-consensus in most steps, says which criterion of the rubric it holds for met, and looks at no video.
+verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. strip.webp: moments of simulated
+exams. Takes two minutes. The judges are simulated: each repeats the consensus in most steps, says which criterion of
+the rubric it holds for met, and looks at no video.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import resources
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -30,12 +32,17 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.simulate import simulate_labels
+from siming_tasks.simulate.encode import encode
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
 VIDEO, STEP = "sim004", "aed_08"
 """A shock is given while a helper's arm still lies on the patient; who sees only the button being pressed misses it."""
 SKILLS = {"judge A": 0.9, "judge B": 0.75, "judge C": 0.6}
+MANY = {"judge A": 0.98, "judge B": 0.95, "judge C": 0.9, "judge D": 0.8, "judge E": 0.68, "judge F": 0.6}
+"""Of each simulated judge the share of steps in which it repeats the consensus."""
+DEFAULT_RUBRIC = Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
 SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
 LARGEST = 1_000_000
 
@@ -52,10 +59,27 @@ def make_exams(folder: Path) -> Dataset:
     return open_dataset(folder)
 
 
-def make_runs(dataset: Dataset, folder: Path) -> list[str]:
+def make_labels(folder: Path, videos: int) -> Dataset:
+    """Simulated exams with labels; a second of grey stands for every video."""
+    (folder / "media").mkdir(parents=True)
+    shutil.copyfile(DEFAULT_RUBRIC, folder / "rubric.yaml")
+    encode(folder / "media" / "grey.mp4", (np.full((90, 160, 3), 90 + k, np.uint8) for k in range(12)), fps=12)
+    rows = []
+    for exam in simulate_labels(videos, seed=11):
+        name, steps = f"media/{exam.video_id}.mp4", []
+        shutil.copyfile(folder / "media" / "grey.mp4", folder / name)
+        for step, points in exam.scores.items():
+            steps.append({"step_id": step, "start": 0.0, "end": 0.9, "score": dict(points)})
+        rows.append({"video_id": exam.video_id, "media": name, "duration": 1.0, "steps": steps})
+    (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "dataset.yaml").write_text("name: simulated\nversion: '1'\nsynthetic: true\n", encoding="utf-8")
+    return open_dataset(folder)
+
+
+def make_runs(dataset: Dataset, folder: Path, judges: Mapping[str, float]) -> list[str]:
     """A prediction file for each simulated judge; ``NAME=PATH`` of each."""
     rng, named, steps = np.random.default_rng(3), [], {step.id: step for step in dataset.rubric.steps}
-    for name, skill in SKILLS.items():
+    for name, skill in judges.items():
         path = folder / f"{name.replace(' ', '-')}.jsonl"
         with path.open("w", encoding="utf-8") as stream:
             for video in dataset.videos:
@@ -151,22 +175,38 @@ def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
         yield shot(browser), 90 if share < 1 else 700
     browser.execute_script(FIND + "cell.click()")
     time.sleep(1.5)
-    times = np.arange(start - 1.0, end + 0.6, 1 / RATE)
+    times = np.arange(start - 1.5, end - 0.7, 1 / RATE)  # ends at the shock, not after it
     for at in times:
         seek(browser, float(at))
         yield shot(browser), 1000 // RATE
-    yield shot(browser), 2500
+    yield shot(browser), 1200
+    for _ in range(8):
+        browser.execute_script("document.querySelector('.lost').scrollIntoView({block: 'nearest', behavior: 'smooth'})")
+        time.sleep(0.15)
+        yield shot(browser), 80
+    yield shot(browser), 3000
 
 
 def hero(dataset: Dataset, folder: Path, out: Path) -> None:
     """Write hero.webp."""
     report = folder / "report"
-    runs = make_runs(dataset, folder)
+    runs = make_runs(dataset, folder, SKILLS)
     command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report), "--resamples", "200"]
     subprocess.run([*command, "--video-files", "copy"], check=True, stdout=subprocess.DEVNULL)
     with chromium() as browser:
         pictures, lengths = zip(*film(browser, report / "videos" / f"{VIDEO}.html"), strict=True)
     save(list(pictures), list(lengths), out / "hero.webp")
+
+
+def verdict(_: Dataset, folder: Path, out: Path) -> None:
+    """Write verdict.svg."""
+    place = folder / "verdict"
+    dataset = make_labels(place / "exams", 60)
+    runs = make_runs(dataset, place, MANY)
+    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(place / "report")]
+    subprocess.run([*command, "--video-files", "none"], check=True, stdout=subprocess.DEVNULL)
+    shutil.copyfile(place / "report" / "figures" / "clip_score.svg", out / "verdict.svg")
+    print(out / "verdict.svg", (out / "verdict.svg").stat().st_size, "bytes")
 
 
 def save(pictures: list[Image.Image], lengths: list[int], path: Path) -> None:
@@ -208,13 +248,13 @@ def strip(dataset: Dataset, folder: Path, out: Path) -> None:
     print(out / "strip.webp", (out / "strip.webp").stat().st_size, "bytes")
 
 
-PICTURES = {"hero": hero, "strip": strip}
+PICTURES = {"hero": hero, "verdict": verdict, "strip": strip}
 
 
 def main() -> None:
     """Write the pictures that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", metavar="PICTURE", choices=[*PICTURES, []], help="hero, strip")
+    parser.add_argument("which", nargs="*", metavar="PICTURE", choices=[*PICTURES, []], help=", ".join(PICTURES))
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--exams", type=Path, help="where the demo's exams are, or are to be made and kept")
     arguments = parser.parse_args()
