@@ -72,9 +72,7 @@ def _fault(line: bytes, steps: int) -> str | None:
         return None
     if put := row.get("asking") or row.get("part"):
         how = str(put)[:LONGEST_ANSWER]
-        return (
-            f"asked otherwise ({how}), which is no part of the benchmark; a board takes the plain questions."
-        )
+        return f"asked otherwise ({how}), which is no part of the benchmark; a board takes the plain questions."
     if other := sorted(row.keys() - _KEYS):
         return f"key {other[0][:64]!r}; a submission holds answers and how they were read, no raw replies."
     for name in (*_ANSWERS, "missing"):
