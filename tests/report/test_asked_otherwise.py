@@ -12,6 +12,7 @@ from siming_tasks.cli.main import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
+from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.study.replies import Replies
 from siming_tasks.report.study.study import study
 from siming_tasks.runs.find import run_at
@@ -66,3 +67,20 @@ def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None
     path = write_predictions([record], tmp_path / "p.jsonl")
     found = study(run_at(path), exams, Options(resamples=20))
     assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
+
+
+def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Dataset, tmp_path: Path) -> None:
+    video = exams.videos[0]
+    first, second = video.applicable[:2]
+    rows = [
+        record_of("full_score_evidence", video.video_id, None,
+                  Parsed("ok", {first.step_id: 1.0}, evidence={first.step_id: ((0.5, 2.0), (3.0, 4.25))})),
+        record_of("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
+                                                                     (second.step_id,))),
+    ]  # fmt: skip
+    found = study(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options(resamples=20))
+    pointing, shy = (Answers(found, found.panels[name], name) for name in ("full_score_evidence", "full_score_abstain"))
+    assert 'data-claim="0.50 2.00 3.00 4.25"' in pointing.cell(video.video_id, first.step_id, 2.0, 2.0)
+    assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0)
+    assert ">not visible</button>" in shy.cell(video.video_id, second.step_id, 2.0, 2.0)
+    assert ">–</button>" in shy.cell(video.video_id, video.applicable[2].step_id, 2.0, 2.0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.report.pages.links import Kind
 from siming_tasks.report.pages.site import points
 from siming_tasks.report.study.study import Study
@@ -17,8 +18,10 @@ __all__ = ["Answers", "difference"]
 class Answers:
     """One run's answers to one setting, by video and step."""
 
-    def __init__(self, study: Study, panel: Panel) -> None:
+    def __init__(self, study: Study, panel: Panel, setting: str = "") -> None:
         self.source, self.panel = study.source, panel
+        self.claimed = study.claimed.get(setting, {})
+        self.abstained = panel.abstained.tolist()
         self.row = {video: index for index, video in enumerate(panel.video_ids)}
         self.column = {step: index for index, step in enumerate(panel.step_ids)}
         self.predicted = panel.predicted.tolist()
@@ -35,15 +38,22 @@ class Answers:
         return None if value != value else float(value)
 
     def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
-        """One cell of a sheet; ``data-d`` says how it differs from the reference."""
+        """One cell of a sheet.
+
+        ``data-d`` says how it differs from the reference, ``data-claim`` what it rests on: starts and ends in seconds
+        of the video, for the time line.
+        """
         v, s = self.row.get(video_id), self.column[step_id]
         if v is None or not self.asked[v][s]:
             return "<td></td>"
         value = self.predicted[v][s]
         if value != value:
-            return '<td class="num"><button type="button" class="m" data-d="none">–</button></td>'
+            word = NOT_VISIBLE if self.abstained[v][s] else "–"
+            return f'<td class="num"><button type="button" class="m" data-d="none">{word}</button></td>'
         kind = difference(value, reference, top, self.panel.answer)
         mark = f' data-d="{kind}"' if kind else ""
+        if claim := self.claimed.get((video_id, step_id)):
+            mark += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
         if self.panel.answer == "score":
             gap = "" if reference is None or value == reference else _gap(value - reference)
             return f'<td class="num"><button type="button"{mark}>{points(value)}{gap}</button></td>'

@@ -52,7 +52,8 @@ def video_pages(
         parts: in how many shares they are written.
     """
     answers = {
-        name: [Answers(study, study.panels[name]) for study in studies if name in study.panels] for name in SETTINGS
+        name: [Answers(study, study.panels[name], name) for study in studies if name in study.panels]
+        for name in SETTINGS
     }
     answers = {name: found for name, found in answers.items() if found}
     raters = dataset.physicians

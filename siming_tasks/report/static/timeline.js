@@ -103,6 +103,11 @@ window.SIMING = window.SIMING || {};
         name.append(head.querySelector(".role").cloneNode(true), ` ${whole.slice(1).split("/").pop().trim()}`);
         name.title = whole;
         parts.push(name, this.lane(spans, THIN, name.title, head.dataset.run));
+        const claims = rows.flatMap((span) => this.claims(span, span.row.cells[column].querySelector("button"), head));
+        if (claims.length) {
+          const under = SIMING.make("span", "rests on", { class: "lane-name frames-name" });
+          parts.push(under, this.lane(claims, THIN, `${whole} rests on`, head.dataset.run));
+        }
       });
       this.ticks = draw("svg", { class: "ticks", width: "100%", height: 9, "aria-hidden": "true" });
       const axis = draw("svg", { class: "axis", width: "100%", height: 15, "aria-hidden": "true" });
@@ -116,6 +121,16 @@ window.SIMING = window.SIMING || {};
       this.holder.replaceChildren(...parts, shown, this.ticks, SIMING.make("span", "", { class: "lane-name" }), axis, this.head);
       this.spans = [...this.holder.querySelectorAll(".span")];
       if (this.spans.length) this.spans[0].tabIndex = 0;
+    }
+
+    // What a judge says that its answer rests on, to be drawn under the step's own span.
+    claims(span, button, head) {
+      const seconds = (button?.dataset.claim || "").split(" ").filter(Boolean).map(Number);
+      const pairs = seconds.flatMap((start, at) => (at % 2 ? [] : [[start, Math.min(seconds[at + 1], this.length)]]));
+      return pairs.filter(([start, end]) => start <= end).map(([start, end]) => ({
+        ...span, start, end, kind: "claim", look: "claim",
+        title: `${head.textContent.trim()}, ${span.title}: rests on ${start.toFixed(1)} to ${end.toFixed(1)} s`,
+      }));
     }
 
     // Marks the frames that a judge was shown, and the stretch if its own reader chose among them.
