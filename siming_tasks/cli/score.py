@@ -48,6 +48,7 @@ def _score(arguments: argparse.Namespace) -> int:
     from siming_tasks.errors import OptionsError
     from siming_tasks.metrics.estimate import FLAGS
     from siming_tasks.present.cells import table
+    from siming_tasks.present.forms import form_lines
     from siming_tasks.present.usage import usage_line
     from siming_tasks.runs.find import run_at
     from siming_tasks.runs.run import load_run, read_run
@@ -100,6 +101,7 @@ def _score(arguments: argparse.Namespace) -> int:
     )
     below += [f"  {reason}" for reason in reasons]
     for name, result in scores.settings.items():
+        below += form_lines(name, result)
         if result["usage"]:
             videos = len({record["video_id"] for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], videos)}")
