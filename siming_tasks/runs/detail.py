@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from siming_tasks.data import Dataset
@@ -54,6 +55,26 @@ def clusters_of(panel: Panel, dataset: Dataset, options: Options) -> tuple[Clust
     return tuple(each for each in found if each)
 
 
+class _Questions:
+    """What the blind judges' rows depend on of a panel: complete runs of one setting are alike in it."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.panel = panel
+        arrays = (panel.reference, panel.answered, panel.max_score)
+        self.key = panel.answer, panel.video_ids, panel.step_ids, *(array.tobytes() for array in arrays)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Questions) and self.key == other.key
+
+
+@lru_cache(maxsize=8)
+def _blind_rows(questions: _Questions, **how: Any) -> Mapping[str, Mapping[str, Estimate]]:
+    return blind_rows(blind_panels(questions.panel, where_answered=True), **how)
+
+
 def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate]) -> Contribution:
     """What the video contributed to a run's agreement.
 
@@ -65,7 +86,7 @@ def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
     return contribution(
         panel,
-        blind=blind_rows(blind_panels(panel, where_answered=True), resamples=options.resamples, **how),
+        blind=_blind_rows(_Questions(panel), resamples=options.resamples, **how),
         mapping=options.mapping,
         positive=options.positive,
         resamples=min(DETAIL_RESAMPLES, options.resamples),
