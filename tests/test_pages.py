@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from PIL import Image
 
 import siming_tasks
-from siming_tasks.cli.main import MODULES, main
+from siming_tasks.cli.main import MODULES, main, parser
 from siming_tasks.pages import KINDS, folder, pages, read_page, see
 from siming_tasks.reference.judges import KINDS as KINDS_OF_JUDGES
 
@@ -137,3 +138,28 @@ def test_the_citation_is_of_this_version_and_names_the_paper_as_the_readme_does(
     names = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
     assert cited["version"] == siming_tasks.__version__ and cited["license"] == "MIT"
     assert names in readme and paper["title"] in readme and paper["journal"] in readme
+
+
+def commands(path: Path) -> list[list[str]]:
+    """The commands of ``siming`` in a page's blocks and tables; a synopsis counts with all its flags."""
+    text = path.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = [
+        line for kind, block in blocks if kind in ("", "sh", "text") for line in block.replace("\\\n", " ").splitlines()
+    ]
+    lines += re.findall(r"^\| .* \| `(siming [^`]* [^`]*)` \|$", text, re.MULTILINE)
+    found = []
+    for line in lines:
+        if match := re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )*siming (?=[a-z-]+( |$))(.*)", line):
+            words = shlex.split(re.sub(r"\$\w+|\b[NX]\b", "1", re.sub(r"[][]", "", match[2])), comments=True)
+            end = next((at for at, word in enumerate(words) if word in (">", "|", "&&")), None)
+            found.append(words[:end])
+    return found
+
+
+@pytest.mark.parametrize("path", [path for path in TEXTS if path.stem != "commands"], ids=lambda path: path.stem)
+def test_the_commands_of_a_page_can_be_read(path: Path) -> None:
+    """Those of the tutorials are run as well (``tests/host/test_tutorials.py``)."""
+    for command in commands(path):
+        assert callable(parser().parse_args(command).run), command
+    assert path.stem not in ("README", "cluster", "data", "station") or len(commands(path)) > 2

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.cli.main import parser
 from siming_tasks.pages import pages
 
 ROOT = Path(__file__).parents[2]
@@ -47,22 +45,6 @@ def test_every_tutorial_is_walked_and_what_is_not_run_says_why() -> None:
                 assert re.fullmatch(r"not run: \w.{9,}", block.mark), (name, block.mark)
             if name == "cluster" and block.kind == "sh":
                 assert block.mark.startswith("not run: "), block.text
-
-
-def commands(text: str) -> list[list[str]]:
-    joined = re.sub(r"\$\w+", "1", text.replace("\\\n", " "))
-    lines = [shlex.split(line, comments=True) for line in joined.splitlines()]
-    return [line for line in lines if line[:1] == ["siming"]]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_commands_that_are_not_run_can_be_read(name: str) -> None:
-    found = [block.text for block in tutorials.blocks(PAGES[name]) if block.kind == "sh" and block.mark]
-    assert name != "cluster" or sum(len(commands(text)) for text in found) == 4
-    for text in found:
-        for command in commands(text):
-            end = next((at for at, word in enumerate(command) if word in (">", "|", "&&")), None)
-            assert callable(parser().parse_args(command[1:end]).run), command
 
 
 def test_another_output_than_the_page_shows_is_found() -> None:
