@@ -116,7 +116,7 @@ class Backend:
 
 OURS = {
     "siming_tasks.nano.model": Backend(
-        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", tested=True,
+        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, tested=True,
         note="trained on drawings, useless on real exams",
     )
 }  # fmt: skip
