@@ -122,16 +122,20 @@ def mcc(truth: np.ndarray, said: np.ndarray) -> float:
 
 
 def _say(net: StepJudge, check: dict[str, np.ndarray]) -> float:
-    """Prints how the judge does on exams as they are read; returns its mean MCC, which decides what is kept."""
+    from sklearn.metrics import cohen_kappa_score
+
     net.eval()
     wrong = check["points"] < TOP
-    found = {}
+    told, loss = [], 0.0
     for name, frames in (("clip", None), ("full 64", 64), ("full 240", 240)):
         p = probabilities(net, check, frames)
-        full = np.take_along_axis(p, np.tile(TOP, (len(p), 1))[..., None], 2)[..., 0]
-        found[name] = mcc(wrong, 1 - full > 0.5)
-    tqdm.write("unseen looks: " + ", ".join(f"{name} MCC {value:.3f}" for name, value in found.items()))
-    return float(np.mean(list(found.values())))
+        error = 1 - np.take_along_axis(p, np.tile(TOP, (len(p), 1))[..., None], 2)[..., 0]
+        kappa = cohen_kappa_score(check["points"].ravel(), p.argmax(-1).ravel(), weights="quadratic")
+        told.append(f"{name}: MCC {mcc(wrong, error > 0.5):.3f}, kappa of points {kappa:.3f}")
+        right = np.take_along_axis(p, check["points"][..., None].astype(int), 2)
+        loss -= float(np.log(np.maximum(right, 1e-5)).mean())
+    tqdm.write(f"unseen looks, loss {loss:.4f}: " + "; ".join(told))
+    return loss
 
 
 def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "judge") -> None:
@@ -143,7 +147,7 @@ def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "jud
     net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
     optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=1e-2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps + 1, pct_start=0.1)
-    step, best, file = 0, -np.inf, work / f"{name}.pt"
+    step, best, file = 0, np.inf, work / f"{name}.pt"
     if file.exists():
         kept = torch.load(file, weights_only=False)
         net.load_state_dict(kept["net"])
@@ -176,7 +180,7 @@ def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "jud
         bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
         if RANK == 0 and (step % EVERY == 0 or step == steps):
             now = _say(net, check)
-            if now > best:
+            if now < best:
                 best = now
                 torch.save(net.state_dict(), work / f"{name}-best.pt")
             state = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
