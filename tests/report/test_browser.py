@@ -68,22 +68,32 @@ def test_pages_load_from_disk_without_complaint(browser, lab, twins, board: Path
 
 
 def test_charts_are_drawn_and_say_their_values(browser, lab) -> None:
+    """One chart a setting (its twin for phones is hidden); every value in it stands in the setting's table too."""
     visit(browser, lab.out / "index.html")
     sizes = browser.execute_script(
-        "return [...document.querySelectorAll('svg.chart')]"
+        "return [...document.querySelectorAll('svg.chart')].filter(c => c.checkVisibility())"
         ".map(c => [c.getBoundingClientRect().width, c.getAttribute('aria-label')])"
     )
     assert len(sizes) == 4 and all(width > 300 and label for width, label in sizes)
     titles = browser.execute_script(
-        "return [...document.querySelectorAll('#h-full_score ~ figure svg.chart title')].map(t => t.textContent)"
+        "return [...document.querySelectorAll('#verdict-figure svg.wide title')].map(t => t.textContent)"
     )
     assert "oracle: 1.000" in titles  # four videos: no interval
-    tables = browser.execute_script("return document.querySelectorAll('figure details table').length")
-    assert tables == 4
+    said = browser.execute_script(
+        "return [...document.querySelectorAll('svg.chart.wide')].map(c => [...c.querySelectorAll('g > title')]"
+        ".map(t => t.textContent.match(/: (-?[0-9.]+)$/)).filter(Boolean).map(m => m[1].replace('-', '\u2212')))"
+    )
+    tables = browser.execute_script(
+        "return [...document.querySelectorAll('table.linked[data-setting]')].map(t => t.innerText)"
+    )
+    assert len(said) == len(tables) == 4
+    for values, table in zip(said, tables, strict=True):
+        assert len(values) >= 4 and all(value in table for value in values if value != "0.000")
     colour = browser.execute_script("return getComputedStyle(document.querySelector('svg.chart .dot')).fill")
     assert colour.startswith("rgb(") and colour != "rgb(0, 0, 0)"
     outside = browser.execute_script(
-        "return [...document.querySelectorAll('svg.chart')].flatMap(c => { const box = c.getBoundingClientRect();"
+        "return [...document.querySelectorAll('svg.chart')].filter(c => c.checkVisibility()).flatMap(c => {"
+        "  const box = c.getBoundingClientRect();"
         "  return [...c.querySelectorAll('text, .dot')].filter(t => { const b = t.getBoundingClientRect();"
         "    return b.left < box.left || b.right > box.right || b.top < box.top || b.bottom > box.bottom; })"
         "  .map(t => t.textContent); })"

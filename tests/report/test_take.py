@@ -1,0 +1,110 @@
+"""What can be taken away: the same numbers as in report.json, and nothing that a reader's program would run."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.report.charts.kinds import Mark
+from siming_tasks.report.charts.ladder import Band, Ladder, Rung
+from siming_tasks.report.charts.plot import plot
+from siming_tasks.settings import BENCHMARK
+
+
+def test_tables_hold_the_numbers_of_the_report(lab: Any) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    for name in BENCHMARK:
+        board = report["standings"][name]
+        with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
+            lines = list(csv.DictReader(stream))
+        assert [line["kind"] for line in lines] == [row["role"] for row in board["rows"]]
+        metric = board["metric"]
+        for line, row in zip(lines, board["rows"], strict=True):
+            assert line["data"] == "synthetic" and float(line["coverage"]) == row["metrics"]["coverage"]["value"]
+            for column, estimate in ((metric, row["metrics"][metric]), (f"{metric}_filled", row["filled"][metric])):
+                assert line[column] == (
+                    "" if estimate["undefined"] or estimate["value"] is None else str(estimate["value"])
+                )
+            assert bool(line["not_ranked"]) == bool(row["unranked"] and row["slug"])
+        for ending in ("tex", "md"):
+            text = (lab.out / "tables" / f"{name}.{ending}").read_text()
+            assert "SYNTHETIC data" in text and "example/Noisy-7B" in text
+
+
+def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
+    tex = (lab.out / "tables" / "full_score.tex").read_text()
+    assert r"org/\textless{}img src=x onerror=alert(1)\textgreater{}⟦U+202E⟧gpj.7B" in tex
+    assert tex.count("{") == tex.count("}")
+    for path in (lab.out / "tables").iterdir():
+        assert "\u202e" not in path.read_text(), path
+    svg = (lab.out / "figures" / "full_score.svg").read_text()
+    root = ElementTree.fromstring(svg)
+    assert not [item for item in root.iter() if item.tag.endswith(("script", "img", "foreignObject"))]
+    assert "SYNTHETIC data" in "".join(root.itertext()) and "\u202e" not in svg
+
+
+def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
+    """Names with signs that TeX, XML or the font do not know; SVG keeps them as text, PDF embeds its fonts."""
+    rungs = [Rung(Mark("a $x_1$ & <b> 模型", 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]"), Rung(Mark("none", None), "–")]
+    figure = Ladder("Full video", "kappa", rungs, Band("physicians", 0.5, 0.7, 0.6), Band("blind judges", 0.0, 0.1))
+    first = [path.read_bytes() for path in plot(figure, tmp_path / "a", "x", synthetic=False)]
+    again = [path.read_bytes() for path in plot(figure, tmp_path / "b", "x", synthetic=False)]
+    assert first == again
+    svg, pdf = first
+    assert "a $x_1$ & <b> 模型" in "".join(ElementTree.fromstring(svg).itertext())
+    assert pdf.startswith(b"%PDF-") and b"FontFile2" in pdf and b"SYNTHETIC" not in svg
+
+
+def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_path: Path) -> None:
+    run = make_run(lab.dataset, tmp_path / "run", settings=("full_error",), model="=HYPERLINK(1)")
+    words = [
+        "report",
+        str(run),
+        "--data",
+        str(lab.dataset.root),
+        "--out",
+        str(tmp_path / "out"),
+        "--video-files",
+        "none",
+    ]
+    assert main([*words, "--resamples", "20", "--jobs", "1", "--title", "Ward <7>"]) == 0
+    with (tmp_path / "out" / "tables" / "full_error.csv").open(newline="") as stream:
+        assert next(csv.DictReader(stream))["judge"] == "'=HYPERLINK(1)"
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<h1>Ward &lt;7&gt;</h1>" in page and "· Ward &lt;7&gt;</title>" in page
+    assert (tmp_path / "out" / "report.md").read_text().startswith("# Ward ")
+
+
+@pytest.mark.parametrize("page", ["index.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"])
+def test_filled_values_stand_beside_what_was_answered(lab: Any, page: str) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    row = next(row for row in report["standings"]["full_score"]["rows"] if row["name"].startswith("org/"))
+    assert row["metrics"]["qwk"]["value"] != row["filled"]["qwk"]["value"]
+    assert f">filled {row['filled']['qwk']['value']:.3f}".replace("-", "−") in (lab.out / page).read_text()
+
+
+def test_no_estimate_of_few_videos_has_an_interval(lab: Any) -> None:
+    """Four exams: nothing that rests on them is given an end; counted shares have Wilson's."""
+    found = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            if {"value", "low", "n_videos"} <= value.keys() and value["low"] is not None:
+                found.append(value)
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    report = json.loads((lab.out / "report.json").read_text())
+    walk(report)
+    assert found == []
+    gains = [gain for run in report["runs"] for gain in run["gains"].values()]
+    assert gains and all(gain["low"] in (None, gain["high"]) for gain in gains)  # equal runs differ by 0 for certain
