@@ -18,10 +18,9 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.evict import evict
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.sampler import UNIFORM
 from siming_tasks.media.signal import grid
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
-from siming_tasks.media.views import Mode, Request, View, signal_of, view, wanted_by
+from siming_tasks.media.views import Mode, Request, View, by_content, signal_of, view, wanted_by
 from siming_tasks.schema import Video
 from siming_tasks.settings import Setting
 
@@ -69,15 +68,11 @@ class Job:
         """Frames that frames mode still has to decode; requests that cannot be met do not count."""
         store = self.store(cache)
         timeline, signal = store.timeline(), store.signal()
-        if signal is None and self.by_content:  # the pass that sees the change stores the whole grid
-            plain = [request for request in self.requests if request.sampler == UNIFORM]
+        chosen = [request for request in self.requests if by_content([request], timeline)]
+        if signal is None and chosen:  # the pass that sees the change stores the whole grid
+            plain = [request for request in self.requests if request not in chosen]
             return store.missing([*grid(timeline).tolist(), *wanted_by(plain, timeline)[0]])
         return store.missing(wanted_by(self.requests, timeline, signal=signal)[0])
-
-    @property
-    def by_content(self) -> bool:
-        """Whether some frames are chosen by what they show."""
-        return any(request.sampler != UNIFORM for request in self.requests)
 
 
 @dataclass(frozen=True)
@@ -173,9 +168,9 @@ def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
         store = job.store(cache)
         timeline = store.timeline()
         signal, count = None, 0
-        if job.by_content and job.mode != "video":
+        if by_content(job.requests, timeline) and job.mode != "video":
             signal, count = signal_of(store, job.requests, images=job.mode == "frames")
-        requests = job.requests if signal else tuple(request.uniform() for request in job.requests)
+        requests = job.requests if job.mode != "video" else tuple(request.uniform() for request in job.requests)
         wanted, errors = wanted_by(requests, timeline, signal=signal)
         if job.mode == "frames":
             count += store.fill(wanted)

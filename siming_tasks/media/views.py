@@ -18,11 +18,11 @@ from siming_tasks.media.content import digest_of
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.evict import evict
 from siming_tasks.media.sampler import SAMPLER, UNIFORM, Budget, frame_range, sample_count, sample_indices
-from siming_tasks.media.signal import SAMPLERS, Signal, chosen, grid
+from siming_tasks.media.signal import SAMPLERS, Signal, chosen, grid, offers_choice
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.timeline import Timeline
 
-__all__ = ["Mode", "Request", "View", "signal_of", "view", "wanted_by"]
+__all__ = ["Mode", "Request", "View", "by_content", "signal_of", "view", "wanted_by"]
 
 Mode = Literal["frames", "video", "proxy"]
 """Images; a video file for the backend's own reader; or such a file of just the frames that the budget takes."""
@@ -60,7 +60,7 @@ class Request:
     ) -> tuple[list[int], str]:
         """:meth:`indices`, for those who know :meth:`bounds` already, and the rule that took them."""
         rate = float(timeline.rate)
-        if self.sampler != UNIFORM:
+        if self.by_content(timeline, bounds, even=even):
             if signal is None:
                 raise ValueError(f"the sampler {self.sampler!r} needs the video's signal")
             count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget, even=even)
@@ -68,6 +68,18 @@ class Request:
                 return found, SAMPLERS[self.sampler]
         taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
         return [int(index) for index in taken], SAMPLER
+
+    def by_content(self, timeline: Timeline, bounds: tuple[int, int] | None = None, *, even: bool = False) -> bool:
+        """Whether its frames depend on what they show: not where the grid offers no choice, as for most clips.
+
+        Raises:
+            MediaError: the span is empty or beyond the video.
+        """
+        if self.sampler == UNIFORM:
+            return False
+        first, last = bounds or self.bounds(timeline)
+        count = sample_count(last - first + 1, float(timeline.rate), self.budget, even=even)
+        return offers_choice(grid(timeline), (first, last), count)
 
     def uniform(self) -> Request:
         """The same without a look at the content: as many frames, other ones."""
@@ -200,7 +212,7 @@ def view(
     try:
         first, last = bounds = request.bounds(timeline)
         signal = None
-        if sampled and sampler != UNIFORM:
+        if sampled and (request.by_content(timeline, bounds, even=even) or by_content(also, timeline, even=even)):
             signal, written = signal_of(store, [request, *also], even=even, images=mode == "frames")
         if sampled:
             indices, rule = request.taken(timeline, bounds, even=even, signal=signal)
@@ -225,6 +237,17 @@ def view(
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
 
 
+def by_content(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> bool:
+    """Whether a signal is needed for some of the requests that can be met."""
+    for request in requests:
+        try:
+            if request.by_content(timeline, even=even):
+                return True
+        except MediaError:
+            continue
+    return False
+
+
 def signal_of(
     store: FrameStore, requests: Sequence[Request], *, even: bool = False, images: bool = True
 ) -> tuple[Signal, int]:
@@ -245,7 +268,8 @@ def signal_of(
     if known := store.signal():
         return known, 0
     timeline = store.timeline()
-    uniform, _ = wanted_by([request for request in requests if request.sampler == UNIFORM], timeline, even=even)
+    plain = [request for request in requests if not by_content([request], timeline, even=even)]
+    uniform, _ = wanted_by(plain, timeline, even=even)
 
     def keep(found: Signal) -> list[int]:
         return wanted_by(requests, timeline, even=even, signal=found)[0]
