@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,8 @@ PHONE, TALL = 344.0, 36.0
 class Mark:
     """One value with its interval on a line of its own.
 
-    ``thin`` is drawn pale, ``beside`` is a second mark, ``bound`` a limit that is drawn across the line.
+    ``thin`` is drawn pale, ``beside`` is a second mark, ``bound`` a limit that is drawn across the line;
+    ``href`` is where a click leads.
     """
 
     label: str
@@ -33,6 +34,7 @@ class Mark:
     thin: bool = False
     beside: float | None = None
     bound: float | None = None
+    href: str = ""
 
     @classmethod
     def of(cls, label: str, estimate: Mapping[str, Any], **more: Any) -> Mark:
@@ -81,7 +83,7 @@ def marked(mark: Mark, axis: Axis, y: float, beside: str = "") -> list[Markup]:
         if mark.low is not None and mark.high is not None:
             behind = line("reach", axis.at(mark.low), y, axis.at(mark.high), y)
         kind = mark.role + (" thin" if mark.thin else "")
-        drawn.append(marker(kind, axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind))
+        drawn.append(marker(kind, axis.at(mark.value), y, mark.tip, shape=mark.role, behind=behind, href=mark.href))
     return drawn
 
 
@@ -117,8 +119,15 @@ def parts(rows: Sequence[tuple[str, Mapping[str, float]]], *, axis: str, alt: st
     return frame.chart(drawn, axis, alt)
 
 
-def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str], alt: str) -> Markup:
-    """Predicted against reference totals; the diagonal is agreement."""
+def scatter(
+    points: Sequence[tuple[str, float, float]],
+    *,
+    top: float,
+    axes: tuple[str, str],
+    alt: str,
+    href: Callable[[str], str] = lambda label: "",
+) -> Markup:
+    """Predicted against reference totals; the diagonal is agreement. ``href`` says where a click on a point leads."""
     low = max(0.0, min([min(x, y) for _, x, y in points], default=0.0) - 0.06 * top)
     across_axis, up = Axis(low, top * 1.02, 56, 452), Axis(low, top * 1.02, 402, TOP)
     drawn = across(across_axis, TOP, 402, axes[0])
@@ -127,7 +136,14 @@ def scatter(points: Sequence[tuple[str, float, float]], *, top: float, axes: tup
     drawn.append(line("zero", across_axis.at(low), up.at(low), across_axis.at(top), up.at(top)))
     drawn.append(Markup('<g transform="rotate(-90 14 204)">') + text("axis", 14, 208, axes[1]) + Markup("</g>"))
     drawn += [
-        marker("model faint", across_axis.at(x), up.at(y), f"{label}: reference {x:g}, judge {y:g}", shape="model")
+        marker(
+            "model faint",
+            across_axis.at(x),
+            up.at(y),
+            f"{label}: reference {x:g}, judge {y:g}",
+            shape="model",
+            href=href(label),
+        )
         for label, x, y in points
     ]
     return document(drawn, 460, 402 + BOTTOM, alt, "square")

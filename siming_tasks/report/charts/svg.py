@@ -99,7 +99,9 @@ def text(kind: str, x: float, y: float, content: str) -> Markup:
     return Markup('<text class="{}" x="{:g}" y="{:g}">{}</text>').format(kind, x, y, visible(content))
 
 
-def marker(kind: str, x: float, y: float, tip: str, *, shape: str | None = None, behind: Markup | str = "") -> Markup:
+def marker(
+    kind: str, x: float, y: float, tip: str, *, shape: str | None = None, behind: Markup | str = "", href: str = ""
+) -> Markup:
     """A mark with what it says on hover.
 
     Args:
@@ -109,6 +111,8 @@ def marker(kind: str, x: float, y: float, tip: str, *, shape: str | None = None,
         tip: shown on hover, over ``behind`` too.
         shape: a key of the known outlines.
         behind: drawn first, such as the line of an interval.
+        href: where a click leads; the Tab key passes by, since the table behind the chart leads there too.
     """
     form = '<g class="{}"><title>{}</title>{}<path class="dot" transform="translate({:g} {:g})" d="{}"/></g>'
-    return Markup(form).format(kind, visible(tip), behind, x, y, _SHAPES[shape or kind])
+    drawn = Markup(form).format(kind, visible(tip), behind, x, y, _SHAPES[shape or kind])
+    return Markup('<a href="{}" tabindex="-1">{}</a>').format(href, drawn) if href else drawn

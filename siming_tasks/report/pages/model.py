@@ -9,6 +9,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.present.probes import CAPTION, READS_LABELS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
+from siming_tasks.report.pages.links import cell, differences
 from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
 from siming_tasks.rubrics import Rubric
@@ -85,7 +86,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         (titles.get(skill, skill), row, full.get(skill, {})) for skill, row in numbers["per_skill"].items()
     ]
     found["confusion"] = _confusion(numbers["extra"]["confusion"])
-    found["steps_chart"] = _steps_chart(name, diagnostics["steps"]["rows"], rubric)
+    found["steps_chart"] = _steps_chart(name, run["slug"], diagnostics["steps"]["rows"], rubric)
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
     found["split_chart"] = parts(
         [(run["name"], split)],
@@ -98,17 +99,19 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
             top=report["dataset"]["points"],
             axes=("reference total", "total by this judge"),
             alt="Totals of every video by the reference and by this judge; the numbers are in the table below.",
+            href=lambda video: f"../{cell(name, video, run['slug'])}",
         )
     return found
 
 
-def _steps_chart(name: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -> Any:
+def _steps_chart(name: str, slug: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -> Any:
     marks = [
         Mark.of(
             f"{row['step_id']} {rubric.by_id[row['step_id']].name}",
             row["kappa"],
             thin=row["thin"],
             beside=(row["human"] or {}).get("value"),
+            href=f"../{differences(name, run=slug, step=row['step_id'])}",
         )
         for row in rows
     ]
