@@ -18,7 +18,7 @@ __all__ = ["main"]
 MODULES = (
     *("rubric", "template", "build", "check", "withhold", "edit", "demo", "prepare", "plan", "shards", "join", "score"),
     *("compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board", "rate", "tasks"),
-    *("recipe", "docs"),
+    *("recipe", "requests", "imports", "docs"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

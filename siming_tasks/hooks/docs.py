@@ -18,7 +18,7 @@ from siming_tasks.settings.donors import Donors
 from siming_tasks.settings.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.settings.requests import expected_requests, record_id
 
-__all__ = ["OF_SETTING", "generation", "refuse_empty", "where"]
+__all__ = ["OF_SETTING", "documents", "generated", "generation", "refuse_empty", "where"]
 
 
 def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
@@ -54,22 +54,29 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
     def process_docs(_: Any) -> Any:
         from siming_tasks.hooks.documents import Documents
 
-        dataset = SESSION.current()
-        refuse_empty([setting], dataset)
-        rows = [
-            {
-                "id": "/".join([record_id(setting.name, one.video_id, one.step_id), *([one.part] if one.part else [])]),
-                "setting": setting.name,
-                "video_id": one.video_id,
-                "step_id": one.step_id or "",
-                "root": str(dataset.root),
-                **({"part": one.part} if one.part else {}),
-            }
-            for one in SESSION.asking_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
-        ]
-        return Documents.from_list(rows)
+        return Documents.from_list(documents(setting, SESSION.current()))
 
     return process_docs
+
+
+def documents(setting: Setting, dataset: Dataset) -> list[dict[str, str]]:
+    """The documents of a setting, one per request, in the order in which they are asked.
+
+    Raises:
+        DataError: there is nothing to ask (:func:`refuse_empty`).
+    """
+    refuse_empty([setting], dataset)
+    return [
+        {
+            "id": "/".join([record_id(setting.name, one.video_id, one.step_id), *([one.part] if one.part else [])]),
+            "setting": setting.name,
+            "video_id": one.video_id,
+            "step_id": one.step_id or "",
+            "root": str(dataset.root),
+            **({"part": one.part} if one.part else {}),
+        }
+        for one in SESSION.asking_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
+    ]
 
 
 def _alias(setting: Setting) -> str:
@@ -96,8 +103,13 @@ def _metadata(setting: Setting) -> dict[str, Any]:
 
 
 def generation() -> dict[str, Any]:
-    """How replies are generated; who is to reason first gets room for it."""
+    """How replies are generated (:func:`generated`), when a task is loaded."""
     SESSION.begin()
+    return generated()
+
+
+def generated() -> dict[str, Any]:
+    """How replies are generated; who is to reason first gets room for it."""
     most = REASONED_TOKENS if SESSION.options.prompt == "reasoned" else TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}

@@ -63,14 +63,14 @@ class Session:
     _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
 
-    def begin(self) -> None:
-        """A task is being loaded: take the options from the environment, notice data that changed on disk, start anew.
+    def begin(self, options: Options | None = None) -> None:
+        """A task is being loaded: take the options (the environment's), notice data that changed on disk, start anew.
 
         lmms-eval loads all tasks of a run before it asks anything, so what was shown before belongs to an earlier run:
         a reply from the cache must not be recorded with it.
         """
         with self._lock:
-            options = Options.from_env()
+            options = options or Options.from_env()
             if options != self._options:
                 self._options, self._root = options, None
             self._cache, self._used_last = options.cache_dir, None

@@ -104,6 +104,9 @@ class _Line(BaseModel):
         return record_id(self.setting, self.video_id, self.step_id if clip else None)
 
 
+REQUEST_FAILED = "[LMMS_EVAL_REQUEST_FAILED]"
+"""Begins the reply of a request that no model answered."""
+
 _Steps = Mapping[str, RubricStep]
 _Bare = tuple[str, str, Any, type]
 
@@ -144,6 +147,13 @@ class RowReader:
     def _read(self, row: dict[str, Any], file: Path, line: int) -> KeptRecord | None:
         record = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
         place = _Place(self.problems, str(file), line)
+        if record is None and _is_reply(row):
+            named = _reply_line(row)
+            if other := next((key for key in named if key in row and (row[key] or None) != named[key]), None):
+                what = f"the id {row['id'][:200]!r} and its {other} {str(row[other])[:64]!r} do not fit."
+                place.error("prediction-invalid", what, "Leave the id as the request has it.", other)
+                return None
+            row = {**row, **named}
         if record is None and "setting" not in row:
             if "doc_id" not in row:  # else a sample of some other task of the same run
                 fix = "A line needs `setting`, `video_id` and an answer."
@@ -242,6 +252,7 @@ class RowReader:
             media=source.media,
             asking=source.asking or "",
             part=source.part or "",
+            usage=source.usage.model_dump() if source.usage else None,
         )
 
 
@@ -305,6 +316,23 @@ def _bare(row: Mapping[str, Any]) -> _Bare | None:
 
 def _forwards(parts: Sequence[Part]) -> bool:
     return all(start <= end for start, end in parts)
+
+
+def _is_reply(row: Mapping[str, Any]) -> bool:
+    """Whether a line answers a request of ``siming requests``: its id, and the reply or why there is none."""
+    return isinstance(row.get("id"), str) and ("reply" in row or "error" in row) and "response" not in row
+
+
+def _reply_line(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the id of such a line says, and its reply; one that failed is told as lmms-eval's own classes tell it."""
+    setting, _, rest = row["id"].partition("/")
+    video_id, _, rest = rest.partition("/")
+    part, step_id = (rest, None) if ":" in rest else (None, rest or None)
+    failed = row.get("reply") is None and row.get("error")
+    response = f"{REQUEST_FAILED} {row['error']}"[:2000] if failed else row.get("reply")
+    asking = row.get("asking") or (part and part.partition(":")[0])
+    about = {"setting": setting, "video_id": video_id, "step_id": step_id, "part": part, "asking": asking}
+    return {**about, "response": response}
 
 
 def _is_record(value: Any) -> bool:

@@ -27,7 +27,9 @@ _MEDIA = (
 
 def raw_reply(line: Mapping[str, Any]) -> str | None:
     """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
-    reply = next((line[key] for key in ("filtered_resps", "resps", "response") if line.get(key) is not None), None)
+    reply = next(
+        (line[key] for key in ("filtered_resps", "resps", "response", "reply") if line.get(key) is not None), None
+    )
     while isinstance(reply, list) and len(reply) == 1:
         reply = reply[0]
     return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
