@@ -8,7 +8,6 @@ each step beside what the rubric says about its evidence. Every number is SYNTHE
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,22 +60,34 @@ def judged(watcher: Watcher, exams: Exams, frames: int | None, spoil: Callable[.
     found = []
     rng = np.random.default_rng(0)
     for number in range(len(exams["points"])):
+        shown = []
         if frames is None:
-            rows = []
-            for step, name in enumerate(STEPS):
+            for step in range(len(STEPS)):
                 n = exams["lengths"][number, step]
-                seen, times = exams["read_clips"][number, step, :n], exams["clip_times"][number, step, :n]
-                if spoil:
-                    seen, times = spoil(exams, number, step, seen, times, rng)
-                rows.append(watcher.points(seen.astype(np.float32), times.astype(np.float32), [name], True)[0])
-            found.append(np.stack(rows))
+                shown.append((step, exams["read_clips"][number, step, :n], exams["clip_times"][number, step, :n]))
         else:
             pick = np.linspace(0, 239, frames, dtype=int)
-            seen, times = exams["read_whole"][number, pick], exams["times"][number, pick]
-            if spoil:
-                seen, times = spoil(exams, number, None, seen, times, rng)
-            found.append(watcher.points(seen.astype(np.float32), times.astype(np.float32), STEPS, False))
+            shown.append((None, exams["read_whole"][number, pick], exams["times"][number, pick]))
+        if spoil:
+            shown = [(step, *spoil(exams, number, step, seen, times, rng)) for step, seen, times in shown]
+        found.append(_chances(watcher, [(seen, times) for _, seen, times in shown]))
     return np.stack(found)
+
+
+def _chances(watcher: Watcher, shown: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Of one exam: from all its clips, or from the one whole."""
+    clip, longest = len(shown) > 1, max(len(times) for _, times in shown)
+    features = np.zeros((len(shown), longest, shown[0][0].shape[-1]), np.float32)
+    times, missing = np.zeros((len(shown), longest), np.float32), np.ones((len(shown), longest), bool)
+    for row, (seen, when) in enumerate(shown):
+        features[row, : len(when)], missing[row, : len(when)] = seen, False
+        times[row] = np.pad(when, (0, longest - len(when)), mode="edge")
+    asked = torch.arange(len(STEPS)).reshape((-1, 1) if clip else (1, -1))
+    given = [torch.from_numpy(array) for array in (features, times, missing)]
+    with torch.inference_mode():
+        logits = watcher.net(*given, asked, torch.full((len(shown),), int(clip)))
+    beyond = torch.arange(logits.shape[-1]) > torch.from_numpy(TOP)[asked].unsqueeze(-1)
+    return torch.softmax(logits.masked_fill(beyond, -1e4), -1).reshape(len(STEPS), -1).numpy()
 
 
 def _foreign(exams: Exams, number: int, step: int | None, seen: np.ndarray, times: np.ndarray, _: object) -> tuple:
@@ -123,7 +134,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--out", type=Path, help="file for the numbers of the figures")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     make(options.work, options.exams, options.jobs)
@@ -152,8 +162,6 @@ def main() -> None:
         steps[view] = _by_step(panels["siming_nano", "error"])
     _step_table(steps)
     _pair_table(watcher, read(options.work, watcher, "twins"))
-    if options.out:
-        options.out.write_text(json.dumps(steps, indent=1))
 
 
 def _rows(view: str, panels: dict[tuple[str, str], Panel]) -> None:
@@ -178,14 +186,31 @@ def _cell(found: object) -> str:
 
 
 def _pair_table(watcher: Watcher, exams: Exams) -> None:
-    print("\n| pairs | shown | answer | right | moved the right way | strays elsewhere | bound of a clip-only judge |")
-    print("|---|---|---|---|---|---|---|")
+    names = (
+        "pairs",
+        "shown",
+        "answer",
+        "right",
+        "moved the right way",
+        "strays elsewhere",
+        "bound of a clip-only judge",
+    )
+    print("\n| " + " | ".join(names) + " |\n|" + "---|" * len(names))
     for view, frames in VIEWS.items():
         chances = judged(watcher, exams, frames)
         for answer in ("score", "error"):
-            found = pair_result(said(watcher, chances, answer), answer)
-            cells = [_cell(found.right), _cell(found.moved), f"{found.elsewhere.value:.3f}", f"{found.bound:.2f}"]
-            print("| " + " | ".join([str(len(chances) // 2), view, answer, *cells]) + " |")
+            answers = said(watcher, chances, answer)
+            for kind in ("all", "history", "local"):
+                found = pair_result(answers, answer, kind)
+                told = [
+                    f"{found.right.n_videos or ''} {kind}".strip(),
+                    view,
+                    answer,
+                    _cell(found.right),
+                    _cell(found.moved),
+                ]
+                bound = f"{found.bound:.2f}"
+                print("| " + " | ".join([*told, f"{found.elsewhere.value:.3f}", bound]) + " |")
 
 
 def _by_step(panel: Panel) -> dict[str, float]:

@@ -50,16 +50,18 @@ def _draw(work: Path, first: int, number: int) -> None:
     save_shown(_file(work, first), cases, (_SEED, first))
 
 
-def pair_result(answers: np.ndarray, kind: str) -> PairResult:
-    """Counts a judge's answers to all exams of the pairs, shape (2 x pairs, steps); ``kind``: score or error."""
-    pairs = twins(len(answers) // 2)
+def pair_result(answers: np.ndarray, answer: str, kind: str = "all") -> PairResult:
+    """Counts a judge's answers to all exams of the pairs, shape (2 x pairs, steps), or of one kind of pairs."""
+    made = twins(len(answers) // 2)
+    kept = np.array([kind in ("all", pair.kind) for pair in made])
+    pairs = [pair for pair, keep in zip(made, kept, strict=True) if keep]
     rows = [pair_row(pair) for pair in pairs]
     return pair_metric(
-        answers[0::2],
-        answers[1::2],
+        answers[0::2][kept],
+        answers[1::2][kept],
         np.array([STEPS.index(pair.step_id) for pair in pairs]),
         np.array([float(row["direction"]) for row in rows]),
         np.array([[step in row["unchanged_steps"] for step in STEPS] for row in rows]),
         [pair.kind for pair in pairs],
-        "score" if kind == "score" else "error",
+        "score" if answer == "score" else "error",
     )

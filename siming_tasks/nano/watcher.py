@@ -45,7 +45,7 @@ class Watcher:
         self._number = {step: number for number, step in enumerate(facts.steps)}
         net = StepJudge(len(self.reader.names), len(facts.steps), int(max(facts.maxima)))
         net.load_state_dict(part(self.reader.tensors, "judge"), strict=False)
-        self._net = net.eval().to(self.reader.device)
+        self.net = net.eval().to(self.reader.device)
         self._known: dict[bytes, NDArray[np.float32]] = {}
         self.silent: Counter[str] = Counter()
 
@@ -67,7 +67,7 @@ class Watcher:
 
         numbers = torch.tensor([[self._number[step] for step in steps]], device=self.reader.device)
         with torch.inference_mode():
-            logits = self._net(
+            logits = self.net(
                 torch.from_numpy(features)[None].to(self.reader.device),
                 torch.from_numpy(times)[None].to(self.reader.device),
                 torch.zeros(1, len(times), dtype=torch.bool, device=self.reader.device),

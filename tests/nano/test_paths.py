@@ -86,16 +86,16 @@ def tiny(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tu
 
 
 WAYS = {
-    other_exam: 0.2,
-    next_clip: 0.2,
-    frozen: 0.2,
-    reversed_: 0.05,
-    colours_swapped: 0.1,
-    half_black: 0.1,
-    wrong_times: 0.02,
-    mirrored: 0.1,
-    first_part_only: 0.1,
-    tiny: 0.2,
+    other_exam: 0.6,
+    next_clip: 0.35,
+    frozen: 0.35,
+    reversed_: 0.2,
+    colours_swapped: 0.25,
+    half_black: 0.2,
+    wrong_times: 0.2,
+    mirrored: 0.4,
+    first_part_only: 0.35,
+    tiny: 0.1,
 }
 """What each must cost at least, in MCC."""
 
@@ -106,7 +106,7 @@ def whole(watcher: Watcher, clips: Clips) -> float:
 
 
 def test_the_whole_path_gives_what_the_table_says(whole: float) -> None:
-    assert 0.3 <= whole <= 1.0
+    assert 0.7 <= whole <= 0.98  # 0.88 in docs/explanation/nano.md; eight exams scatter
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__.strip("_"))
