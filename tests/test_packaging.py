@@ -21,8 +21,19 @@ from siming_tasks.host import entry as plugin
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
 TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence")}
+PROBES = ("blind", "single", "shuffled", "reversed", "frozen", "foreign")
+TASKS |= {f"siming_probe_{probe}_{scope}_{answer}" for probe in PROBES for scope in ("full", "clip")
+          for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("*cache*")
-NAMES = TASKS | {"siming", "siming_full", "siming_clip", "siming_timed", "siming_abstain", "siming_evidence"}
+NAMES = TASKS | {
+    "siming",
+    "siming_full",
+    "siming_clip",
+    "siming_timed",
+    "siming_abstain",
+    "siming_evidence",
+    "siming_probes",
+}
 
 
 @pytest.fixture(scope="module")

@@ -135,6 +135,9 @@ def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
     if SETTINGS[name].abstain:
         assert [found.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
         assert found.pop("headline_gain") > 0
+    if SETTINGS[name].evidence:  # these replies name no seconds: tests/hooks/test_forms.py has those that do
+        assert found.pop("evidence") == 0
+        assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
     assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(
         (metric for metric in found if not metric.endswith("_stderr")), 1.0
     )
@@ -241,7 +244,8 @@ def test_after_prepare_no_hook_decodes_anything(
     assert main(["plan"]) == 0
     out = capsys.readouterr().out
     assert f"frame store: {len(stored):,} frames" in out
-    rows = {line.split()[0]: line.replace(",", "").split() for line in out.splitlines() if line}
+    cells = [line.replace(",", "").replace("|", " ").split() for line in out.splitlines()]
+    rows = {row[0]: row for row in cells if row}
     for name in PLAIN:
         counts = [item["n_frames"] for item in shown[name]]
         assert rows[name][1:4] == [str(len(counts)), str(sum(counts)), str(max(counts))]
