@@ -18,7 +18,7 @@ from siming_tasks.media.clips import write_reordered
 from siming_tasks.media.evict import evict
 from siming_tasks.media.views import View
 
-__all__ = ["ALTERED", "altered"]
+__all__ = ["ALTERED", "ORDERS", "altered"]
 
 ALTERED = "probes/1"
 """Version of the rules below; it moves when a probe shows something else, and is part of every cache key."""
@@ -40,7 +40,7 @@ def altered(found: View, probe: str, request: str, *, cache: Path | None = None,
     if probe == "foreign":
         return found
     indices, times = np.asarray(found.indices), np.asarray(found.times)
-    chosen, at = _CHOICES[probe](len(indices), request), times
+    chosen, at = ORDERS[probe](len(indices), request), times
     if probe == "single":
         at = times[chosen]
     elif probe == "reversed":  # as if the recording ran backwards: the gaps between frames are turned round too
@@ -81,9 +81,10 @@ def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     return order
 
 
-_CHOICES: dict[str, Callable[[int, str], NDArray[np.int64]]] = {
+ORDERS: dict[str, Callable[[int, str], NDArray[np.int64]]] = {
     "single": _middle,
     "shuffled": _shuffled,
     "reversed": lambda number, _: np.arange(number)[::-1],
     "frozen": lambda number, _: np.zeros(number, np.int64),
 }
+"""By probe, the places of the frames that are shown, in order: of how many, and for which request."""

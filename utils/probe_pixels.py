@@ -1,0 +1,104 @@
+"""A judge that reads pixels, through every probe: ``DEMO [--videos V]`` (a demo of full length). All is SYNTHETIC.
+
+The classical reader of ``pixel_reader.py`` looks at all frames (10 a second), as a probe shows them, where the labels
+say that a step is. What it reads in the steps it has rules for becomes points by the rubric's own deductions and
+requirements; other steps it does not answer. It must fall wherever the probe takes away what it reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+from pixel_camera import rectify
+from pixel_rules import RULES
+
+from siming_tasks.data import open_dataset
+from siming_tasks.data.pairs import twins_of
+from siming_tasks.media.alter import ORDERS
+from siming_tasks.options import Options
+from siming_tasks.parsing import parse_reply
+from siming_tasks.parsing.write import format_answers
+from siming_tasks.present.probes import markdown
+from siming_tasks.rubrics import Rubric
+from siming_tasks.runs.find import run_at
+from siming_tasks.runs.probes import probes_of
+from siming_tasks.runs.read import write_predictions
+from siming_tasks.runs.record import record_of
+from siming_tasks.runs.run import read_run
+from siming_tasks.schema import Video
+from siming_tasks.settings import PROBED, SETTINGS, benchmark_setting
+from siming_tasks.settings.donors import Donors
+from siming_tasks.simulate.render import FPS
+from siming_tasks.simulate.truth import judge
+
+PLAIN = benchmark_setting("full", "score")
+
+
+def decoded(path: Path) -> NDArray[np.uint8]:
+    """Every frame of a film."""
+    with av.open(str(path)) as file:
+        return np.stack([np.asarray(frame.to_ndarray(format="bgr24"), np.uint8) for frame in file.decode(video=0)])
+
+
+def shown(images: NDArray[np.uint8], probe: str, request: str) -> NDArray[np.uint8]:
+    """The frame at every moment, as the probe shows it; a single frame stands for the whole exam."""
+    order = ORDERS[probe](len(images), request)
+    return images[np.broadcast_to(order, len(images)) if len(order) == 1 else order]
+
+
+def points(images: NDArray[np.uint8] | None, video: Video, rubric: Rubric) -> dict[str, float]:
+    """What the reader gives each step that it has a rule for; without pictures it finds no error."""
+    found: dict[str, tuple[str, ...]] = {}
+    spans = {step.step_id: step.span for step in video.applicable if step.span and step.step_id in RULES}
+    for span in sorted(set(spans.values())) if images is not None else ():
+        first, last = (min(round(time * FPS), len(images) - 1) for time in span)
+        for step, (rule, _) in RULES.items():
+            if spans.get(step) == span:
+                try:
+                    found[step] = tuple(sorted(rule(rectify(images[first : max(last, first + 1)]))))
+                except (ArithmeticError, IndexError, ValueError):
+                    found[step] = ()  # nothing to be read
+    known = {error.name for step in rubric.steps for error in step.errors}
+    read = {step: tuple(name for name in names if name in known) for step, names in found.items()}
+    truth = judge(rubric, read)
+    return {step: truth[step].points for step in spans}
+
+
+def main() -> None:
+    """Read, compare and print."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("demo", type=Path, metavar="DEMO")
+    options.add_argument("--videos", type=int, default=8)
+    arguments = options.parse_args()
+    dataset = open_dataset(arguments.demo)
+    dataset = replace(dataset, videos=dataset.videos[: arguments.videos])
+    donors = Donors(dataset.videos, twins_of(dataset))
+    films = {video.video_id: decoded(dataset.media_path(video)) for video in dataset.videos}
+    records = []
+    for video in dataset.videos:
+        for name in (PLAIN.name, *(name for name in PROBED if SETTINGS[name].plain == PLAIN.name)):
+            probe = SETTINGS[name].probe
+            images: NDArray[np.uint8] | None = films[video.video_id]
+            if probe and probe.name == "foreign":
+                images = films[donors.of(video)[0].video_id]
+            elif probe:
+                images = shown(films[video.video_id], probe.name, video.video_id) if probe.media else None
+            given = points(images, video, dataset.rubric)
+            steps = [step for step in dataset.rubric.steps if step.id in given]
+            parsed = parse_reply(format_answers(given, steps, PLAIN.answer), steps, PLAIN.answer)
+            records.append(record_of(name, video.video_id, None, parsed, prompt="", dataset=dataset.digest))
+            print(f"{video.video_id} {name}: {sum(given.values()):g}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
+        print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")
+        print(markdown(probes_of(run, PLAIN.name, Options(resamples=2000))))
+
+
+if __name__ == "__main__":
+    main()
