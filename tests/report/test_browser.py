@@ -53,6 +53,8 @@ def paths(lab, twins, board: Path) -> list[Path]:
         f"steps/{step}",
         "videos/index",
         f"videos/{video}",
+        "disagreements/index",
+        "disagreements/prototypes",
     )
     pairs = [twins.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
     return [*(lab.out / f"{name}.html" for name in names), *pairs, board]
