@@ -11,6 +11,7 @@ KINDS = ("tutorials", "howto", "explanation", "reference", "validation")
 """The folders of pages, in the order of reading."""
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)[^)]*?([\w-]+)\.(\w+)(?:#[\w-]*)?\)")
+_MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
 
 
 def see(name: str) -> str:
@@ -30,7 +31,7 @@ def pages() -> dict[str, Path]:
 
 
 def read_page(name: str) -> str:
-    """The text of a page (KeyError: there is none) for a terminal: without pictures, links name their command."""
+    """The text of a page (KeyError: there is none) for a terminal: no pictures or marks, links name their command."""
 
     def link(found: re.Match[str]) -> str:
         picture, text, target, kind = found.groups()
@@ -38,4 +39,4 @@ def read_page(name: str) -> str:
             return ""
         return f"{text} ({see(target)})" if kind == "md" else text
 
-    return _LINK.sub(link, pages()[name].read_text(encoding="utf-8"))
+    return _LINK.sub(link, _MARK.sub("", pages()[name].read_text(encoding="utf-8")))

@@ -71,7 +71,8 @@ def test_without_a_name_all_pages_are_listed_and_a_wrong_one_is_put_right(capsys
 
 def test_links_of_a_printed_page_become_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "howto").mkdir()
-    text = "![a](../pictures/a.png)See [this](../reference/data.md#check), [that](https://x.org/a.md), [pic](a.png)."
+    text = "<!-- file: x -->\n![a](../pictures/a.png)"
+    text += "See [this](../reference/data.md#check), [that](https://x.org/a.md), [pic](a.png)."
     (tmp_path / "howto" / "one.md").write_text(text)
     monkeypatch.setattr("siming_tasks.pages.folder", lambda: tmp_path)
     assert read_page("one") == "See this (`siming docs data`), [that](https://x.org/a.md), pic."
