@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from siming_tasks.data import open_dataset
 from siming_tasks.media.sampler import Budget
@@ -18,6 +20,7 @@ from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.model import MISSING
 from siming_tasks.runs.record import record_of
 from siming_tasks.runs.score import evaluate_records
+from siming_tasks.settings import SETTINGS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
@@ -67,7 +70,13 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
         for span in (None, (0.0, 1.0)):
             path = dataset.root / video.media
             shown |= view(path, span=span, budget=Budget(4), mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
-    record = record_of("full_score", video.video_id, None, parsed, media={"mode": "frames"}, usage={"kept": False})
+    more: dict[str, Any] = {
+        "media": {"mode": "frames"},
+        "usage": {"kept": False},
+        "asking": "skill",
+        "part": "skill:cpr",
+    }
+    record = record_of("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")
     assert set(record) | {"abstained", "evidence"} == set(explained)
     assert shown == set(cells("records", "`media`:"))
@@ -77,8 +86,14 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
 
 def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> None:
     dataset = open_dataset(short_demo)
-    found = evaluate_records([], dataset, Options(resamples=20), "full_score")
-    assert set(found) == set(cells("records", "## The results of one setting"))
+    names = [name for name, setting in SETTINGS.items() if setting.answer == "score" and setting.scope == "full"]
+    points = json.dumps({"scores": {step.id: step.max_score for step in dataset.rubric.steps}})
+    found: set[str] = set()
+    for name in names:
+        parsed = parse_reply(points, dataset.rubric.steps, "score")
+        records = [record_of(name, video.video_id, None, parsed) for video in dataset.videos]
+        found |= evaluate_records(records, dataset, Options(resamples=20), name).keys()
+    assert {"abstention", "evidence"} <= found == set(cells("records", "## The results of one setting"))
     assert {field.name for field in fields(Estimate)} == set(cells("records", "## An estimate"))
     text = pages()["records"].read_text(encoding="utf-8")
     assert all(f"`{flag}`" in text for flag in FLAGS)
