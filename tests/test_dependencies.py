@@ -24,7 +24,7 @@ COMMANDS = {"build", "setuptools", "pytest-timeout", "pytest-xdist"}
 """What the tests need without importing it: the wheel's builder, pytest's plugins."""
 FRAMEWORK = {"qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
-OPTIONAL = {"torchcodec", "atheris"}
+OPTIONAL = {"torchcodec", "atheris", "inspect-ai", "pandas"}
 """What a test looks at where it happens to be installed."""
 
 
