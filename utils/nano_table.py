@@ -202,15 +202,8 @@ def _pair_table(watcher: Watcher, exams: Exams) -> None:
             answers = said(watcher, chances, answer)
             for kind in ("all", "history", "local"):
                 found = pair_result(answers, answer, kind)
-                told = [
-                    f"{found.right.n_videos or ''} {kind}".strip(),
-                    view,
-                    answer,
-                    _cell(found.right),
-                    _cell(found.moved),
-                ]
-                bound = f"{found.bound:.2f}"
-                print("| " + " | ".join([*told, f"{found.elsewhere.value:.3f}", bound]) + " |")
+                cells = [_cell(found.right), _cell(found.moved), f"{found.elsewhere.value:.3f}", f"{found.bound:.2f}"]
+                print("| " + " | ".join([kind, view, answer, *cells]) + " |")
 
 
 def _by_step(panel: Panel) -> dict[str, float]:
