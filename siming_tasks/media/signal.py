@@ -117,7 +117,8 @@ class Watcher:
 def _small(frame: VideoFrame) -> NDArray[np.float32]:
     """The picture as ``HEIGHT`` x ``WIDTH`` grey levels; a tenth of the time that scaling it would take."""
     plane = (frame if frame.format.name in _PLANAR else frame.reformat(format="gray")).planes[0]
-    luma = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, plane.line_size)
+    pixels: Any = plane
+    luma = np.frombuffer(pixels, np.uint8).reshape(plane.height, plane.line_size)
     rows, columns = (
         ((np.arange(parts * WITHIN) + 0.5) * side / (parts * WITHIN)).astype(np.intp)
         for parts, side in ((HEIGHT, plane.height), (WIDTH, plane.width))
