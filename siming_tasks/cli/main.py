@@ -16,9 +16,9 @@ from siming_tasks.redact import redact
 __all__ = ["main"]
 
 MODULES = (
-    *("rubric", "template", "build", "check", "withhold", "edit", "demo", "prepare", "plan", "shards", "join", "score"),
-    *("compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board", "rate", "tasks"),
-    *("recipe", "requests", "imports", "docs"),
+    *("rubric", "template", "build", "check", "withhold", "edit", "demo", "prepare", "plan"),
+    *("shards", "join", "score", "compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board"),
+    *("rate", "tasks", "recipe", "requests", "imports", "export", "docs"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

@@ -115,7 +115,7 @@ ASK = """
 import json, sys
 import siming_inspect
 from inspect_ai import eval
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 replies = {tuple(key): text for key, text in json.load(open("said.json"))}
 failing = sys.argv[1]
@@ -125,7 +125,9 @@ def answer(input, tools, tool_choice, config):
     said = replies[images[0][-400:], input[0].content[-1].text]
     if said == failing:
         raise RuntimeError("the service is away, api_key=sk-abcdefghijklmnopqrst")
-    return ModelOutput.from_content("mockllm/model", said)
+    output = ModelOutput.from_content("mockllm/model", said)
+    output.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)  # else it counts them with a download
+    return output
 
 model = get_model("mockllm/model", custom_outputs=answer)
 (log,) = eval(siming_inspect.siming("requests.jsonl"), model=model, log_dir="logs", display="none",
@@ -180,6 +182,7 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
     mine, theirs = (score_predictions(run, file).settings["full_score"] for file in (out, direct))
     assert mine["metrics"] == theirs["metrics"] and mine["statuses"] == theirs["statuses"]
     assert SETTINGS["full_score"].benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
+    assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
 
 
 def test_what_is_no_log_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
