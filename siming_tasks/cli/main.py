@@ -16,7 +16,7 @@ from siming_tasks.redact import redact
 __all__ = ["main"]
 
 MODULES = (
-    *("rubric", "template", "build", "check", "withhold", "edit", "demo", "prepare", "plan"),
+    *("rubric", "template", "build", "check", "withhold", "push", "edit", "demo", "prepare", "plan"),
     *("shards", "join", "score", "compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board"),
     *("rate", "tasks", "recipe", "requests", "imports", "export", "docs"),
 )

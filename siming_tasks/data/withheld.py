@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from siming_tasks.errors import DataError
 from siming_tasks.files import sha256_file
 from siming_tasks.schema import StepLabel, Video
 
-__all__ = ["check_reference", "with_labels", "withhold"]
+__all__ = ["check_reference", "with_labels", "withhold", "write_public"]
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
 
@@ -50,7 +50,7 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        _write_public(dataset, part)
+        write_public(dataset, part)
         write_key(key, dataset, open_dataset(part).digest)
         part.chmod(0o755)
         os.replace(part, out)
@@ -92,19 +92,35 @@ def _labelled(video: Video, scores: Mapping[str, Points]) -> Video:
     return replace(video, steps=tuple(map(labelled, video.steps)))
 
 
-def _write_public(dataset: Dataset, part: Path) -> None:
+def write_public(
+    dataset: Dataset,
+    part: Path,
+    more: Mapping[str, Any] | None = None,
+    place: Callable[[Path, Path], Any] = shutil.copyfile,
+) -> None:
+    """Write the public part of a data set into an empty folder.
+
+    Args:
+        dataset: with labels or without.
+        part: the folder.
+        more: added to ``dataset.yaml``.
+        place: puts a video's file in its place there (default: a copy).
+
+    Raises:
+        DataError: a video is not the one that is stated.
+    """
     (part / "media").mkdir()
     rows, media = [], {}
     for video in dataset.videos:
         target = f"media/{video.video_id}.mp4"
-        shutil.copyfile(dataset.media_path(video), part / target)
+        place(dataset.media_path(video), part / target)
         media[target] = sha256_file(part / target)
         if (stated := dataset.meta["media_sha256"].get(video.media, media[target])) != media[target]:
             raise DataError.of([media_difference(dataset.root, video.media, stated, media[target])])
         rows.append(_public_row(video, target))
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
     info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}
-    write_folder(part, dataset.root / "rubric.yaml", rows, {**info, "labels": "withheld"}, media)
+    write_folder(part, dataset.root / "rubric.yaml", rows, {**info, **(more or {}), "labels": "withheld"}, media)
 
 
 def _public_row(video: Video, media: str) -> dict[str, Any]:
