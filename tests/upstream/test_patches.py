@@ -1,0 +1,81 @@
+"""Each patch for lmms-eval: its test fails on the installed version as its text says, and passes once it is applied."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.upstream.scratch import HOST, UPSTREAM, copied, tested_alone
+
+PATCHES = sorted(UPSTREAM.glob("*.patch"))
+NAMES = [path.stem for path in PATCHES]
+PARTS = ["Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change"]
+
+
+def apply(patch: Path, folder: Path, *options: str) -> None:
+    outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}  # not as part of a repository around it
+    command = ["git", "apply", *options, str(patch)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=outside)
+    assert done.returncode == 0, done.stderr
+
+
+def failures(folder: Path) -> dict[str, dict[str, str]]:
+    """Run the tests of all patches on the copy in one process; by patch, each test's failure (empty: it passed)."""
+    done, report = tested_alone(folder, *[path.with_suffix(".py") for path in PATCHES])
+    assert done.returncode in (0, 1), done.stdout[-3000:]
+    found: dict[str, dict[str, str]] = {name: {} for name in NAMES}
+    for case in ElementTree.parse(report).iter("testcase"):
+        wrong = [part for part in case if part.tag in ("failure", "error", "skipped")]
+        found[str(case.get("classname"))][str(case.get("name"))] = "".join(
+            f"{part.get('message')}\n{part.text}" for part in wrong
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    return failures(copied(tmp_path_factory.mktemp("before")))
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    folder = copied(tmp_path_factory.mktemp("after"))
+    for patch in PATCHES:
+        apply(patch, folder)
+    return failures(folder)
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=NAMES)
+def test_a_patch_applies_alone_and_has_a_test_and_a_text(patch: Path, tmp_path: Path) -> None:
+    touched = re.findall(r"^--- a/(.+)$", patch.read_text(), flags=re.MULTILINE)
+    assert touched
+    for name in touched:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((HOST.parent / name).read_bytes())
+    apply(patch, tmp_path)
+    for name in touched:
+        compile((tmp_path / name).read_text(), name, "exec")
+        assert (tmp_path / name).read_bytes() != (HOST.parent / name).read_bytes()
+    text = patch.with_suffix(".md").read_text()
+    assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == PARTS
+    summary = text.partition("## Summary")[2].partition("## In scope")[0]
+    assert len(re.findall("^- ", summary, flags=re.MULTILINE)) <= 3 and f"pytest {patch.stem}.py" in text
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name", NAMES)
+def test_the_fault_is_there_and_shows_as_it_is_described(name: str, before: dict[str, dict[str, str]]) -> None:
+    assert before[name] and all(before[name].values()), "a test passes without the patch"
+    (shown,) = re.findall(r"^    (\S.*)$", (UPSTREAM / f"{name}.md").read_text(), flags=re.MULTILINE)
+    assert any(shown in failure for failure in before[name].values()), "\n".join(before[name].values())
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name", NAMES)
+def test_the_patch_mends_it(name: str, after: dict[str, dict[str, str]]) -> None:
+    assert after[name] and not any(after[name].values()), "\n".join(after[name].values())
