@@ -1,0 +1,80 @@
+"""The folder for lmms-eval's own tree: laid over the installed package it runs, without our entry point."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.upstream.scratch import ROOT, alone, copied, tested_alone
+
+TASKS = [f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")]
+SCRIPT = str(ROOT / "utils" / "make_upstream.py")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("upstream") / "out"
+    done = subprocess.run([sys.executable, SCRIPT, str(out)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    again = subprocess.run([sys.executable, SCRIPT, str(out)], capture_output=True, text=True)
+    assert again.returncode == 1 and "is there already" in again.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def laid_over(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the installed lmms-eval with our folder in it."""
+    folder = copied(tmp_path_factory.mktemp("laid_over"))
+    shutil.copytree(tree, folder, dirs_exist_ok=True)
+    return folder
+
+
+def test_the_files_lead_to_the_functions_beside_them(tree: Path) -> None:
+    folder = tree / "lmms_eval" / "tasks" / "siming"
+    groups = ["siming", "siming_full", "siming_clip"]
+    assert sorted(path.stem for path in folder.glob("*.yaml")) == sorted([*TASKS, *groups])
+    for path in [*folder.glob("*.yaml"), *folder.glob("_*")]:
+        text = path.read_text()
+        assert "!function siming_tasks" not in text
+        assert all((folder / name).is_file() for name in re.findall(r"^include: (\S+)$", text, flags=re.MULTILINE))
+
+
+def test_the_pull_request_says_what_theirs_say(tree: Path) -> None:
+    text = (tree / "PULL_REQUEST.md").read_text()
+    assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == [
+        "Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change",
+    ]  # fmt: skip
+    assert len(re.findall("^- ", text.partition("## In scope")[0], flags=re.MULTILINE)) == 3
+    values = re.findall(r"- siming_clip_score .*\|qwk +\|↑ +\|([\d.]+)\|", (ROOT / "README.md").read_text())
+    assert len(values) == 1 and "siming_clip_score: coverage 1.0000, plcc" in text and f"qwk {values[0]}" in text
+
+
+@pytest.mark.parametrize("tool", [["black", "-l", "240", "--check"], ["isort", "--profile", "black", "--check"]])
+def test_the_style_is_theirs(tool: list[str], tree: Path) -> None:
+    files = [*map(str, tree.rglob("*.py")), *map(str, (ROOT / "utils" / "upstream").glob("*.py"))]
+    options = ["-p", "lmms_eval"] if tool[0] == "isort" else []  # elsewhere it cannot know whose package that is
+    done = subprocess.run([sys.executable, "-m", *tool, *options, *files], capture_output=True, text=True)
+    assert done.returncode == 0 and len(files) > 8, done.stderr
+
+
+@pytest.mark.host
+def test_their_test_passes_in_their_tree(laid_over: Path) -> None:
+    done, _ = tested_alone(laid_over, laid_over / "test" / "eval" / "test_siming.py")
+    assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.host
+def test_two_documents_of_each_task_run_without_our_entry_point(laid_over: Path, short_demo: Path) -> None:
+    done = alone(
+        laid_over, "lmms_eval", "--model", "dummy", "--model_args", "response=correct", "--batch_size", "1",
+        "--tasks", "siming", "--limit", "2", SIMING_DATA=str(short_demo),
+    )  # fmt: skip
+    row = r"- (siming_\w+) \[SYNTHETIC [^|]*\|none *\| *0\|coverage *\|[^|]*\|([\d.]+)\|"
+    rows = dict(re.findall(row, done.stdout))
+    assert set(rows) == set(TASKS), done.stdout[-2000:] + done.stderr[-3000:]
+    assert rows["siming_clip_error"] == "1.0000" and rows["siming_full_score"] == "0.0000"

@@ -1,0 +1,51 @@
+"""The tasks of SiMing-Bench are registered, whole, and say what they need."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+import lmms_eval.tasks
+from lmms_eval.tasks import TaskManager
+from lmms_eval.utils import load_yaml_config
+
+FOLDER = Path(lmms_eval.tasks.__file__).parent / "siming"
+TASKS = ["siming_full_score", "siming_full_error", "siming_clip_score", "siming_clip_error"]
+GROUPS = {"siming": ["siming_full", "siming_clip"], "siming_full": TASKS[:2], "siming_clip": TASKS[2:]}
+
+
+@pytest.fixture(scope="module")
+def manager() -> TaskManager:
+    return TaskManager(include_path=str(FOLDER), include_defaults=False)
+
+
+def test_tasks_and_groups_are_registered(manager: TaskManager) -> None:
+    assert set(manager.all_subtasks) == set(TASKS)
+    assert set(manager.all_groups) == set(GROUPS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_holds_its_tasks(group: str) -> None:
+    assert load_yaml_config(str(FOLDER / f"{group}.yaml"), mode="simple")["task"] == GROUPS[group]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_whole(task: str) -> None:
+    pytest.importorskip("siming_tasks")
+    config = load_yaml_config(str(FOLDER / f"{task}.yaml"), mode="full")
+    assert config["output_type"] == "generate_until"
+    assert all(callable(config[hook]) for hook in ("doc_to_messages", "doc_to_visual", "doc_to_text", "process_results", "process_docs"))
+    names = [metric["metric"] for metric in config["metric_list"]]
+    assert {"qwk", "plcc", "srcc"} <= set(names) if task.endswith("score") else {"mcc", "f1"} <= set(names)
+    assert "coverage" in names
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "siming_tasks.hooks", None)
+    spec = importlib.util.spec_from_file_location("siming_utils", FOLDER / "utils.py")
+    assert spec is not None and spec.loader is not None
+    utils = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(utils)
+    with pytest.raises(ImportError, match="pip install siming-tasks"):
+        utils.process_results
