@@ -20,8 +20,8 @@ OURS = {"siming_tasks", "tests"}
 
 UNIMPORTED = {"decord": "lmms-eval's video readers import it and do not require it"}
 """Declared, though the package never imports them, and why."""
-COMMANDS = {"build", "setuptools", "pytest-timeout", "pytest-xdist"}
-"""What the tests need without importing it: the wheel's builder, pytest's plugins."""
+COMMANDS = {"black", "build", "isort", "setuptools", "pytest-timeout", "pytest-xdist", "twine"}
+"""What the tests need without importing it: builder and checker of the files, formatters, pytest's plugins."""
 FRAMEWORK = {"qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
 OPTIONAL = {"torchcodec", "atheris", "inspect-ai", "pandas"}

@@ -40,7 +40,7 @@ NAMES = TASKS | {
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out, source = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("source") / "siming-tasks"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     for name in ("siming_tasks", "yaml_tasks", "docs", "utils", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=CACHES)
