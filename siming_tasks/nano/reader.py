@@ -1,8 +1,6 @@
-"""Frames to features: the frozen frame encoder for whoever wants to build on it.
+"""Frames to features: the frozen frame encoder, for whoever wants to build on it.
 
->>> reader = FrameReader()  # doctest: +SKIP
->>> reader.embeddings(pictures).shape  # doctest: +SKIP
-(64, 192)
+``FrameReader().embeddings(pictures)`` gives 192 numbers for each picture, whatever it shows.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ WAYS = {
     wrong_times: 0.2,
     mirrored: 0.4,
     first_part_only: 0.35,
-    tiny: 0.1,
+    tiny: 0.15,
 }
 """What each must cost at least, in MCC."""
 
