@@ -62,7 +62,7 @@ class Probed:
         if kept.value is None or kept.undefined:
             return f"What of {label} survives {self.probe.without} has no value: {kept.reason}"
         ends = "" if kept.low is None or kept.high is None else f" [{kept.low:.0%}, {kept.high:.0%}]"
-        return f"{kept.value:.0%}{ends} of {label} survives {self.probe.without}."
+        return f"{round(kept.value, 2) + 0.0:.0%}{ends} of {label} survives {self.probe.without}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
