@@ -53,9 +53,9 @@ def test_one_version_and_one_day(checklist: ModuleType, tmp_path: Path) -> None:
         "the newest version in CHANGELOG.md is 1.1.0, the package is 1.2.0",
         "date-released in CITATION.cff is 2026-02-03, in CHANGELOG.md 2025-01-01",
     ]
-    assert wrong("## [1.2.0] - 2026-02-03", "1.1.0", "2026-02-30") == [
+    assert wrong("## [1.2.0] - 2026-02-03", "1.1.0", "2026-03-02") == [
         "CITATION.cff says version 1.1.0, the package is 1.2.0",
-        "date-released in CITATION.cff is 2026-02-30, in CHANGELOG.md 2026-02-03",
+        "date-released in CITATION.cff is 2026-03-02, in CHANGELOG.md 2026-02-03",
     ]
 
 

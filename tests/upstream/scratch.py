@@ -37,7 +37,7 @@ def alone(folder: Path, *command: str, **environment: str) -> subprocess.Complet
     )  # fmt: skip
 
 
-def tested_alone(folder: Path, *files: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
+def run_tests(folder: Path, *files: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
     """Run tests that know nothing of ours; what pytest said, and its report."""
     report = folder / "report.xml"
     options = [f"--junitxml={report}", "-q", "-c", os.devnull, "--rootdir", str(UPSTREAM), "-p", "no:cacheprovider"]

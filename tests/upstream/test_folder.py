@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream.scratch import ROOT, alone, copied, tested_alone
+from tests.upstream.scratch import ROOT, alone, copied, run_tests
 
 TASKS = [f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")]
 SCRIPT = str(ROOT / "utils" / "make_upstream.py")
@@ -64,7 +64,7 @@ def test_the_style_is_theirs(tool: list[str], tree: Path) -> None:
 
 @pytest.mark.host
 def test_their_test_passes_in_their_tree(laid_over: Path) -> None:
-    done, _ = tested_alone(laid_over, laid_over / "test" / "eval" / "test_siming.py")
+    done, _ = run_tests(laid_over, laid_over / "test" / "eval" / "test_siming.py")
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-3000:]
 
 

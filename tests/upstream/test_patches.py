@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.upstream.scratch import HOST, UPSTREAM, copied, tested_alone
+from tests.upstream.scratch import HOST, UPSTREAM, copied, run_tests
 
 PATCHES = sorted(UPSTREAM.glob("*.patch"))
 NAMES = [path.stem for path in PATCHES]
@@ -26,7 +26,7 @@ def apply(patch: Path, folder: Path, *options: str) -> None:
 
 def failures(folder: Path) -> dict[str, dict[str, str]]:
     """Run the tests of all patches on the copy in one process; by patch, each test's failure (empty: it passed)."""
-    done, report = tested_alone(folder, *[path.with_suffix(".py") for path in PATCHES])
+    done, report = run_tests(folder, *[path.with_suffix(".py") for path in PATCHES])
     assert done.returncode in (0, 1), done.stdout[-3000:]
     found: dict[str, dict[str, str]] = {name: {} for name in NAMES}
     for case in ElementTree.parse(report).iter("testcase"):
