@@ -146,7 +146,7 @@ def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -
     if estimate["low"] is not None:
         interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
     spread = {
-        **({"standard_error": {"value": estimate["stderr"], "method": "bootstrap"}} if estimate["stderr"] else {}),
+        **({"standard_error": {"value": estimate["stderr"], "method": "by video"}} if estimate["stderr"] else {}),
         **({"confidence_interval": {**interval, "method": "resampling of videos"}} if interval else {}),
         "num_samples": estimate["n_videos"],
         "num_bootstrap_samples": taken.options.resamples,

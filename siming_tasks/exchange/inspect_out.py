@@ -39,8 +39,9 @@ def _log(log: Any, taken: Taken, name: str) -> Any:
     records = taken.run.records[name]
     about = {**taken.about, "settings": name, "note": _note(taken)}
     label = f" [SYNTHETIC {taken.dataset.name}]" if taken.dataset.synthetic else ""
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     spec = log.EvalSpec(
-        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        created=now,
         task=f"siming_{name}",
         task_display_name=f"siming_{name}{label}",
         task_version=PROMPT_VERSION,
@@ -59,6 +60,7 @@ def _log(log: Any, taken: Taken, name: str) -> Any:
         results=log.EvalResults(
             total_samples=len(records), completed_samples=done, scores=_numbers(log, taken, name), metadata=about
         ),
+        stats=log.EvalStats(started_at=now, completed_at=now),
         samples=[_sample(log, taken, record) for record in records],
     )
 
@@ -90,6 +92,7 @@ def _sample(log: Any, taken: Taken, record: Record) -> Any:
     if reference:
         share = sum(answers.get(step) == value for step, value in reference.items()) / len(reference)
         scores["exact"] = Score(value=share, answer=read)
+    cut = (record.get("usage") or {}).get("finish_reason") == "length"
     failed = record["status"] == "request_failed"
     error = log.EvalError(message=reply or record["status"], traceback="", traceback_ansi="") if failed else None
     return log.EvalSample(
@@ -97,7 +100,7 @@ def _sample(log: Any, taken: Taken, record: Record) -> Any:
         epoch=1,
         input=taken.prompt(record),
         target=canonical_json(reference) if reference else "",
-        output=ModelOutput.from_content(taken.run.name, reply or ""),
+        output=ModelOutput.from_content(taken.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
         scores=scores,
         metadata={"media": record.get("media") or {}, "missing": record["missing"], "prompt": record.get("prompt")},
         error=error,

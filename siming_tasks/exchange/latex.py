@@ -16,6 +16,7 @@ __all__ = ["escaped", "latex_table", "write_latex"]
 
 _SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "[": "{[}",  # at the beginning of a line it would belong to the line break before
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",

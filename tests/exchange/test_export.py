@@ -164,6 +164,7 @@ def test_a_table_is_latex_whatever_a_model_is_called(
     assert "SYNTHETIC data: simulated exams" in table and "\\input" not in table
     body = "\n".join(line for line in table.splitlines() if not line.startswith("%"))
     assert "onerror" in body and not re.search(r"(?<!\\)[%$#]", body)
+    assert escaped("[0pt] x") == "{[}0pt] x"
     assert escaped("a\\b{c}\n%") == r"a\textbackslash{}b\{c\} \%"
 
 
@@ -212,3 +213,20 @@ def lines_of(records: Any) -> list[dict[str, Any]]:
     from siming_tasks.runs.record import prediction_line
 
     return [prediction_line(record) for mine in records.values() for record in mine if record["status"] == "ok"]
+
+
+def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) -> None:
+    """Where only the service says that it was: there and back it counts as the same."""
+    pytest.importorskip("inspect_ai")
+    ids = [f"full_error/{video.video_id}" for video in exams.videos]
+    ends = ["length", "stop", None, "length"]
+    lines = [
+        {"id": name, "reply": "Let me see.", "usage": {"finish_reason": end}}
+        for name, end in zip(ids, ends, strict=True)
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    export(tmp_path / "a.jsonl", exams, tmp_path / "logs", "inspect")
+    out = tmp_path / "b.jsonl"
+    assert main(["import", str(tmp_path / "logs" / "siming_full_error.eval"), str(out), "--format", "inspect"]) == 0
+    statuses = [record["status"] for record in read_run(out, exams).records["full_error"]]
+    assert statuses == ["truncated", "no_json", "no_json", "truncated"]
