@@ -10,7 +10,10 @@ from typing import Any
 from siming_tasks.errors import DataError, OptionsError
 from siming_tasks.redact import redact
 
-__all__ = ["inspect_log", "inspect_replies"]
+__all__ = ["NO_REPLY", "inspect_log", "inspect_replies"]
+
+NO_REPLY = "siming_reply_unknown"
+"""Mark of a sample that was exported from a file of answers without the replies they were read from."""
 
 _ENDS = {"max_tokens": "length", "model_length": "length"}
 """Why a reply ended, where Inspect has another word for it than records."""
@@ -48,6 +51,8 @@ def inspect_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str,
             raise DataError(f"{file}: Inspect cannot read it ({type(error).__name__}). Is it a log?") from None
         if sample is None:
             return
+        if (sample.metadata or {}).get(NO_REPLY):
+            raise DataError(f"{file}: was exported from answers without replies. Score the file that it was made of.")
         if epoch in (None, sample.epoch):
             yield f"{file}, sample {str(sample.id)[:200]!r}, epoch {sample.epoch}", _reply(sample)
 

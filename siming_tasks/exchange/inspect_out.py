@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.exchange.inspect_in import inspect_log
+from siming_tasks.exchange.inspect_in import NO_REPLY, inspect_log
 from siming_tasks.exchange.taken import Taken
 from siming_tasks.files import atomic_path, canonical_json
 from siming_tasks.runs.record import Record
@@ -102,6 +102,11 @@ def _sample(log: Any, taken: Taken, record: Record) -> Any:
         target=canonical_json(reference) if reference else "",
         output=ModelOutput.from_content(taken.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
         scores=scores,
-        metadata={"media": record.get("media") or {}, "missing": record["missing"], "prompt": record.get("prompt")},
+        metadata={
+            "media": record.get("media") or {},
+            "missing": record["missing"],
+            "prompt": record.get("prompt"),
+            **({} if reply is not None or failed else {NO_REPLY: True}),
+        },
         error=error,
     )

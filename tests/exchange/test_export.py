@@ -207,6 +207,10 @@ def test_labels_do_not_leave(
     assert main([*words, "--labels", str(tmp_path / "key.json")]) == 0
     if form in ("jsonl", "parquet", "inspect"):
         assert main(words) == 0  # answers without any label at hand
+    if form == "inspect":  # nor any reply: what was read must not come back as an empty one
+        log = str(tmp_path / "b.inspect" / "siming_clip_error.eval")
+        assert main(["import", log, str(tmp_path / "c.jsonl"), "--format", "inspect"]) == 1
+        assert "was exported from answers without replies." in capsys.readouterr().err
 
 
 def lines_of(records: Any) -> list[dict[str, Any]]:
