@@ -89,4 +89,4 @@ def test_the_distributions_hold_every_tracked_file(checklist: ModuleType, tmp_pa
     git(source, "add", "-A")
     release = checklist.Release(source, out)
     assert list(checklist.files(release)) == ["the source distribution lacks 1 tracked files, the first: unknown.cfg"]
-    assert release.version == siming_tasks.__version__ and release.built(".whl").stat().st_size < 4_000_000  # 2.3 MB are the weights of siming_nano
+    assert release.version == siming_tasks.__version__ and release.built(".whl").is_file()

@@ -124,9 +124,13 @@ def interpreters(release: Release) -> dict[str, str]:
     """The supported interpreters of this machine, by version."""
     supported = SpecifierSet(re.findall(r'^requires-python = "(.+)"$', release.text("pyproject.toml"), re.MULTILINE)[0])
     wanted = [f"3.{minor}" for minor in range(8, 20) if f"3.{minor}" in supported]
-    found = {version: shutil.which(f"python{version}") for version in wanted}
-    found[OURS] = sys.executable
-    return {version: found[version] or "" for version in wanted}
+    found = {version: sys.executable if version == OURS else shutil.which(f"python{version}") for version in wanted}
+    return {version: python if python and runs(release, python, version) else "" for version, python in found.items()}
+
+
+def runs(release: Release, python: str, version: str) -> bool:
+    """Whether it is that version: a name on the path may be a switch between versions, none of them chosen."""
+    return release.run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout.strip() == version
 
 
 def first_command(readme: str) -> list[str]:
@@ -154,7 +158,8 @@ def tried(release: Release, folder: Path, python: str) -> str:
     """Install the wheel with this interpreter and run the command; what is wrong, if anything."""
     release.run(python, "-m", "venv", folder / "env")
     inside = folder / "env" / "bin" / "python"
-    options = ["-c", "constraints.txt"] if release.download else ["--no-deps", "--no-index"]
+    pinned = ["-c", "constraints.txt"] if folder.name == f"python{OURS}" else []  # they are those of this version
+    options = pinned if release.download else ["--no-deps", "--no-index"]
     done = release.run(inside, "-m", "pip", "install", "-q", *options, release.built(".whl"))
     if done.returncode:
         return f"pip install failed: {done.stderr.strip()[-300:]}"
