@@ -72,7 +72,7 @@ def test_interpreters_and_the_command(checklist: ModuleType) -> None:
     found = checklist.interpreters(checklist.Release(ROOT, ROOT))
     assert list(found) == ["3.10", "3.11", "3.12"] and found[checklist.OURS] == sys.executable
     command = checklist.first_command((ROOT / "README.md").read_text())
-    assert command[:3] == ["lmms-eval", "--model", "siming_reference"] and "&&" not in command
+    assert command[:3] == ["lmms-eval", "--model", "siming_nano"] and "&&" not in command
 
 
 def test_the_distributions_hold_every_tracked_file(checklist: ModuleType, tmp_path: Path) -> None:
