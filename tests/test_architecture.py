@@ -18,7 +18,7 @@ LAYERS = [
     {"settings", "media"},
     {"data", "recipes", "simulate"},
     {"runs"},
-    {"present", "hooks", "reference", "nano", "host", "local", "report", "station", "exchange"},
+    {"present", "hooks", "reference", "nano", "host", "local", "report", "station", "exchange", "baseline"},
     {"cli", "__init__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

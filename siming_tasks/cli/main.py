@@ -18,7 +18,7 @@ __all__ = ["main"]
 MODULES = (
     *("rubric", "template", "build", "check", "withhold", "push", "edit", "demo", "prepare", "plan"),
     *("shards", "join", "score", "compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board"),
-    *("rate", "tasks", "recipe", "requests", "imports", "export", "docs"),
+    *("rate", "tasks", "recipe", "requests", "imports", "export", "baseline", "docs"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

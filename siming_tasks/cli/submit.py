@@ -78,6 +78,9 @@ def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[Run
 
     if len(sources) != 1:
         raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
+    if sources[0].role == "supervised":
+        what = "a supervised baseline, which learnt from the labels of this very data set"
+        raise DataError(f"{arguments.run_path}: {what}. Keep it beside the models of your own report; submit a model.")
     run = read_run(sources[0], dataset)
     probes = [SETTINGS[name].task_name for name in run.settings if name in PROBED]
     if probes:

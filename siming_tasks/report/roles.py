@@ -24,6 +24,7 @@ class Role(NamedTuple):
 ROLES: dict[str, Role] = {
     "model": Role("●", "model", ""),
     "reference": Role("▲", "reference judge: no model", " (reference judge)"),
+    "supervised": Role("▼", "supervised, cross-fitted: learnt from these labels", " (supervised, cross-fitted)"),
     "human": Role("◆", "physician against physician", " (physician)"),
     "blind": Role("■", "blind judge: never sees a video", " (blind)"),
 }

@@ -11,13 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import read_bytes
+from siming_tasks.files import open_regular, read_bytes
 from siming_tasks.redact import redact
 from siming_tasks.runs.asked import Slice, slices_of
 
-__all__ = ["REFERENCE_MODEL", "RunSource", "dataset_folder", "find_runs", "run_at", "slug_of", "unique_names"]
+__all__ = [
+    "REFERENCE_MODEL",
+    "SUPERVISED",
+    "RunSource",
+    "dataset_folder",
+    "find_runs",
+    "run_at",
+    "slug_of",
+    "unique_names",
+]
 
 REFERENCE_MODEL = "siming_reference"
+SUPERVISED = "supervised, cross-fitted"
+"""Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
+MAX_FIRST_LINE = 1_000_000
+"""Bytes of the first line of a prediction file in which its judge is looked for."""
 MAX_RESULTS = 256_000_000
 """Largest results file in bytes; one of 20,000 videos has some megabytes."""
 
@@ -59,6 +72,8 @@ class RunSource:
     @property
     def role(self) -> str:
         """What it is called in tables and charts."""
+        if self.facts.get("judge") == SUPERVISED:
+            return "supervised"
         return "reference" if self.reference else "model"
 
 
@@ -111,7 +126,7 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     results = _results(path)
     try:
-        facts = _facts(_main(results)) if results else {}
+        facts = _facts(_main(results)) if results else _stated(path)
         name = redact(name or _name_of(facts, path))
         slices = slices_of(result for _, result in results)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -144,6 +159,22 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
     return found
+
+
+def _stated(path: Path) -> dict[str, Any]:
+    """What the first line of a prediction file states of its judge; nothing in most files."""
+    if not path.is_file():
+        return {}
+    try:
+        with open_regular(path) as stream:
+            first = stream.readline(MAX_FIRST_LINE)
+        said = json.loads(first)["judge"]
+        if said["kind"] != SUPERVISED:
+            return {}
+        words = (f"{key}={str(value)[:100]}" for key, value in list(said.items())[:10] if key != "kind")
+        return dict(redact({"judge": SUPERVISED, "trained": ", ".join(words)}))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}  # unreadable: whoever reads the predictions says so
 
 
 def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:

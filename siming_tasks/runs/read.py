@@ -33,7 +33,7 @@ MAX_ERRORS = 1_000
 FAILED = "request_failed"
 
 _UNTOLD = (None, "unknown")
-_KEPT = ("status", "missing", "prompt", "dataset", "media", "asking", "part")
+_KEPT = ("status", "missing", "prompt", "dataset", "media", "asking", "part", "judge")
 """What a prediction line may add to say how its reply was read; the suite's own files have it."""
 
 

@@ -12,8 +12,8 @@ from siming_tasks.report.charts.ladder import Ladder
 
 __all__ = ["plot"]
 
-COLOURS = {"model": "#0072b2", "reference": "#a8477e", "human": "#007a59", "blind": "#747474"}
-SHAPES = {"model": "o", "reference": "^", "human": "D", "blind": "s"}
+COLOURS = {"model": "#0072b2", "reference": "#a8477e", "supervised": "#8a5a00", "human": "#007a59", "blind": "#747474"}
+SHAPES = {"model": "o", "reference": "^", "supervised": "v", "human": "D", "blind": "s"}
 FORMATS = ("svg", "pdf")
 STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
          "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,

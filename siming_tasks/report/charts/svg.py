@@ -23,6 +23,7 @@ _SHAPES = {
     "blind": "M-3.8-3.8h7.6v7.6h-7.6z",
     "clip": "M-3.8-3.8h7.6v7.6h-7.6z",
     "reference": "M0-5L5 3.9h-10z",
+    "supervised": "M0 5L5-3.9h-10z",
 }
 """Outlines around 0, 0: who a mark stands for can be told without its colour."""
 

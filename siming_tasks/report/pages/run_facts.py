@@ -12,8 +12,8 @@ from siming_tasks.runs.command import command_of
 
 __all__ = ["command", "facts", "lead", "spent"]
 
-_SHOWN = ("model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size", "generation", "gen_kwargs",
-          "seeds", "limit", "offset")  # fmt: skip
+_SHOWN = ("judge", "trained", "model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size",
+          "generation", "gen_kwargs", "seeds", "limit", "offset")  # fmt: skip
 
 _UNKNOWN = (None, "unknown@unknown")
 """What lmms-eval writes where it cannot tell."""
@@ -25,6 +25,8 @@ def lead(run: Mapping[str, Any]) -> str:
         return (
             "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
         )
+    if run["role"] == "supervised":
+        return "Learnt from the labels of the data set's other videos (cross-fitted): a yardstick, no ranked model."
     model = run["facts"].get("model")
     return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
 

@@ -154,7 +154,7 @@ def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str
 
 def _differing(name: str, studies: Sequence[Study]) -> dict[str, list[tuple[str, str]]]:
     """By step, the videos in which most judges (models, if there are any) are wrong about "fully correct"."""
-    panels = [study.panels[name] for study in studies if name in study.panels and not study.source.reference]
+    panels = [study.panels[name] for study in studies if name in study.panels and study.source.role == "model"]
     panels = panels or [study.panels[name] for study in studies if name in study.panels]
     wrong: dict[tuple[str, str], list[bool]] = {}
     for panel in panels:

@@ -54,7 +54,7 @@ def standings(
         "metrics": list(mine[0].settings[setting]["numbers"]["metrics"]),
     }
     judged = {row["name"]: row for row in rows if row["slug"]}
-    models = [study for study in mine if not study.source.reference]
+    models = [study for study in mine if study.source.role == "model"]
     contest = models or [study for study in mine if study.source.name in judged]
     short = {study.source.name: _short(study, setting, metric, base) for study in mine}
 

@@ -1,0 +1,83 @@
+"""``siming baseline``: a supervised baseline on one's own exams, cross-fitted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.cli.arguments import Checked
+from siming_tasks.cli.dataset import add_data, open_chosen
+from siming_tasks.cli.flags import add_options, options_from
+from siming_tasks.cli.terminal import say
+from siming_tasks.options import Whole
+
+__all__ = ["add"]
+
+
+def add(commands: Any) -> None:
+    """Add this module's subcommand."""
+    command = commands.add_parser(
+        "baseline",
+        help="train a baseline on a data set's own labels, and predict every exam with what never saw it",
+        description="Trains a head per step over frozen features of the frames that a model is shown, fold by fold, "
+        "and writes what the heads say of the exams that they were not trained on. Features are kept: a command that "
+        "was interrupted goes on.",
+    )
+    add_data(command, word=True, labels=True)
+    command.add_argument(
+        "--out", type=Path, default=Path("baseline.jsonl"), metavar="FILE", help="prediction file (default %(default)s)"
+    )
+    command.add_argument("--folds", action=Checked, kind=Whole(2), default=5, help="how many (default 5)")
+    command.add_argument(
+        "--group", choices=("student", "site"), help="keep all exams of a student, or of a site, in one fold"
+    )
+    command.add_argument("--device", metavar="NAME", help="cpu, cuda, ... (default: a GPU where there is one)")
+    add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
+    add_options(command, "cache", "cache_gb")
+    command.set_defaults(run=_baseline)
+
+
+def _baseline(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from siming_tasks.baseline.encoders import NanoFeatures
+    from siming_tasks.baseline.predict import write_baseline
+
+    options = options_from(arguments)
+    dataset = open_chosen(arguments, options, media=True)
+
+    def watched(some: list[Any], what: str) -> Iterable[Any]:
+        return tqdm(some, unit=what, smoothing=0.1)
+
+    found = write_baseline(
+        dataset,
+        options,
+        NanoFeatures(arguments.device),
+        arguments.out,
+        folds=arguments.folds,
+        group=arguments.group,
+        watched=watched,
+    )
+    for why in found.unreadable:
+        say(f"Not shown, and neither learnt from nor predicted: {why}")
+    label = "SYNTHETIC " if dataset.synthetic else ""
+    say(
+        f"{found.path}: {label}{dataset.name}, supervised, cross-fitted: {arguments.folds} folds over {found.groups} "
+        f"groups of {len(dataset.videos)} videos."
+    )
+    if found.constant:
+        say(f"{found.constant} of {found.heads} heads had one label only to learn from, and say that one.")
+    if found.untrained:
+        say(f"{found.untrained} of {found.heads} heads had no label to learn from; what they would say is missing.")
+    if not arguments.group and (known := _repeated(dataset)):
+        say(f"{known} videos share their student with another; --group student keeps these on one side.")
+    say(f"Next: siming score {dataset.root} {found.path}")
+    return 1 if found.unreadable else 0
+
+
+def _repeated(dataset: Any) -> int:
+    """How many videos are of a student of whom there are several."""
+    students = [str(video.extra["student"]) for video in dataset.videos if video.extra.get("student")]
+    return sum(students.count(student) > 1 for student in students)
