@@ -162,9 +162,12 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def _stated(path: Path) -> dict[str, Any]:
-    """What the first line of a prediction file states of its judge; nothing in most files."""
-    if not path.is_file():
-        return {}
+    """What the first lines of prediction files, one or a folder of them, state of their judge; mostly nothing."""
+    files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+    return next(filter(None, map(_stated_in, files)), {})
+
+
+def _stated_in(path: Path) -> dict[str, Any]:
     try:
         with open_regular(path) as stream:
             first = stream.readline(MAX_FIRST_LINE)

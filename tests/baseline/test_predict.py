@@ -86,6 +86,11 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, options: Opti
     media = run.records["full_score"][0]["media"]
     assert (media["n_frames"], media["mode"], media["size"]) == (3, "frames", 64)
     assert (run.source.role, run.source.name, run.source.reference) == ("supervised", "mine", False)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "part.jsonl").write_bytes(out.read_bytes())
+    (folder / "a.jsonl").write_text("")
+    assert [source.role for source in find_runs([str(folder)])] == ["supervised"]
     assert "folds=2" in run.source.facts["trained"] and "group=video" in run.source.facts["trained"]
     assert (found.groups, found.heads, found.untrained) == (4, 2 * 33 * 2, 0)
     points = {(x["video_id"], step): value for x in lines(out) if x["setting"] == "full_score"
