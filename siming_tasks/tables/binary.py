@@ -83,6 +83,11 @@ def implied_prevalence(
         return None
     identity = IDENTITIES[kind]
     low = [_crossing(identity, p.low, edge, third.high, at_least=False) for edge in (r.low, r.high)]
+    if any(value is not None for value in low):
+        # A table with hardly any true negatives may be feasible within the rounding and not at its ends: then its
+        # prevalence is at least the highest that is possible there.
+        ends = zip(low, (r.low, r.high), strict=True)
+        low = [min(highest_prevalence(p.low, edge), 1 - 1e-12) if value is None else value for value, edge in ends]
     high = [_crossing(identity, p.high, edge, third.low, at_least=True) for edge in (r.low, r.high)]
     lowest = min((value for value in low if value is not None), default=None)
     highest = max((value for value in high if value is not None), default=None)

@@ -84,7 +84,7 @@ def test_the_word_names_it_too(
     assert main(["raters", "--data", str(places["flag"]), *FEW, "--json"]) == 0
     assert name_in(capsys.readouterr().out) == "flag"
     assert main(["check", "--quick"]) == 0
-    assert f"\n{places['variable']}: SYNTHETIC 4 videos, " in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(f"{places['variable']}: SYNTHETIC 4 videos, ")
 
 
 def test_withhold_takes_the_named_one(places: dict[str, Path], tmp_path: Path) -> None:

@@ -39,6 +39,13 @@ WORDS = {
     "board": ["inbox"],
     "rate": ["videos", "--rater", "r"],
     "tasks-path": [],
+    "docs": [],
+    "edit": ["d", "out"],
+    "requests": ["out.jsonl", "--setting", "full_score"],
+    "export": ["a", "out", "--format", "jsonl"],
+    "import": ["a", "out", "--format", "inspect"],
+    "push": ["org/name"],
+    "baseline": ["d"],
 }
 """What each subcommand cannot do without."""
 
@@ -160,7 +167,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
-    """Exceptions: the seed that a demo is drawn with is part of the data; who rates is not whose points are used."""
+    """Exceptions: the seed that data are drawn or edited with is part of them; who rates is not whose points are used."""
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
@@ -168,7 +175,7 @@ def test_a_flag_means_the_same_everywhere() -> None:
         for flag in action.option_strings
         if flag in by_flag and by_flag[flag] not in taken(command)
     }
-    assert others == {("demo", "--seed"), ("rate", "--rater")}
+    assert others == {("demo", "--seed"), ("edit", "--seed"), ("rate", "--rater")}
 
 
 def test_which_commands_take_what() -> None:
@@ -192,10 +199,15 @@ def test_which_commands_take_what() -> None:
             "view",
             "submit",
             "board",
+            "edit",
+            "requests",
+            "export",
+            "push",
+            "baseline",
         )
     ]
     labels = {name for name, action in actions() if "--labels" in action.option_strings}
-    assert labels - {"build"} == {*SCORING, "raters"}
+    assert labels - {"build"} == {*SCORING, "raters", "export", "baseline"}
 
 
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from siming_tasks.options import Options
 from siming_tasks.reference.judges import KINDS
 from siming_tasks.runs.read import load_predictions, write_predictions
 from siming_tasks.runs.scores import score_predictions
-from siming_tasks.settings import BENCHMARK, UNALTERED
+from siming_tasks.settings import BENCHMARK, PLAIN
 from tests.hooks.conftest import aggregated, docs, reply
 from tests.hooks.half_points import RUBRIC, build
 
@@ -38,7 +38,7 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
     return [hooks.process_results(doc, [reply(doc, kind)]) for doc in docs(name)]
 
 
-@pytest.mark.parametrize("name", UNALTERED)
+@pytest.mark.parametrize("name", PLAIN)
 def test_the_oracle_is_perfect_and_complete(name: str, halves: Dataset) -> None:
     found = aggregated(processed(name, "oracle"))
     details = found.pop("siming_stderr")

@@ -123,8 +123,10 @@ def test_parts_of_an_exam_are_kept_one_by_one(ask: Callable[..., Any]) -> None:
     assert ask(Echo(), **full, limit=34, ASK="step") == (parts, 0)
     assert ask(Echo(), **full, limit=35, ASK="step")[1] == 1
     assert ask(Echo(), **full, limit=3, ASK="skill")[1] == 3
-    assert ask(Echo(), **full, limit=1)[1] == 1
-    assert ask(Echo(), limit=2, ASK="step")[1] == 2 and ask(Echo(), limit=2)[1] == 0  # a clip is a step already
+    assert ask(Echo(), **full, limit=1, ASK="all")[1] == 1
+    assert (
+        ask(Echo(), limit=2, ASK="step")[1] == 2 and ask(Echo(), limit=2, ASK="all")[1] == 0
+    )  # a clip is a step already
 
 
 @pytest.fixture(scope="module")

@@ -353,7 +353,7 @@ def test_the_board_notes_what_compare_refuses(matrix: dict[str, Path], exams: Da
 
 @pytest.mark.host
 def test_the_command_of_the_host_says_the_same(host: Any, exams: Dataset, tmp_path: Path) -> None:
-    words = ["--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", "siming_full_score"]
+    words = ["--model", "siming_reference", "--model_args", "kind=random", "--tasks", "siming_full_score"]
     run = host(*words, "--limit", "3", data=exams.root, SIMING_FRAMES="4")
     (log,) = run.folder.rglob("*_samples_siming_full_score.jsonl")
     told = tell({"run": log.parent}, exams.root, tmp_path / "told", {"resamples": "500"}, part=slice(3))

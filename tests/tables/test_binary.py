@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -42,6 +42,7 @@ def test_identities_equal_scikit_learn(tp, fp, fn, tn):
 
 
 @settings(max_examples=80, deadline=None)
+@example(1, 45, 108, 0, 3, "mcc")
 @given(
     counts.filter(bool), counts, counts, counts, st.integers(2, 4), st.sampled_from(["mcc", "accuracy", "specificity"])
 )

@@ -45,8 +45,8 @@ def risk_coverage(loss: ArrayLike, confidence: ArrayLike) -> RiskCoverage:
 
     Example:
         >>> curve = risk_coverage([0, 1, 1], [0.9, 0.5, 0.1])
-        >>> curve.risk, round(curve.area, 4), curve.best
-        ((0.0, 0.5, 0.6666666666666666), 0.3889, 0.38888888888888884)
+        >>> [round(value, 4) for value in (*curve.risk, curve.area, curve.best)]
+        [0.0, 0.5, 0.6667, 0.3889, 0.3889]
     """
     losses, sure = (np.asarray(values, dtype=np.float64).ravel() for values in (loss, confidence))
     if not len(losses) or losses.shape != sure.shape:

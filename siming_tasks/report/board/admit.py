@@ -62,7 +62,7 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
     if not run.settings:
         raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
     for name in (*run.settings, *received.submission.claims):
-        if name not in PLAIN:
+        if name in SETTINGS and name not in PLAIN:
             what = "a probe" if name in PROBED else "another form of the reply"
             raise DataError(
                 f"{received.path}: holds {SETTINGS[name].task_name}, {what}, which is no part of the benchmark. Make "
