@@ -167,7 +167,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
-    """Exceptions: the seed that data are drawn or edited with is part of them; who rates is not whose points are used."""
+    """Exceptions: the seed that data are made with is part of them; who rates is not whose points are used."""
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
