@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-from nano_ranks import RANK, RANKS, average_buffers, average_gradients, my_part
+from nano_ranks import RANK, RANKS, average_buffers, descend, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -133,12 +133,7 @@ def fit_encoder(work: Path, steps: int) -> None:
         with torch.autocast("cpu", torch.bfloat16):
             raw = net(to_tensor(pictures))
         loss = _loss(raw.float(), torch.from_numpy(frames.targets[chosen]))
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        average_gradients(net.parameters())
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+        descend(loss, net, optimizer, schedule)
         step += 1
         bar.update()
         bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)

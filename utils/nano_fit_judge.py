@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from nano_exams import STEPS
-from nano_ranks import RANK, average_gradients, my_part
+from nano_ranks import RANK, descend, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -169,12 +169,7 @@ def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "jud
         for *given, points in _batch(records, noise, rng):
             logits = _possible(net(*given), given[3])
             loss = loss + nn.functional.cross_entropy(logits.flatten(0, 1), points.flatten())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        average_gradients(net.parameters())
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+        descend(loss, net, optimizer, schedule)
         step += 1
         bar.update()
         bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from datetime import timedelta
 
 import numpy as np
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed, nn, optim
 
-__all__ = ["RANK", "RANKS", "average_buffers", "average_gradients", "my_part", "start", "wait"]
+__all__ = ["RANK", "RANKS", "average_buffers", "descend", "my_part", "start", "wait"]
 
 RANK, RANKS = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
 
@@ -42,10 +41,15 @@ def _average(tensors: list[Tensor]) -> None:
         first += tensor.numel()
 
 
-def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """The mean gradient over the ranks."""
+def descend(loss: Tensor, net: nn.Module, optimizer: optim.Optimizer, schedule: optim.lr_scheduler.LRScheduler) -> None:
+    """One step down the loss, by the mean gradient over the ranks."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
     if RANKS > 1:
-        _average([parameter.grad for parameter in parameters if parameter.grad is not None])
+        _average([parameter.grad for parameter in net.parameters() if parameter.grad is not None])
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
 
 
 def average_buffers(net: nn.Module) -> None:
