@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from siming_tasks.media.colour import BT601, Colour, copy_tags
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.timeline import Timeline
+from siming_tasks.media.x264 import x264
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -27,8 +27,6 @@ _Picture: TypeAlias = "tuple[int, VideoFrame, Colour]"
 """Number of a frame, the frame as it is encoded, and the colours it was decoded with."""
 
 EIGHT_BIT = ("yuv420p", "yuvj420p")
-NOTHING_ELSE = {"a53cc": "0", "udu_sei": "0"}
-"""Captions and user data that the decoder found beside the pictures are not written again."""
 
 
 def write_frames(
@@ -121,7 +119,7 @@ def write_sequence(
                 for _ in range(times[index]):
                     yield index, picture, colour
 
-    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", crf, {"x264-params": "scenecut=0"})
+    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", crf, "scenecut=0")
 
 
 def _runs(indices: Sequence[int]) -> Iterator[list[int]]:
@@ -150,7 +148,7 @@ def _encode(
     target: Path,
     group: str,
     crf: int,
-    more: Mapping[str, str] = MappingProxyType({}),
+    params: str = "",
 ) -> None:
     """The pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
     import av
@@ -172,7 +170,7 @@ def _encode(
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
                 copy_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
                 how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
-                stream.options = {**how, **NOTHING_ELSE, **more}
+                stream.options = x264(how, params)
             for at in pts if number == 1 else pts[place : place + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
                 _mux(output, stream.encode(picture), pts, period)

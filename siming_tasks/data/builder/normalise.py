@@ -12,9 +12,9 @@ from siming_tasks.data.builder.filters import filters, pulled
 from siming_tasks.data.builder.rates import rate_to_copy, rate_to_write
 from siming_tasks.errors import MediaError
 from siming_tasks.files import atomic_path
-from siming_tasks.media.clips import NOTHING_ELSE
 from siming_tasks.media.colour import BT709, WIDE, Colour, copy_tags
 from siming_tasks.media.container import open_video
+from siming_tasks.media.x264 import x264
 
 if TYPE_CHECKING:
     from av.container import InputContainer, OutputContainer
@@ -126,7 +126,7 @@ class _Writer:
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))
         how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
-        self.stream.options = {**how, **NOTHING_ELSE}
+        self.stream.options = x264(how)
         written = self.stream.codec_context
         copy_tags(coded, written, colour.matrix, full=False)
         if coded.color_primaries in WIDE:
