@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from nano_exams import STEPS, Case, case, drawn, shown, truth
+from nano_exams import STEPS, Case, case, drawn, nearly_alike, shown, truth
 from tqdm import tqdm
 
 __all__ = ["CHECK", "NOISE", "SEEDS", "USUAL", "all_shown", "make_exams", "make_frames", "run_files", "save_shown"]
@@ -124,8 +124,13 @@ def _record(exam: Case) -> dict[str, np.ndarray]:
 
 
 def _states(path: Path, count: int) -> None:
+    """Two by two: exams of their own, and such as differ in one error."""
     seed, first = _place(path)
-    rows = [_record(case(seed, n, USUAL if n % 3 else -1.1)) for n in range(first, first + count)]
+    rows = []
+    for n in range(first, first + count, 2):
+        base = USUAL if n % 6 else -1.1
+        pair = nearly_alike(seed, n // 4, base) if n % 4 else (case(seed, n, base), case(seed, n + 1, base))
+        rows += [_record(exam) for exam in pair]
     whole = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     part = path.with_name(f".{path.name}")
     with part.open("wb") as stream:

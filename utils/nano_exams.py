@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +14,17 @@ from siming_tasks.simulate.acts.exam import FULL, perform
 from siming_tasks.simulate.draw.look import draw_look
 from siming_tasks.simulate.draw.scene import Scene
 from siming_tasks.simulate.performance import CHANNELS, Performance
-from siming_tasks.simulate.plan import draw_plan
+from siming_tasks.simulate.plan import ExamPlan, completed, draw_plan
 from siming_tasks.simulate.render import FPS
 from siming_tasks.simulate.truth import judge
 
-__all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "shown"]
+__all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "nearly_alike", "shown"]
 
 RUBRIC = default_rubric()
 STEPS = tuple(step.id for step in RUBRIC.steps)
 CLIP, FULL_FRAMES = 16, 240
 _NAMES = list(CHANNELS)
+_ERRORS = [error.id for step in RUBRIC.steps for error in step.errors]
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,41 @@ class Case:
 
 def case(seed: int, number: int, base: float) -> Case:
     """Exam ``number`` of ``seed``; ``base`` is the simulator's log-odds of an error (-1.79: as in the demo)."""
-    plan = draw_plan(RUBRIC, np.random.default_rng([seed, 2, number]), base=base)
-    look = int(np.random.default_rng([seed, 4, number]).integers(2**31))
+    return _played(draw_plan(RUBRIC, np.random.default_rng([seed, 2, number]), base=base), _look(seed, number))
+
+
+def nearly_alike(seed: int, number: int, base: float) -> tuple[Case, Case]:
+    """Two exams in one room at one pace: the second has one error more, any of the rubric's, and what it brings.
+
+    With an even ``number`` that error decides a step whose own execution is the same in both.
+    """
+    rng = np.random.default_rng([seed, 7, number])
+    plan = draw_plan(RUBRIC, rng, base=base)
+    other = next(filter(None, (_worse(plan, error, not number % 2) for error in rng.permutation(_ERRORS))), plan)
+    look = _look(seed, number)
+    lengths = [perform(each, pace=FULL, fps=FPS, seed=look).lengths for each in (plan, other)]
+    slots = {step: max(each[step] for each in lengths) for step in STEPS}
+    return _played(plan, look, slots), _played(other, look, slots)
+
+
+def _worse(plan: ExamPlan, error: str, by_history: bool) -> ExamPlan | None:
+    """The plan with the error, unless that changes nothing, or no later step although it should."""
+    step = error.rpartition(".")[0]
+    more = completed(RUBRIC, {**plan.errors, step: (*plan.errors[step], error)}, plan.ability)
+    before, after = judge(RUBRIC, plan.errors), judge(RUBRIC, more.errors)
+    moved = {each for each in STEPS if before[each].points != after[each].points}
+    if by_history:
+        moved = {each for each in moved if plan.errors[each] == more.errors[each]}
+    return more if moved else None
+
+
+def _look(seed: int, number: int) -> int:
+    return int(np.random.default_rng([seed, 4, number]).integers(2**31))
+
+
+def _played(plan: ExamPlan, look: int, slots: Mapping[str, float] | None = None) -> Case:
     truth = judge(RUBRIC, plan.errors)
-    played = perform(plan, pace=FULL, fps=FPS, seed=look)
+    played = perform(plan, pace=FULL, fps=FPS, seed=look, slots=slots)
     return Case(played, look, np.array([truth[step].points for step in STEPS], np.int8))
 
 

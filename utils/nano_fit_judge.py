@@ -161,9 +161,10 @@ def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "jud
     while step < steps:
         rng = np.random.default_rng([13, step, RANK])
         a_round = size // EXAMS
-        order = np.random.default_rng([14, step // a_round]).permutation(size)
-        chosen = my_part(order[step % a_round * EXAMS :][:EXAMS])
-        records = [chunks[i // len(chunks[0])][i % len(chunks[0])] for i in chosen]
+        order = np.random.default_rng([14, step // a_round]).permutation(size // 2)
+        chosen = my_part(order[step % a_round * EXAMS // 2 :][: EXAMS // 2])
+        both = [i for pair in chosen for i in (2 * pair, 2 * pair + 1)]  # exams that differ in one error: side by side
+        records = [chunks[i // len(chunks[0])][i % len(chunks[0])] for i in both]
         net.train()
         loss = torch.zeros(())
         for *given, points in _batch(records, noise, rng):
