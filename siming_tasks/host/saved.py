@@ -3,7 +3,8 @@
 When lmms-eval 0.7.3 cannot write a file (a full disk), it says so in one line of its log, prints the table all the same
 and exits 0; a file may end in the middle. Here its two savers read back what they wrote: what is not whole gets another
 name, which nothing reads, and such a run ends after its table with one message and exit code 1. An interrupt leaves no
-part of a file under a whole one's name either.
+part of a file under a whole one's name either. lmms-eval names files by the second and appends to those that are there:
+of runs that begin in one second in one folder, the later ones take the next free second.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from siming_tasks.host.told import is_ours
 __all__ = ["check_what_is_saved"]
 
 PARTIAL = ".partial"
+RESULTS = "results.json"
+_DATE = "%Y%m%d_%H%M%S"
 _SIGNATURES = {
     "save_results_aggregated": ["self", "results", "samples", "datetime_str"],
     "save_results_samples": ["self", "task_name", "samples"],
@@ -56,10 +60,11 @@ def check_what_is_saved(tracker: Any) -> None:
 
     @functools.wraps(aggregated)
     def save_results_aggregated(self: Any, results: Any, samples: Any, datetime_str: str) -> None:
+        datetime_str = _own_second(self, datetime_str)
         run = self._siming_run = _Run(
             results, set(results["configs"]) if samples is not None else set(), samples is not None
         )
-        with _whole(self, run, datetime_str, "results.json", _is_json):
+        with _whole(self, run, datetime_str, RESULTS, _is_json):
             aggregated(self, results=results, samples=samples, datetime_str=datetime_str)
         run.unsaved += _predictions(self, results)
         self._siming_date = datetime_str
@@ -77,14 +82,35 @@ def check_what_is_saved(tracker: Any) -> None:
     tracker._siming_checked = True
 
 
+def _folder(tracker: Any) -> Path:
+    return Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized or "")
+
+
+def _own_second(tracker: Any, date: str) -> str:
+    """``date``, or the first second after it whose results file is nobody's; that file is taken here, empty."""
+    if not tracker.output_path:
+        return date
+    folder, own = _folder(tracker), date
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                (folder / f"{own.replace(':', '-')}_{RESULTS}").open("x").close()
+            except FileExistsError:
+                own = (datetime.strptime(own, _DATE) + timedelta(seconds=1)).strftime(_DATE)
+            else:
+                return own
+    except (OSError, ValueError):  # nothing can be written there, or a program's own name for its run
+        return date
+
+
 @contextmanager
 def _whole(tracker: Any, run: _Run, date: str, name: str, good: Callable[[Path], bool]) -> Iterator[None]:
     """See to it that the block leaves a good file of this name, or none and an entry in ``run.unsaved``."""
     if not tracker.output_path:  # nothing is saved, nor claimed to be
         yield
         return
-    folder = Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized or "")
-    path = folder / f"{date.replace(':', '-')}_{name}"
+    path = _folder(tracker) / f"{date.replace(':', '-')}_{name}"
     try:
         yield
     finally:  # also at an interrupt
@@ -128,8 +154,7 @@ def _say_next(tracker: Any, run: _Run) -> None:
     found = [task.get("siming_stderr,none") for task in run.results["results"].values()]
     ended.withheld |= any(isinstance(each, Mapping) and each.get("predictions") for each in found)
     if tracker.output_path:
-        folder = Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized or "")
-        (ended.folders if run.logged else ended.without_replies).append(folder)
+        (ended.folders if run.logged else ended.without_replies).append(_folder(tracker))
 
 
 def _end(tracker: Any, run: _Run) -> None:

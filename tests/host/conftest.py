@@ -136,18 +136,20 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
     ) -> Run:
         folder = tmp_path / name
         folder.mkdir()
-        argv = [*arguments, "--output_path", str(folder / "out"), "--log_samples"]
+        own = "--output_path" in arguments
+        out = Path(arguments[arguments.index("--output_path") + 1]) if own else folder / "out"
+        argv = [*arguments, *(() if own else ("--output_path", str(out))), "--log_samples"]
         settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
         settings["SIMING_REPLIES"] = str(folder / "replies")  # each run asks anew unless a test says otherwise
         env = environment(**{**settings, **({"SIMING_DATA": str(data)} if data else {}), **env})
         if not launcher:
             code = warm.run(argv, folder, env, folder / "log", **({"script": script} if script else {}))
-            return Run(code, (folder / "log").read_text(errors="replace"), folder / "out")
+            return Run(code, (folder / "log").read_text(errors="replace"), out)
         done = subprocess.run(
             [*launcher, *argv], cwd=folder, env=env, text=True, errors="replace", timeout=TIMEOUT,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        return Run(done.returncode, done.stdout, folder / "out")
+        return Run(done.returncode, done.stdout, out)
 
     return call
 

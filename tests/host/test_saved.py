@@ -201,12 +201,24 @@ def test_an_interrupt_in_the_middle_of_a_log(tracker: Any, tmp_path: Path) -> No
     assert len((tmp_path / "model" / f"{DATE}_samples_a.jsonl.partial").read_text().splitlines()) == 3
 
 
-def test_two_runs_in_one_second_are_not_one_log(tracker: Any, tmp_path: Path) -> None:
+def test_runs_in_one_second_are_each_saved(tracker: Any, tmp_path: Path) -> None:
     """lmms-eval names files by the second and appends."""
-    save(tracker, results("a"), {"a": samples(4)})
+    for number in (4, 3, 2):
+        save(tracker, results("a", number=number), {"a": samples(number)})
+    for date, number in ((DATE, 4), ("20260101_000001", 3), ("20260101_000002", 2)):
+        assert json.loads((tmp_path / "model" / f"{date}_results.json").read_text())["number"] == number
+        assert len((tmp_path / "model" / f"{date}_samples_a.jsonl").read_text().splitlines()) == number
+    assert len(files(tmp_path)) == 6
+
+
+def test_two_runs_of_one_name_that_is_no_time_are_not_one_log(tracker: Any, tmp_path: Path) -> None:
+    for _ in range(2):
+        tracker.save_results_aggregated(results=results("a"), samples={"a": samples(4)}, datetime_str="mine")
+        if not files(tmp_path)[1:]:
+            tracker.save_results_samples(task_name="a", samples=samples(4))
     with pytest.raises(SystemExit):
-        save(tracker, results("a"), {"a": samples(4)})
-    assert files(tmp_path) == ["results.json", "samples_a.jsonl.partial"]
+        tracker.save_results_samples(task_name="a", samples=samples(4))
+    assert files(tmp_path) == ["mine_results.json", "mine_samples_a.jsonl.partial"]
 
 
 def test_predictions_that_could_not_be_written(tracker: Any) -> None:
