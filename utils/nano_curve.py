@@ -1,13 +1,17 @@
 """What more exams buy: judges trained on some of the exams, tried on the exams of the table.
 
-    torchrun --nproc-per-node 2 utils/nano_curve.py WORK [--sizes 250 1000 4000] [--steps 1000]
+    torchrun --nproc-per-node 2 utils/nano_curve.py WORK [--sizes 250 1000 4000 16000] [--steps 500 2000]
 
-``WORK`` is that of a finished training, with the exams that ``nano_table.py`` has drawn and read. SYNTHETIC.
+Every size is trained for every length, so that what more exams buy and what a longer training buys can be told apart.
+``WORK`` is that of a finished training, with the exams that ``nano_table.py`` has drawn and read; ``curve.jsonl`` is
+left there, for ``nano_pictures.py``. SYNTHETIC.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,30 +31,37 @@ def main() -> None:
     """Train, try, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 1000, 4000])
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 1000, 4000, 16000])
+    parser.add_argument("--steps", type=int, nargs="+", default=[500, 2000], help="batches of each training")
     options = parser.parse_args()
     torch.set_num_threads(1)
     start()
-    exams = kept(options.work, "table")
-    wrong = exams["points"] < TOP
     if not RANK:
-        print(f"SYNTHETIC, {len(wrong)} exams.\n\n| exams | " + " | ".join(f"MCC, {view}" for view in VIEWS) + " |")
-        print("|---|" + "---|" * len(VIEWS), flush=True)
-    for size in options.sizes:
-        name = f"curve-{size}-{options.steps}"
-        fit_judge(options.work, options.steps, size, name)
+        (options.work / "curve.jsonl").unlink(missing_ok=True)
+    for steps, size in product(options.steps, options.sizes):
+        name = f"curve-{size}-{steps}"
+        fit_judge(options.work, steps, size, name)
         wait()
         if not RANK:
-            net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
-            net.load_state_dict(torch.load(options.work / f"{name}-best.pt", weights_only=True))
-            found = []
-            for frames in VIEWS.values():
-                chances = probabilities(net.eval(), exams, frames)
-                full = np.take_along_axis(chances, np.tile(TOP, (len(chances), 1))[..., None], 2)[..., 0]
-                found.append(f"{mcc(wrong, 1 - full > 0.5):.3f}")
-            print(f"| {size:,} | " + " | ".join(found) + " |", flush=True)
+            row = {"exams": size, "batches": steps, **tried(options.work, name)}
+            with (options.work / "curve.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(row) + "\n")
+            print(row, flush=True)
         wait()
+
+
+def tried(work: Path, name: str) -> dict[str, float]:
+    """MCC on the exams of the table, by what is shown."""
+    exams = kept(work, "table")
+    wrong = exams["points"] < TOP
+    net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
+    net.load_state_dict(torch.load(work / f"{name}-best.pt", weights_only=True))
+    found = {}
+    for view, frames in VIEWS.items():
+        chances = probabilities(net.eval(), exams, frames)
+        full = np.take_along_axis(chances, np.tile(TOP, (len(chances), 1))[..., None], 2)[..., 0]
+        found[view] = round(mcc(wrong, 1 - full > 0.5), 4)
+    return found
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def estimate_stats(
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic], needs: str = NOTHING) -> Stat:
     """Share of marked steps (or mean of a number): sums of two ``[V, S]`` (or ``[V]``) arrays over each other."""
-    parts = [np.asarray(part, np.float64).reshape(len(part), -1).sum(axis=1) for part in (numerator, denominator)]
+    parts = [part.sum(axis=tuple(range(1, part.ndim)), dtype=np.float64) for part in (numerator, denominator)]
     items = int(np.count_nonzero(denominator))
     return Stat(np.stack(parts, axis=1), _share, items, needs, share=numerator.dtype == np.bool_)
 

@@ -170,3 +170,10 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
     assert result["missing"]["off_scale"] == 1
     assert result["metrics"]["coverage"]["value"] == pytest.approx(1 / 5)
     assert result["synthetic"] is True and result["requests"] == {"answered": 2, "expected": 2, "conflicts": []}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_records_are_no_numbers(setting: str) -> None:
+    found = evaluate_records([], DATASET, Options(resamples=20), setting)
+    assert found["requests"]["answered"] == 0 < found["requests"]["expected"]
+    assert all(metric["value"] in (None, 0) for metric in found["metrics"].values()), "coverage 0, else nothing"
