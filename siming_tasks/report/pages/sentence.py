@@ -135,7 +135,7 @@ def _blind(board: Mapping[str, Any]) -> Iterator[Sentence]:
     elif not won:
         yield [(f"None of the {len(tested)} beats every blind judge.", False)]
     else:
-        kind = "models" if board["models"] else "reference judges"
+        kind = "models" if board["models"] else "judges without a model"
         all_of = f"All {len(tested)}" if not lost else f"{len(won)} of {len(tested)}"
         verb = "beats" if len(won) == 1 and lost else "beat"
         yield [(f"{all_of} {kind} {verb} every blind judge.", False)]

@@ -28,7 +28,7 @@ def standings(
 ) -> dict[str, Any] | None:
     """One setting's table as plain JSON; None if no run has it.
 
-    Ranked are models (reference judges only where there is no model) that answered at least
+    Ranked are models (reference judges and supervised baselines only where there is no model) that answered at least
     :data:`siming_tasks.metrics.thresholds.COMPARABLE` of the same questions; of several sets of questions, the largest.
 
     Returns:
