@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,10 @@ from statistics import median
 import numpy as np
 
 from siming_tasks.errors import MediaError
+from siming_tasks.media.info import probe
 from siming_tasks.media.observe import unobservable_reason
 from siming_tasks.media.picture import fitted
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.probe import probe
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.media.views import Request
@@ -162,17 +163,17 @@ def plan(
     """
     asked: dict[str, list[_Question]] = {name: [] for name in settings}
     stored, disk = 0, 0.0
-    for exam in exams:
+    for exam, times in Counter(exams).items():  # exams that are alike are one object, worked out once
         size = fitted(exam.width, exam.height, policy.frame_size)
         requests = policy.requests(exam.video, [SETTINGS[name] for name in settings])
         shown = {request: exam.shown(request) for request in requests}
         for name in settings:
             seen = dict(policy.asked(SETTINGS[name], exam.video))
             for one in asking.questions(SETTINGS[name], [exam.video], rubric.skill_of):
-                asked[name].append(_Question(one.steps, *shown[seen[one.step_id]], size, exam.has_audio))
+                asked[name].append(_Question(one.steps, *shown[seen[one.step_id]], size, exam.has_audio, times))
         different = len({index for indices, _ in shown.values() for index in indices})
-        stored += different
-        disk += different * size[0] * size[1] * BYTES_PER_PIXEL
+        stored += times * different
+        disk += times * different * size[0] * size[1] * BYTES_PER_PIXEL
     texts = prompt_bytes or {}
     plans = tuple(
         _setting_plan(name, questions, rubric, formulas, texts.get(name, 0), reply_tokens, prices)
@@ -189,6 +190,7 @@ class _Question:
     fps: float
     size: tuple[int, int]
     has_audio: bool
+    times: int
 
 
 def _setting_plan(
@@ -200,22 +202,22 @@ def _setting_plan(
     reply: int,
     prices: tuple[float, float] | None,
 ) -> SettingPlan:
-    counts = [len(question.indices) for question in questions]
+    frames = _sums((len(question.indices), question.times) for question in questions)
+    requests = sum(question.times for question in questions)
     tokens, context, cost = {}, {}, {}
     for formula in formulas:
-        each = [len(question.indices) * TOKEN_FORMULAS[formula](*question.size) for question in questions]
-        tokens[formula] = (max(each, default=0), sum(each))
-        context[formula] = tokens[formula][0] + CAPTION_TOKENS * max(counts, default=0) + prompt + reply
+        image = TOKEN_FORMULAS[formula]
+        tokens[formula] = _sums((len(one.indices) * image(*one.size), one.times) for one in questions)
+        context[formula] = tokens[formula][0] + CAPTION_TOKENS * frames[0] + prompt + reply
         if prices:
-            read = sum(each) + CAPTION_TOKENS * sum(counts) + len(questions) * prompt
-            cost[formula] = (read * prices[0] + len(questions) * reply * prices[1]) / 1e6
-    rate = median(question.fps for question in questions) if questions else 0.0
+            read = tokens[formula][1] + CAPTION_TOKENS * frames[1] + requests * prompt
+            cost[formula] = (read * prices[0] + requests * reply * prices[1]) / 1e6
     return SettingPlan(
         name,
-        len(questions),
-        sum(counts),
-        max(counts, default=0),
-        rate,
+        requests,
+        frames[1],
+        frames[0],
+        median(one.fps for one in questions for _ in range(one.times)) if questions else 0.0,
         tokens,
         context,
         _blind(rubric, questions),
@@ -223,14 +225,21 @@ def _setting_plan(
     )
 
 
+def _sums(found: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The largest of some numbers, and their sum, each so many times."""
+    each = list(found)
+    return max((number for number, _ in each), default=0), sum(number * times for number, times in each)
+
+
 def _blind(rubric: Rubric, questions: Sequence[_Question]) -> dict[str, tuple[float, str]]:
-    asked: dict[str, list[str | None]] = {step.id: [] for step in rubric.steps}
+    asked: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
     for question in questions:
         for step in question.steps:
             why = unobservable_reason(rubric.by_id[step], question.fps, has_audio=question.has_audio)
-            asked[step].append(why)
+            asked[step][why] += question.times
     found = {}
     for step, reasons in asked.items():
-        if named := [why for why in reasons if why]:
-            found[step] = (len(named) / len(reasons), max(set(named), key=named.count))
+        named = Counter({why: times for why, times in reasons.items() if why})
+        if named:
+            found[step] = (named.total() / reasons.total(), named.most_common(1)[0][0])
     return found

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from siming_tasks.errors import OptionsError
-from siming_tasks.media.backends import UNKNOWN, Backend
+from siming_tasks.media.backend import UNKNOWN, Backend
 from siming_tasks.media.encoding import AS_STORED, Encoding
 from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
 from siming_tasks.media.signal import SAMPLERS

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from siming_tasks.errors import OptionsError
-from siming_tasks.media.sampler import Budget
+
+if TYPE_CHECKING:
+    from siming_tasks.media.sampler import Budget
 
 __all__ = ["PAPER_FRAMES", "preset"]
 
@@ -38,6 +41,8 @@ def preset(model: str) -> Budget:
         >>> preset("qwen3_vl")
         Budget(frames=64, fps=None)
     """
+    from siming_tasks.media.sampler import Budget  # and with it arrays, which a list of names does without
+
     known = {_plain(name): frames for name, frames in PAPER_FRAMES.items()}
     if _plain(model) not in known:
         raise OptionsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")

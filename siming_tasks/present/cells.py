@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.proportion import Proportion
 from siming_tasks.plaintext import one_line
+
+if TYPE_CHECKING:  # tables of words need no arrays
+    from siming_tasks.metrics.estimate import Estimate
+    from siming_tasks.metrics.proportion import Proportion
 
 __all__ = ["counted", "key", "percent", "plain_value", "pvalue", "short", "signed", "table"]
 

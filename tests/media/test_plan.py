@@ -15,6 +15,7 @@ from siming_tasks.media.plan import ExamFacts, alike, plan
 from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.rubrics import default_rubric, rubric_from
 from siming_tasks.schema import StepLabel, Video
+from siming_tasks.settings.asking import Asking
 
 SIDES = st.integers(28, 4000)
 
@@ -107,6 +108,18 @@ def test_steps_that_some_videos_show() -> None:
     full = plan([short, long], FOUR, Policy(10, 5)).settings[0]
     assert full.blind == {"look": (0.5, "rate")}
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)
+
+
+def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
+    exams = [*alike(default_rubric(), 4, 168.9), *alike(default_rubric(), 3, 60.0)]
+    apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself
+    assert len(set(exams)) == 2 and len(set(apart)) == 7
+    asking, prices = Asking(unit="skill"), (0.3, 1.7)
+    found, expected = (plan(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
+                       for each in (exams, apart))  # fmt: skip
+    assert found.settings == expected.settings
+    assert (found.stored, found.decode_seconds) == (expected.stored, expected.decode_seconds)
+    assert found.disk == pytest.approx(expected.disk, rel=1e-12)
 
 
 def test_matched_clips_have_the_rate_of_the_full_video() -> None:
