@@ -1,4 +1,4 @@
-"""The frozen encoders that a baseline can stand on."""
+"""The frozen encoder that a baseline stands on where no other is named."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.baseline.devices import device_of
 from siming_tasks.nano.reader import FrameReader
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class NanoFeatures:
     """The last hidden layer of ``siming_nano``'s frame encoder, which was trained on drawings.
 
     Args:
-        device: where it computes; default: a GPU where there is one.
+        device: ``auto``, ``cpu``, ``cuda``, ...; ``auto`` is a GPU where there is one.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.
@@ -30,12 +30,8 @@ class NanoFeatures:
 
     name = "siming_nano"
 
-    def __init__(self, device: str | None = None) -> None:
-        try:
-            self._reader = FrameReader(device)
-        except (AssertionError, RuntimeError) as error:  # what torch says of a device that is not there
-            said = str(error).splitlines()[0][:200]
-            raise OptionsError(f"--device {device!r} cannot be used here ({said}). Leave it out, or say cpu.") from None
+    def __init__(self, device: str = "auto") -> None:
+        self._reader = FrameReader(str(device_of(device)))
         self.digest = self._reader.digest
 
     def __call__(self, pictures: Sequence[Image]) -> NDArray[np.float32]:

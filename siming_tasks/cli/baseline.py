@@ -33,7 +33,14 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--group", choices=("student", "site"), help="keep all exams of a student, or of a site, in one fold"
     )
-    command.add_argument("--device", metavar="NAME", help="cpu, cuda, ... (default: a GPU where there is one)")
+    command.add_argument(
+        "--backbone",
+        metavar="NAME",
+        help="folder, or name on the hub, of an image model whose features are taken (default: siming_nano's encoder)",
+    )
+    command.add_argument(
+        "--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ... (default auto: a GPU where there is one)"
+    )
     add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
     add_options(command, "cache", "cache_gb")
     command.set_defaults(run=_baseline)
@@ -42,11 +49,13 @@ def add(commands: Any) -> None:
 def _baseline(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
+    from siming_tasks.baseline.backbones import BackboneFeatures
     from siming_tasks.baseline.encoders import NanoFeatures
     from siming_tasks.baseline.predict import write_baseline
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options, media=True)
+    device, named = arguments.device, arguments.backbone
 
     def watched(some: list[Any], what: str) -> Iterable[Any]:
         return tqdm(some, unit=what, smoothing=0.1)
@@ -54,7 +63,7 @@ def _baseline(arguments: argparse.Namespace) -> int:
     found = write_baseline(
         dataset,
         options,
-        NanoFeatures(arguments.device),
+        BackboneFeatures(named, device) if named else NanoFeatures(device),
         arguments.out,
         folds=arguments.folds,
         group=arguments.group,
