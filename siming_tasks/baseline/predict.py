@@ -16,7 +16,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, MediaError
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.runs.find import SUPERVISED
+from siming_tasks.runs.judge import SUPERVISED
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.record import record_of
 from siming_tasks.schema import Scope

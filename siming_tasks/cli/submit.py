@@ -72,16 +72,17 @@ def submit(arguments: argparse.Namespace) -> int:
 def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[RunSource], dataset: Dataset) -> Path:
     """The archive of the one run."""
     from siming_tasks.errors import DataError
+    from siming_tasks.report.board.admit import LEARNT
     from siming_tasks.report.board.submission import pack
+    from siming_tasks.runs.judge import is_supervised
     from siming_tasks.runs.run import read_run
     from siming_tasks.settings import PROBED, SETTINGS
 
     if len(sources) != 1:
         raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
-    if sources[0].role == "supervised":
-        what = "a supervised baseline, which learnt from the labels of this very data set"
-        raise DataError(f"{arguments.run_path}: {what}. Keep it beside the models of your own report; submit a model.")
     run = read_run(sources[0], dataset)
+    if sources[0].role == "supervised" or is_supervised(run.records):
+        raise DataError(f"{arguments.run_path}: {LEARNT}")
     probes = [SETTINGS[name].task_name for name in run.settings if name in PROBED]
     if probes:
         if len(probes) == len(run.settings):

@@ -14,10 +14,10 @@ from siming_tasks.errors import DataError, Problem
 from siming_tasks.files import open_regular, read_bytes
 from siming_tasks.redact import redact
 from siming_tasks.runs.asked import Slice, slices_of
+from siming_tasks.runs.judge import SUPERVISED, stated_judge
 
 __all__ = [
     "REFERENCE_MODEL",
-    "SUPERVISED",
     "RunSource",
     "dataset_folder",
     "find_runs",
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 REFERENCE_MODEL = "siming_reference"
-SUPERVISED = "supervised, cross-fitted"
-"""Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
 MAX_FIRST_LINE = 1_000_000
 """Bytes of the first line of a prediction file in which its judge is looked for."""
 MAX_RESULTS = 256_000_000
@@ -171,13 +169,11 @@ def _stated_in(path: Path) -> dict[str, Any]:
     try:
         with open_regular(path) as stream:
             first = stream.readline(MAX_FIRST_LINE)
-        said = json.loads(first)["judge"]
-        if said["kind"] != SUPERVISED:
-            return {}
-        words = (f"{key}={str(value)[:100]}" for key, value in list(said.items())[:10] if key != "kind")
-        return dict(redact({"judge": SUPERVISED, "trained": ", ".join(words)}))
+        said = stated_judge(json.loads(first)["judge"]) or {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}  # unreadable: whoever reads the predictions says so
+    trained = ", ".join(f"{key}={value}" for key, value in said.items() if key != "kind")
+    return {"judge": said["kind"], "trained": trained} if said else {}
 
 
 def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:

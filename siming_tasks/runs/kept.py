@@ -14,7 +14,7 @@ Reading = tuple[Any, ...]
 """Values of :data:`ALL`: how a reply was read and under which condition it was asked for."""
 
 READ = ("status", "answers", "missing", "prompt", "dataset", "media")
-SOME = ("abstained", "evidence", "usage", "asking", "part", "parts")
+SOME = ("abstained", "evidence", "usage", "asking", "part", "parts", "judge")
 """What a record has only where there is some."""
 ALL = (*READ, *SOME)
 _PLACE = {name: index for index, name in enumerate(ALL)}
@@ -66,7 +66,7 @@ class Shelf:
         for place, part in enumerate(parts):
             if not isinstance(part, dict):
                 parts[place] = self._alike.setdefault(part, part)
-            elif len(part) < 2 and all(map(_hashable, part.values())):
+            elif (len(part) < 2 or ALL[place] == "judge") and all(map(_hashable, part.values())):
                 parts[place] = self._alike.setdefault((ALL[place], *part.items()), part)
             else:
                 small = False

@@ -43,6 +43,7 @@ def record_of(
     usage: Mapping[str, Any] | None = None,
     asking: str = "",
     part: str = "",
+    judge: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The record of one request.
 
@@ -57,6 +58,7 @@ def record_of(
         usage: what the request took, if that is known; a reply that was cut at the limit of tokens is ``truncated``.
         asking: how the question was put (:attr:`siming_tasks.settings.asking.Asking.words`).
         part: of an exam that is asked about in several requests, the part that this one asks about.
+        judge: of a judge that was trained on the data set that it judges, how (:mod:`siming_tasks.runs.judge`).
     """
     return {
         "id": record_id(setting, video_id, step_id),
@@ -78,6 +80,7 @@ def record_of(
         **({"usage": dict(usage)} if usage else {}),
         **({"asking": asking} if asking else {}),
         **({"part": part} if part else {}),
+        **({"judge": dict(judge)} if judge else {}),
     }
 
 
@@ -165,5 +168,6 @@ def merged(parts: Sequence[Record]) -> dict[str, Any]:
         **({"evidence": evidence} if evidence else {}),
         **({"usage": added(usages)} if len(usages) == len(parts) else {}),
         **({"asking": first["asking"]} if first.get("asking") else {}),
+        **({"judge": first["judge"]} if first.get("judge") else {}),
         "parts": statuses,
     }

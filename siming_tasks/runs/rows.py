@@ -19,6 +19,7 @@ from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.evidence import MOST
 from siming_tasks.parsing.model import MISSING
 from siming_tasks.rubrics import RubricStep
+from siming_tasks.runs.judge import stated_judge
 from siming_tasks.runs.kept import KeptRecord, Reading, Shelf
 from siming_tasks.runs.record import read_as, record_of
 from siming_tasks.runs.usage import Usage
@@ -84,6 +85,12 @@ class _Line(BaseModel):
     parts: dict[str, str] | None = None
     abstained: list[str] | None = None
     evidence: dict[str, Annotated[list[Part], Field(max_length=MOST)]] | None = None
+    judge: dict[str, str] | None = None
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _trained(cls, judge: Any) -> dict[str, str] | None:
+        return stated_judge(judge)
 
     @field_validator("asking")
     @classmethod
@@ -252,6 +259,7 @@ class RowReader:
             media=source.media,
             asking=source.asking or "",
             part=source.part or "",
+            judge=source.judge,
             usage=source.usage.model_dump() if source.usage else None,
         )
 
@@ -346,7 +354,8 @@ def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, .
         return None
     usage = source.usage.model_dump() if source.usage else None
     return {**record, "missing": source.missing or {}, "media": source.media or {}, "usage": usage,
-            "abstained": source.abstained, "evidence": source.evidence and {**record["evidence"]}}  # fmt: skip
+            "abstained": source.abstained, "judge": source.judge,
+            "evidence": source.evidence and {**record["evidence"]}}  # fmt: skip
 
 
 def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:

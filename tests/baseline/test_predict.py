@@ -16,12 +16,16 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.errors import DataError
 from siming_tasks.options import Options
+from siming_tasks.report.board.admit import admit
+from siming_tasks.report.board.submission import ModelCard, pack, read_submission
 from siming_tasks.report.charts.plot import COLOURS, SHAPES
 from siming_tasks.report.charts.svg import _SHAPES as OUTLINES
 from siming_tasks.report.roles import ROLES
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import study
 from siming_tasks.runs.find import find_runs, run_at
+from siming_tasks.runs.judge import is_supervised
+from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.run import read_run
 from siming_tasks.settings import BENCHMARK
 
@@ -158,6 +162,41 @@ def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "a.zip").exists()
     assert main([*command[: -len(small)], *small, "--device", "nowhere"]) == 2
     assert "--device 'nowhere' cannot be used here" in capsys.readouterr().err
+
+
+def packed(run: Path, dataset: Dataset, out: Path) -> Path:
+    """Packed without the command that would refuse it."""
+    source = run_at(run)
+    read = read_run(source, dataset)
+    found = {name: read.evaluate(name, Options(resamples=20)) for name in read.settings}
+    return pack(source, read.records, dataset, ModelCard(name="A model"), found, out)
+
+
+def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, tmp_path: Path) -> None:
+    dataset, few = open_dataset(short_demo), Options(resamples=20)
+    made(dataset, options, tmp_path / "mine.jsonl")
+    once, again = lines(tmp_path / "mine.jsonl"), tmp_path / "again.jsonl"
+    records = read_run(tmp_path / "mine.jsonl", dataset).records
+    assert {r["judge"]["features"] for mine in records.values() for r in mine} == {f"colours {'0' * 12}"}
+    write_predictions((record for mine in records.values() for record in mine), again)
+    assert [{**x, "judge": x["judge"]["kind"]} for x in lines(again)] == [
+        {**x, "judge": "supervised, cross-fitted"} for x in once
+    ]
+    with pytest.raises(
+        DataError, match=r"a\.zip: a supervised baseline, which learnt from the labels of this very data"
+    ):
+        admit(packed(again, dataset, tmp_path / "a.zip"), dataset, few)
+    first, *others = once  # the first line tells nothing, and so nothing that is said of the run
+    again.write_text("".join(json.dumps(x) + "\n" for x in ({**first, "judge": None}, *others)))
+    archive = packed(again, dataset, tmp_path / "b.zip")
+    assert "judge" not in read_submission(archive).submission.run
+    with pytest.raises(DataError, match=r"b\.zip: a supervised baseline"):
+        admit(archive, dataset, few)
+    assert main(["submit", str(again), "--data", str(short_demo), "--out", str(tmp_path / "c.zip")]) == 1
+    assert not (tmp_path / "c.zip").exists()
+    again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in once))
+    assert not is_supervised(read_run(again, dataset).records)
+    assert admit(packed(again, dataset, tmp_path / "d.zip"), dataset, few).run.settings == BENCHMARK
 
 
 def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, options: Options, tmp_path: Path) -> None:

@@ -15,10 +15,17 @@ from siming_tasks.plaintext import one_line
 from siming_tasks.report.board.checks import check
 from siming_tasks.report.board.submission import Received, predictions_of, read_submission
 from siming_tasks.runs.find import REFERENCE_MODEL
+from siming_tasks.runs.judge import SUPERVISED, is_supervised
 from siming_tasks.runs.run import Run
 from siming_tasks.settings import PLAIN, PROBED, SETTINGS
 
-__all__ = ["Admitted", "admit", "refusal"]
+__all__ = ["LEARNT", "Admitted", "admit", "refusal"]
+
+LEARNT = (
+    "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
+    "report; submit a model."
+)
+"""Why a board does not take what :mod:`siming_tasks.runs.judge` recognises."""
 
 _ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """What a fault of ours over an unforeseen archive would raise: it costs that archive its row, not the others theirs."""
@@ -57,6 +64,7 @@ def refusal(path: Path, error: DataError) -> str:
 def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitted:
     _check_judge(received)
     run = predictions_of(received, dataset)
+    _check_untrained(received, run)
     if errors := [problem for problem in run.problems if problem.severity == "error"]:
         raise DataError.of(errors, shown=3)
     if not run.settings:
@@ -79,6 +87,12 @@ def _check_judge(received: Received) -> None:
     if received.submission.run.get("model") == REFERENCE_MODEL:
         what = "a run of a reference judge (--model siming_reference), which is no model"
         raise DataError(f"{received.path}: {what}. Physicians and blind judges have rows of their own; submit a model.")
+
+
+def _check_untrained(received: Received, run: Run) -> None:
+    """Whoever learnt from the labels of these very exams is told apart, whoever packed it."""
+    if received.submission.run.get("judge") == SUPERVISED or is_supervised(run.records):
+        raise DataError(f"{received.path}: {LEARNT}")
 
 
 def _check_claims(received: Received) -> None:

@@ -25,7 +25,7 @@ LONGEST_ANSWER = 40
 MOST_FACTS = 40
 
 _ANSWERS = ("score", "scores", "verdict", "verdicts")
-_KEYS = {"setting", "video_id", "step_id", *_ANSWERS, "status", "missing", "prompt", "dataset", "media"}
+_KEYS = {"setting", "video_id", "step_id", *_ANSWERS, "status", "missing", "prompt", "dataset", "media", "judge"}
 _FIX = "Make it with `siming submit`."
 
 
