@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.baseline.heads import STRENGTHS, head
 from siming_tasks.data import Dataset
 from siming_tasks.data.pairs import twins_of
 from siming_tasks.errors import DataError, OptionsError
 
-__all__ = ["STRENGTH", "Judged", "cross_fitted", "folds_of", "groups_of"]
-
-STRENGTH = 0.01
-"""Inverse of the L2 penalty (``C``), fixed beforehand: it is not tuned on anybody's labels."""
+__all__ = ["Judged", "cross_fitted", "folds_of", "groups_of"]
 
 
 @dataclass(frozen=True)
@@ -23,16 +21,20 @@ class Judged:
     """What the heads of one step say of every video.
 
     Attributes:
-        points: the likeliest points, NaN where nothing could be trained.
-        wrong: whether points below the maximum are likelier than the maximum; to be read where there are points.
+        points: the median of what is likely, NaN where nothing could be trained.
+        wrong: whether points below the maximum are likelier than the maximum, which is when the median lies there.
         constant: how many folds have one label only, which is then what they say.
         untrained: how many have no label at all.
+        unchosen: how many have too few to choose the strength of their penalty, and take the default.
+        strengths: of the others and of these, fold by fold.
     """
 
     points: NDArray[np.float64]
     wrong: NDArray[np.bool_]
     constant: int
     untrained: int
+    unchosen: int = 0
+    strengths: tuple[float, ...] = ()
 
 
 def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -> NDArray[np.int64]:
@@ -88,34 +90,42 @@ def folds_of(groups: Sequence[int] | NDArray[np.int64], folds: int) -> NDArray[n
 
 
 def cross_fitted(
-    features: NDArray[np.float32], labels: NDArray[np.float64], fold: NDArray[np.int64], top: float
+    features: NDArray[np.float32],
+    labels: NDArray[np.float64],
+    fold: NDArray[np.int64],
+    top: float,
+    groups: NDArray[np.int64] | None = None,
+    strengths: Sequence[float] = STRENGTHS,
 ) -> Judged:
-    """Predictions of one step: standardised features, regularised logistic regression over the points' levels.
+    """Predictions of one step: a :func:`~siming_tasks.baseline.heads.head` for each fold, trained on the others.
 
     Args:
         features: shape (videos, features).
         labels: points, NaN where there is none; such a video is judged, and trains nothing.
         fold: of every video.
         top: the step's maximum.
+        groups: of every video, as :func:`groups_of` has it; None: each by itself. Never on both sides of a split inside
+            the training videos.
+        strengths: to choose from.
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
-    points, wrong = np.full(len(labels), np.nan), np.zeros(len(labels), bool)
-    constant = untrained = 0
+    groups = np.arange(len(labels)) if groups is None else groups
+    points = np.full(len(labels), np.nan)
+    constant = untrained = unchosen = 0
+    used = []
     for number in np.unique(fold):
         train, test = (fold != number) & ~np.isnan(labels), fold == number
-        levels, known = np.unique(labels[train], return_inverse=True)
+        levels = np.unique(labels[train])
         if len(levels) == 0:
             untrained += 1
-            continue
-        if len(levels) == 1:
+        elif len(levels) == 1:
             constant += 1
-            points[test], wrong[test] = levels[0], levels[0] < top
-            continue
-        head = make_pipeline(StandardScaler(), LogisticRegression(C=STRENGTH, max_iter=5000))
-        chances = head.fit(features[train], known).predict_proba(features[test])
-        points[test] = levels[chances.argmax(1)]
-        wrong[test] = chances[:, levels < top].sum(1) > 0.5
-    return Judged(points, wrong, constant, untrained)
+            points[test] = levels[0]
+        else:
+            with threadpool_limits(1):  # matrices so small that several threads take ten times as long
+                said = head(features[train], labels[train], groups[train], features[test], strengths)
+            points[test] = said.points
+            unchosen += not said.chosen
+            used.append(said.strength)
+    return Judged(points, points < top, constant, untrained, unchosen, tuple(used))

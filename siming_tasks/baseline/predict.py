@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.baseline.crossfit import STRENGTH, Judged, cross_fitted, folds_of, groups_of
+from siming_tasks.baseline.crossfit import Judged, cross_fitted, folds_of, groups_of
 from siming_tasks.baseline.features import Frozen, Seen, seen_of
+from siming_tasks.baseline.heads import INNER
 from siming_tasks.data import Dataset
 from siming_tasks.errors import DataError, MediaError
 from siming_tasks.options import Options
@@ -42,6 +43,7 @@ class Baseline:
         heads: how many heads there are: scopes × steps × folds.
         constant: how many of them had one label only to learn from, and say that one.
         untrained: how many had none; they say nothing, and what they would say is missing.
+        unchosen: how many had too few labels to choose how much they are held back, and take the default.
         unreadable: why which videos could not be shown; they are neither learnt from nor predicted.
     """
 
@@ -50,6 +52,7 @@ class Baseline:
     heads: int
     constant: int
     untrained: int
+    unchosen: int
     unreadable: tuple[str, ...]
 
 
@@ -93,13 +96,13 @@ def write_baseline(
     if not seen:
         raise DataError(f"{dataset.root}: no video can be shown. {unreadable[0]}")
     heads = [(scope, step.id) for scope in _SCOPES for step in dataset.rubric.steps]
-    judged = {head: _head(dataset, seen, fold, *head) for head in watched(heads, "head")}
+    judged = {head: _head(dataset, seen, fold, groups, *head) for head in watched(heads, "head")}
     made = {
         "kind": SUPERVISED,
         "features": f"{frozen.name} {frozen.digest[:12]}",
         "folds": folds,
         "group": group or "video",
-        "penalty": f"l2, C={STRENGTH:g}",
+        "head": f"proportional odds, l2 chosen in {INNER} inner folds",
     }
     write_predictions((record | {"judge": made} for record in _records(dataset, seen, judged)), out)
     known = [one for one, _ in judged.values()]
@@ -109,12 +112,13 @@ def write_baseline(
         sum(len(set(fold[places].tolist())) for _, places in judged.values()),
         sum(one.constant for one in known),
         sum(one.untrained for one in known),
+        sum(one.unchosen for one in known),
         tuple(unreadable),
     )
 
 
 def _head(
-    dataset: Dataset, seen: dict[str, Seen], fold: NDArray[np.int64], scope: Scope, step: str
+    dataset: Dataset, seen: dict[str, Seen], fold: NDArray[np.int64], groups: NDArray[np.int64], scope: Scope, step: str
 ) -> tuple[Judged, list[int]]:
     """What the heads of a step say, and of which videos: those that are asked about it and can be shown."""
     setting = next(SETTINGS[name] for name in BENCHMARK if SETTINGS[name].scope == scope)
@@ -129,7 +133,7 @@ def _head(
     if not places:
         return Judged(np.zeros(0), np.zeros(0, bool), 0, 0), []
     top = dataset.rubric.by_id[step].max_score
-    return cross_fitted(np.stack(vectors), np.array(labels, float), fold[places], top), places
+    return cross_fitted(np.stack(vectors), np.array(labels, float), fold[places], top, groups[places]), places
 
 
 def _records(

@@ -80,6 +80,10 @@ def _baseline(arguments: argparse.Namespace) -> int:
         say(f"{found.constant} of {found.heads} heads had one label only to learn from, and say that one.")
     if found.untrained:
         say(f"{found.untrained} of {found.heads} heads had no label to learn from; what they would say is missing.")
+    if found.unchosen:
+        say(
+            f"{found.unchosen} of {found.heads} heads had too few labels to choose their penalty, and have the default."
+        )
     if not arguments.group and (known := _repeated(dataset)):
         say(f"{known} videos share their student with another; --group student keeps these on one side.")
     say(f"Next: siming score {dataset.root} {found.path}")

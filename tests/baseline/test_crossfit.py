@@ -8,10 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from siming_tasks.baseline.crossfit import cross_fitted, folds_of, groups_of
 from siming_tasks.baseline.features import pool
+from siming_tasks.baseline.heads import STRENGTHS, _reach, _rotated, head
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.errors import DataError, OptionsError
 
@@ -40,9 +45,74 @@ def test_a_leak_between_twins_shows_unless_students_are_kept_together(marks: tup
     """Two recordings of each student with the same mark and labels: apart they leak everything, together nothing."""
     features, labels = np.repeat(marks[0], 2, axis=0), np.repeat(marks[1], 2)
     apart = np.tile([0, 1], STUDENTS)
-    assert kappa(labels, cross_fitted(features, labels, apart, 2.0).points) == 1.0
+    assert kappa(labels, cross_fitted(features, labels, apart, 2.0, strengths=(10.0,)).points) == 1.0
     together = folds_of(np.repeat(np.arange(STUDENTS), 2), 2)
-    assert abs(kappa(labels, cross_fitted(features, labels, together, 2.0).points)) < 0.32
+    assert abs(kappa(labels, cross_fitted(features, labels, together, 2.0, strengths=(10.0,)).points)) < 0.32
+
+
+def test_a_leak_into_the_choice_of_the_penalty_shows_too(marks: tuple[np.ndarray, np.ndarray]) -> None:
+    """Three recordings of each student. Held apart from themselves nowhere, they teach everything, with little penalty.
+
+    Kept together only between the folds, they teach nothing about others, but their copies on the other side of the
+    inner split say that little penalty is best; kept together there too, nothing but the strongest penalty helps.
+    """
+    features, labels = np.repeat(marks[0], 3, axis=0), np.repeat(marks[1], 3)
+    student = np.repeat(np.arange(STUDENTS), 3)
+    leaking = cross_fitted(features, labels, np.tile([0, 1, 2], STUDENTS), 2.0)
+    assert kappa(labels, leaking.points) == 1.0 and min(leaking.strengths) == STRENGTHS[-1]
+    fold = folds_of(student, 3)
+    inside = cross_fitted(features, labels, fold, 2.0)
+    assert abs(kappa(labels, inside.points)) < 0.32 and min(inside.strengths) == STRENGTHS[-1]
+    kept = cross_fitted(features, labels, fold, 2.0, student)
+    assert abs(kappa(labels, kept.points)) < 0.32 and max(kept.strengths) <= 0.3
+
+
+def test_labels_of_its_own_fold_change_neither_answers_nor_strengths(marks: tuple[np.ndarray, np.ndarray]) -> None:
+    features, labels = marks
+    features[:, :20] += 2 * labels[:, None]
+    fold = folds_of(range(STUDENTS), 3)
+    turned = np.where(fold == 1, 2 - labels, labels)
+    before, after = (cross_fitted(features, given, fold, 2.0) for given in (labels, turned))
+    assert np.array_equal(before.points[fold == 1], after.points[fold == 1])
+    assert before.strengths[1] == after.strengths[1]
+    assert not np.array_equal(before.points, after.points)
+
+
+def test_a_head_is_the_proportional_odds_model_of_another_library() -> None:
+    """One feature, many videos, next to no penalty: the chances of statsmodels' OrderedModel, hence its medians."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(600, 1)).astype(np.float32)
+    labels = np.digitize(1.5 * x[:, 0] + rng.logistic(size=600), [-1.0, 0.5, 2.0]).astype(float)
+    slow = OrderedModel(labels, x, distr="logit").fit(method="bfgs", disp=False)
+    expected = 1 - np.cumsum(slow.predict(x), axis=1)[:, :-1]
+    seen = (x - x.mean()) / x.std()
+    found = _reach(seen, labels[:, None] >= [1, 2, 3], seen, 1e4)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    said = head(x, labels, np.arange(600), x, strengths=(1e4,)).points
+    assert np.mean(said == (expected >= 0.5).sum(1)) > 0.97
+
+
+def test_fewer_axes_lose_nothing() -> None:
+    """A penalised regression on all features, and on as many axes as there are videos, says the same of others."""
+    rng = np.random.default_rng(9)
+    features, labels = rng.normal(size=(30, 200)), np.arange(30) % 2
+    whole = make_pipeline(StandardScaler(), LogisticRegression(C=3 / 200, tol=1e-8)).fit(features[:20], labels[:20])
+    found = _reach(*_few(features), 3.0)
+    np.testing.assert_allclose(found[:, 0], whole.predict_proba(features[20:])[:, 1], atol=1e-4)
+
+
+def _few(features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    seen, unseen = _rotated(features[:20], features[20:])
+    assert seen.shape == (20, 20)
+    return seen, (np.arange(20) % 2 == 1)[:, None], unseen
+
+
+def test_too_few_labels_to_choose_are_counted() -> None:
+    """Only the last fold's training videos have both labels when any one of their groups is left out."""
+    features = np.arange(12, dtype=np.float32).reshape(6, 2)
+    labels, fold = np.array([1, 2, 2, 2, 2, 1.0]), np.array([0, 1, 1, 2, 2, 1])
+    found = cross_fitted(features, labels, fold, 2.0, np.array([0, 1, 1, 1, 1, 2]))
+    assert (found.unchosen, len(found.strengths)) == (2, 3)
 
 
 def test_what_can_be_learnt_is_learnt(marks: tuple[np.ndarray, np.ndarray]) -> None:
