@@ -22,7 +22,7 @@ from siming_tasks.schema import Video
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["POOLS", "Frozen", "Seen", "pool", "seen_of"]
+__all__ = ["POOLS", "Frozen", "Seen", "media_of", "pool", "seen_of", "shown_facts", "views_of"]
 
 POOLS = ("mean", "max", "std", "first third", "middle third", "last third")
 """What is kept of each feature, in this order; the thirds are means over thirds of the time."""
@@ -77,6 +77,38 @@ def pool(frames: NDArray[np.float32], times: Sequence[float]) -> NDArray[np.floa
     return np.concatenate([mean, frames.max(0), frames.std(0), *parts]).astype(np.float32)
 
 
+def requests_of(video: Video, policy: Policy) -> dict[str, Request]:
+    """What a model is shown of a video: by step id of its clips, and under the empty name the whole of it."""
+    asked: dict[str, Request] = {"": policy.request(video.duration, None, "full")}
+    return asked | {name: policy.request(video.duration, video.step(name).span, "clip") for name in video.timed_ids}
+
+
+def shown_facts(video: Video, policy: Policy) -> list[Any]:
+    """All that decides which frames these are, but for the file."""
+    asked = requests_of(video, policy).items()
+    return [policy.facts(), [[name, one.span, one.budget.frames, one.budget.fps] for name, one in asked]]
+
+
+def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> dict[str, View]:
+    """The frames of each of :func:`requests_of`, not read yet.
+
+    Raises:
+        MediaError: the video cannot be shown.
+        DataError: its path leaves the folder.
+    """
+    policy = Policy.of(options)
+    asked = requests_of(video, policy)
+    return {name: _view(dataset, video, digest, policy, asked, name, options) for name in asked}
+
+
+def media_of(views: Mapping[str, View], options: Options) -> dict[str, Mapping[str, Any]]:
+    """Which frames these are, as the record of a request says it."""
+    policy = Policy.of(options)
+    return {
+        name: {**one.info(), "density": policy.density_of("clip" if name else "full")} for name, one in views.items()
+    }
+
+
 def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Frozen, options: Options) -> Seen:
     """Features of a video and of its steps' clips, from exactly the frames that a model is shown; computed once.
 
@@ -85,21 +117,16 @@ def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Frozen, options
         DataError: its path leaves the folder.
     """
     policy = Policy.of(options)
-    asked: dict[str, Request] = {"": policy.request(video.duration, None, "full")}
-    asked |= {name: policy.request(video.duration, video.step(name).span, "clip") for name in video.timed_ids}
-    shown = [[name, request.span, request.budget.frames, request.budget.fps] for name, request in asked.items()]
-    key = sha256_json([_VERSION, frozen.digest, policy.facts(), shown])[:16]
+    key = sha256_json([_VERSION, frozen.digest, *shown_facts(video, policy)])[:16]
     kept = options.cache_dir / "baseline" / f"{digest}-{key}.npz"
-    if (known := _read(kept, list(asked))) is not None:
+    if (known := _read(kept, list(requests_of(video, policy)))) is not None:
         return known
-    views = {name: _view(dataset, video, digest, policy, asked, name, options) for name in asked}
+    views = views_of(dataset, video, digest, options)
     by_frame = _by_frame(views[""], sorted({index for one in views.values() for index in one.indices}), frozen)
     vectors = {
         name: pool(np.stack([by_frame[index] for index in one.indices]), one.times) for name, one in views.items()
     }
-    media = {
-        name: {**one.info(), "density": policy.density_of("clip" if name else "full")} for name, one in views.items()
-    }
+    media = media_of(views, options)
     with atomic_write(kept, "wb") as stream:
         np.savez(stream, vectors=np.stack(list(vectors.values())), media=np.array(json.dumps(media)))
     return Seen(vectors, media)

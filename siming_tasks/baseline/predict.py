@@ -1,20 +1,21 @@
-"""The whole baseline: features, heads, and a prediction file as any judge's."""
+"""The whole baseline: folds, what is learnt in them, and a prediction file as any judge's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from siming_tasks.baseline.crossfit import Judged, cross_fitted, folds_of, groups_of
-from siming_tasks.baseline.features import Frozen, Seen, seen_of
-from siming_tasks.baseline.heads import INNER
+from siming_tasks.baseline.crossfit import folds_of, groups_of
+from siming_tasks.baseline.exams import Exams, Learnt, Watched
+from siming_tasks.baseline.features import Frozen
+from siming_tasks.baseline.frozen import with_heads
+from siming_tasks.baseline.tuning import Tuner, fine_tuned
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError, MediaError
+from siming_tasks.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.runs.judge import SUPERVISED
@@ -25,12 +26,6 @@ from siming_tasks.settings import BENCHMARK, SETTINGS
 from siming_tasks.settings.requests import expected_requests, steps_of
 
 __all__ = ["Baseline", "write_baseline"]
-
-T = TypeVar("T")
-Watched = Callable[[list[T], str], Iterable[T]]
-"""Is given a list and what its members are, and gives them back one by one, such as a progress bar."""
-
-_SCOPES: tuple[Scope, ...] = ("full", "clip")
 
 
 @dataclass(frozen=True)
@@ -59,19 +54,19 @@ class Baseline:
 def write_baseline(
     dataset: Dataset,
     options: Options,
-    frozen: Frozen,
+    learner: Frozen | Tuner,
     out: Path,
     *,
     folds: int = 5,
     group: str | None = None,
     watched: Watched[Any] = lambda some, what: some,
 ) -> Baseline:
-    """Cross-fit one head for each step and scope, and write what they say of every video.
+    """Learn from the labels of each fold's other videos, and write what that says of the fold's own.
 
     Args:
         dataset: the exams, with the labels to learn from.
-        options: of the run: which frames, where the cache is.
-        frozen: makes the features.
+        options: of the run: which frames, where the cache is, the seed.
+        learner: what makes frozen features, on which heads are trained; or how the whole network is.
         out: the prediction file.
         folds: how many.
         group: ``student`` or ``site``: whose videos are kept on one side; None: each video by itself.
@@ -86,68 +81,34 @@ def write_baseline(
     digests = {video.video_id: dataset.media_digest(video, options.cache_dir) for video in dataset.videos}
     groups = groups_of(dataset, digests, group)
     fold = folds_of(groups, folds)  # before hours of features: a refusal comes at once
-    seen: dict[str, Seen] = {}
-    unreadable = []
-    for video in watched(list(dataset.videos), "video"):
-        try:
-            seen[video.video_id] = seen_of(dataset, video, digests[video.video_id], frozen, options)
-        except MediaError as error:
-            unreadable.append(f"{video.video_id}: {error}")
-    if not seen:
-        raise DataError(f"{dataset.root}: no video can be shown. {unreadable[0]}")
-    heads = [(scope, step.id) for scope in _SCOPES for step in dataset.rubric.steps]
-    judged = {head: _head(dataset, seen, fold, groups, *head) for head in watched(heads, "head")}
-    made = {
-        "kind": SUPERVISED,
-        "features": f"{frozen.name} {frozen.digest[:12]}",
-        "folds": folds,
-        "group": group or "video",
-        "head": f"proportional odds, l2 chosen in {INNER} inner folds",
-    }
-    write_predictions((record | {"judge": made} for record in _records(dataset, seen, judged)), out)
-    known = [one for one, _ in judged.values()]
+    exams = Exams(dataset, options, digests, groups, fold, watched)
+    learnt = fine_tuned(exams, learner) if isinstance(learner, Tuner) else with_heads(exams, learner)
+    if not learnt.media:
+        raise DataError(f"{dataset.root}: no video can be shown. {learnt.unreadable[0]}")
+    made = {"kind": SUPERVISED, **learnt.facts, "folds": folds, "group": group or "video"}
+    write_predictions((record | {"judge": made} for record in _records(dataset, learnt)), out)
+    known = [one for one, _ in learnt.judged.values()]
     return Baseline(
         out,
         len(set(groups.tolist())),
-        sum(len(set(fold[places].tolist())) for _, places in judged.values()),
+        sum(len(set(fold[places].tolist())) for _, places in learnt.judged.values()),
         sum(one.constant for one in known),
         sum(one.untrained for one in known),
         sum(one.unchosen for one in known),
-        tuple(unreadable),
+        learnt.unreadable,
     )
 
 
-def _head(
-    dataset: Dataset, seen: dict[str, Seen], fold: NDArray[np.int64], groups: NDArray[np.int64], scope: Scope, step: str
-) -> tuple[Judged, list[int]]:
-    """What the heads of a step say, and of which videos: those that are asked about it and can be shown."""
-    setting = next(SETTINGS[name] for name in BENCHMARK if SETTINGS[name].scope == scope)
-    places, vectors, labels = [], [], []
-    for place, video in enumerate(dataset.videos):
-        if video.video_id not in seen or step not in (video.applicable_ids if scope == "full" else video.timed_ids):
-            continue
-        places.append(place)
-        vectors.append(seen[video.video_id].vectors[step if setting.scope == "clip" else ""])
-        given = video.step(step).consensus
-        labels.append(np.nan if given is None else given)
-    if not places:
-        return Judged(np.zeros(0), np.zeros(0, bool), 0, 0), []
-    top = dataset.rubric.by_id[step].max_score
-    return cross_fitted(np.stack(vectors), np.array(labels, float), fold[places], top, groups[places]), places
-
-
-def _records(
-    dataset: Dataset, seen: dict[str, Seen], judged: dict[tuple[Scope, str], tuple[Judged, list[int]]]
-) -> Iterator[dict[str, Any]]:
+def _records(dataset: Dataset, learnt: Learnt) -> Iterator[dict[str, Any]]:
     number = {video.video_id: place for place, video in enumerate(dataset.videos)}
     said: dict[tuple[Scope, str, int], tuple[float, bool]] = {
         (scope, step, place): (float(points), bool(wrong))
-        for (scope, step), (one, places) in judged.items()
+        for (scope, step), (one, places) in learnt.judged.items()
         for place, points, wrong in zip(places, one.points, one.wrong, strict=True)
         if not np.isnan(points)
     }
     for setting in map(SETTINGS.__getitem__, BENCHMARK):
-        for name, step in expected_requests(setting, [video for video in dataset.videos if video.video_id in seen]):
+        for name, step in expected_requests(setting, [v for v in dataset.videos if v.video_id in learnt.media]):
             asked = steps_of(setting, dataset.video(name), step)
             found = {one: said[key] for one in asked if (key := (setting.scope, one, number[name])) in said}
             answers = {
@@ -155,5 +116,5 @@ def _records(
             }
             missing = {one: "absent" for one in asked if one not in found}
             parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
-            media = seen[name].media[step or ""]
+            media = learnt.media[name][step or ""]
             yield record_of(setting.name, name, step, parsed, dataset=dataset.digest, media=media)

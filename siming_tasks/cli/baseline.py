@@ -39,10 +39,16 @@ def add(commands: Any) -> None:
         help="folder, or name on the hub, of an image model whose features are taken (default: siming_nano's encoder)",
     )
     command.add_argument(
+        "--fine-tune", action="store_true", help="train siming_nano's own network, fold by fold, instead of heads"
+    )
+    command.add_argument(
+        "--epochs", action=Checked, kind=Whole(1), default=3, help="of --fine-tune, how many (default 3)"
+    )
+    command.add_argument(
         "--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ... (default auto: a GPU where there is one)"
     )
     add_options(command, "demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
-    add_options(command, "cache", "cache_gb")
+    add_options(command, "cache", "cache_gb", "seed")
     command.set_defaults(run=_baseline)
 
 
@@ -52,10 +58,21 @@ def _baseline(arguments: argparse.Namespace) -> int:
     from siming_tasks.baseline.backbones import BackboneFeatures
     from siming_tasks.baseline.encoders import NanoFeatures
     from siming_tasks.baseline.predict import write_baseline
+    from siming_tasks.baseline.tuning import Tuner
+    from siming_tasks.errors import OptionsError
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options, media=True)
     device, named = arguments.device, arguments.backbone
+    if named and arguments.fine_tune:
+        raise OptionsError(
+            "--fine-tune trains the network of siming_nano. Leave one of --fine-tune and --backbone out."
+        )
+
+    def learner() -> Any:
+        if arguments.fine_tune:
+            return Tuner(device, arguments.epochs)
+        return BackboneFeatures(named, device) if named else NanoFeatures(device)
 
     def watched(some: list[Any], what: str) -> Iterable[Any]:
         return tqdm(some, unit=what, smoothing=0.1)
@@ -63,7 +80,7 @@ def _baseline(arguments: argparse.Namespace) -> int:
     found = write_baseline(
         dataset,
         options,
-        BackboneFeatures(named, device) if named else NanoFeatures(device),
+        learner(),
         arguments.out,
         folds=arguments.folds,
         group=arguments.group,
