@@ -5,6 +5,8 @@
 Everything is measured in one run on one generated file (H.264, 1280 x 720, 25 frames/s, a moving scene with sensor
 noise), each line several times in turn, and printed as medians and as ratios to a plain linear decode. The four
 settings of one model show 64 frames of the full video and 16 frames of each of 33 clips, twice each (scores, errors).
+A local model is served pixels; a service is sent the stored files, encoded as base64 and not decoded. The floor of
+serving pixels is Pillow opening as many stored files from memory.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import av
 import cv2
 import numpy as np
+from PIL import Image
 
-from siming_tasks.media import Budget, FrameStore, Job, Request, prepare, probe, view
+from siming_tasks.media import Budget, Encoding, FrameStore, Job, Request, StoredImage, prepare, probe, view
 
 STEPS, FULL, CLIP = 33, 64, 16
 QUIET = 1e9
@@ -116,6 +120,25 @@ def serve(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
         view(path, digest="bench", span=request.span, budget=request.budget, cache=cache).images()
 
 
+def send(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
+    """The same for a service: the text of every image as it stands in a request, made of the stored file."""
+    for request in asked * 2:
+        shown = view(path, digest="bench", span=request.span, budget=request.budget, cache=cache)
+        for image in shown.to_send(Encoding(), decode=False)[0]:
+            if not isinstance(image, StoredImage) or not image.data_url():
+                raise SystemExit("a service is not sent the stored file")
+
+
+def pillow(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
+    """As many stored files as :func:`serve` gives, from memory to pixels, one after the other."""
+    store = FrameStore(cache, path, "bench")
+    timeline = store.timeline()
+    shown = [index for request in asked for index in request.indices(timeline)]
+    data = {index: store.path(index).read_bytes() for index in set(shown)}
+    for index in shown * 2:
+        Image.open(BytesIO(data[index])).load()
+
+
 def clock(work: Callable[[], object]) -> tuple[float, float]:
     """Wall and processor seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
@@ -153,6 +176,8 @@ def main() -> None:
             "33 clips x 16 frames, decord by seeking": lambda: naive_clips(path),
             "one-pass preparation of four settings": lambda: fill(path, cache, asked),
             "serving four settings from the store": lambda: serve(path, cache, asked),
+            "the same, pixels by Pillow from memory": lambda: pillow(path, cache, asked),
+            "the same, sent to a service undecoded": lambda: send(path, cache, asked),
         }
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
         for _ in range(arguments.repeats):
@@ -170,7 +195,7 @@ def main() -> None:
 def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int, peak: float) -> None:
     """Print the table and the ratios that matter."""
     facts = probe(path)
-    floor, full, _, clip, once, again = wall
+    floor, full, _, clip, once, again, least, sent = wall
     print(f"{facts.width} x {facts.height}, {facts.duration:.0f} s at {facts.fps:g} frames/s, {os.cpu_count()} cores")
     print(f"{'':44}{'wall s':>8}{'cpu s':>8}{'x floor':>9}")
     for name in wall:
@@ -183,6 +208,10 @@ def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: in
     print(f"preparation / linear decode            {wall[once] / wall[floor]:6.2f}  (cpu {cpu[once] / cpu[floor]:.2f})")
     print(f"first model: naive / (prepare + serve) {naive / first:6.2f}  (cpu {naive_cpu / first_cpu:.2f})")
     print(f"next models: naive / serve             {naive / wall[again]:6.2f}  (cpu {naive_cpu / cpu[again]:.2f})")
+    print(f"next models, a service: naive / send   {naive / wall[sent]:6.2f}  (cpu {naive_cpu / cpu[sent]:.2f})")
+    print(
+        f"serve / pixels by Pillow from memory   {wall[again] / wall[least]:6.2f}  (cpu {cpu[again] / cpu[least]:.2f})"
+    )
     print(f"stored {stored} frames, {size / 1e6:.0f} MB; peak memory of preparation {peak:.0f} MB (with imports)")
 
 

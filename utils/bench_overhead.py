@@ -2,7 +2,8 @@
 
     python utils/bench_overhead.py [--videos 200] [--repeats 3]
 
-Ours runs three times: with replies kept as they come (the default), once more, where all are found, and with none kept.
+Ours runs four times: with replies kept as they come (the default), once more, where all are found, with none kept, and
+with replies kept that all differ: in the other three the model says the same to everything, which is read once a step.
 Both tasks ask as many questions and get replies of the same length from the same null model, which looks at no media.
 The bare task is the least that lmms-eval runs: a line of text, a comparison, a mean. Each side runs in a process of its
 own, in turn. Two things are timed: ``simple_evaluate``, from loading the task (for ours: checking 200 video files) to
@@ -54,7 +55,7 @@ def process_results(doc, results):
 """
 
 
-OURS = "siming_clip_score"
+OURS, DIFFER = "siming_clip_score", "kept, all differ"
 
 
 def make_data(folder: Path, videos: int) -> None:
@@ -103,7 +104,7 @@ def make_data(folder: Path, videos: int) -> None:
     (bare / "bare_hooks.py").write_text(BARE_HOOKS)
 
 
-def run(task: str, folder: Path) -> None:
+def run(task: str, folder: Path, differ: bool) -> None:
     """In a process of its own: evaluate the null model on one task and print the seconds of both parts."""
     born = time.perf_counter()
     from lmms_eval.api.model import lmms
@@ -114,6 +115,8 @@ def run(task: str, folder: Path) -> None:
         is_simple = True
 
         def generate_until(self, requests: list[Any]) -> list[str]:
+            if differ:  # args[3] is the number of the document
+                return [f'Seen {request.args[3]} times.\n\n{{"score": {request.args[3] % 3}}}' for request in requests]
             return ['{"score": 1}' for _ in requests]
 
         def loglikelihood(self, requests: list[Any]) -> Any:
@@ -134,24 +137,25 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--videos", type=int, default=200)
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--run", nargs=2, metavar=("TASK", "FOLDER"), help=argparse.SUPPRESS)
+    options.add_argument("--run", nargs=3, metavar=("TASK", "FOLDER", "CASE"), help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.run:
-        run(arguments.run[0], Path(arguments.run[1]))
+        run(arguments.run[0], Path(arguments.run[1]), arguments.run[2] == DIFFER)
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make_data(folder, arguments.videos)
         env = {**os.environ, "SIMING_DATA": str(folder / "data"), "SIMING_CACHE": str(folder / "cache")}
         env |= {"HF_HOME": str(folder / "hf"), "HF_DATASETS_OFFLINE": "1"}
-        cases = {"bare": "bare", "kept as they come": OURS, "all found": OURS, "none kept": OURS}
+        cases = {"bare": "bare", "kept as they come": OURS, "all found": OURS, "none kept": OURS, DIFFER: OURS}
         seconds: dict[str, list[list[float]]] = {name: [] for name in cases}
         for _ in range(arguments.repeats):
-            shutil.rmtree(folder / "replies", ignore_errors=True)
             for name, found in seconds.items():
+                if name in ("bare", DIFFER):
+                    shutil.rmtree(folder / "replies", ignore_errors=True)
                 task = cases[name]
                 env["SIMING_REPLIES"] = "off" if name == "none kept" else str(folder / "replies")
-                command = [sys.executable, __file__, "--run", task, str(folder)]
+                command = [sys.executable, __file__, "--run", task, str(folder), name]
                 done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
                 line = next((line for line in done.stdout.splitlines() if line.startswith("SECONDS")), None)
                 if line is None:
