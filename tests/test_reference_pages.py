@@ -18,6 +18,7 @@ from siming_tasks.options import Options
 from siming_tasks.pages import pages
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.model import MISSING
+from siming_tasks.runs.judge import SUPERVISED
 from siming_tasks.runs.record import record_of
 from siming_tasks.runs.score import evaluate_records
 from siming_tasks.settings import SETTINGS
@@ -75,6 +76,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
         "usage": {"kept": False},
         "asking": "skill",
         "part": "skill:cpr",
+        "judge": {"kind": SUPERVISED},
     }
     record = record_of("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")

@@ -1,1 +1,1 @@
-"""A supervised baseline on one's own data: heads over frozen features, cross-fitted."""
+"""A supervised baseline on one's own data, cross-fitted: heads over frozen features, or the network fine-tuned."""

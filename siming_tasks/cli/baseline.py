@@ -22,8 +22,8 @@ def add(commands: Any) -> None:
         "baseline",
         help="train a baseline on a data set's own labels, and predict every exam with what never saw it",
         description="Trains a head per step over frozen features of the frames that a model is shown, fold by fold, "
-        "and writes what the heads say of the exams that they were not trained on. Features are kept: a command that "
-        "was interrupted goes on.",
+        "and writes what the heads say of the exams that they were not trained on; with --fine-tune it trains a whole "
+        "network. Features, or finished folds, are kept: a command that was interrupted goes on.",
     )
     add_data(command, word=True, labels=True)
     command.add_argument(
@@ -41,9 +41,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--fine-tune", action="store_true", help="train siming_nano's own network, fold by fold, instead of heads"
     )
-    command.add_argument(
-        "--epochs", action=Checked, kind=Whole(1), default=3, help="of --fine-tune, how many (default 3)"
-    )
+    command.add_argument("--epochs", action=Checked, kind=Whole(1), help="of --fine-tune, how many (default 3)")
     command.add_argument(
         "--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ... (default auto: a GPU where there is one)"
     )
@@ -69,9 +67,12 @@ def _baseline(arguments: argparse.Namespace) -> int:
             "--fine-tune trains the network of siming_nano. Leave one of --fine-tune and --backbone out."
         )
 
+    if arguments.epochs and not arguments.fine_tune:
+        raise OptionsError("--epochs is for --fine-tune, which is not given. Leave --epochs out, or add --fine-tune.")
+
     def learner() -> Any:
         if arguments.fine_tune:
-            return Tuner(device, arguments.epochs)
+            return Tuner(device, arguments.epochs or Tuner.epochs)
         return BackboneFeatures(named, device) if named else NanoFeatures(device)
 
     def watched(some: list[Any], what: str) -> Iterable[Any]:
@@ -96,7 +97,8 @@ def _baseline(arguments: argparse.Namespace) -> int:
     if found.constant:
         say(f"{found.constant} of {found.heads} heads had one label only to learn from, and say that one.")
     if found.untrained:
-        say(f"{found.untrained} of {found.heads} heads had no label to learn from; what they would say is missing.")
+        lacked = "no label to learn from" + (" or no output of the network" if arguments.fine_tune else "")
+        say(f"{found.untrained} of {found.heads} heads had {lacked}; what they would say is missing.")
     if found.unchosen:
         say(
             f"{found.unchosen} of {found.heads} heads had too few labels to choose their penalty, and have the default."

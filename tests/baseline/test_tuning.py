@@ -191,6 +191,8 @@ def test_the_command_fine_tunes_one_network(few: Path, tmp_path: Path, capsys: p
                "--device", "cpu", "--epochs", "1", "--cache", str(tmp_path / "cache"), "--out", str(out)]  # fmt: skip
     assert main([*command, "--backbone", "org/name"]) == 2
     assert "Leave one of --fine-tune and --backbone out" in capsys.readouterr().err
+    assert main([word for word in command if word != "--fine-tune"]) == 2
+    assert "--epochs is for --fine-tune" in capsys.readouterr().err
     assert main(command) == 0
     judge = lines(out)[0]["judge"]
     assert (judge["epochs"], judge["seed"], judge["network"].endswith(", fine-tuned")) == (1, 0, True)
