@@ -39,7 +39,8 @@ def pairs(axes: Any, work: Path, watcher: Watcher) -> None:
             found, y = pair_result(answers, "score", kind), row + 0.22 * (place - 1)
             axes.plot([found.right.low, found.right.high], [y, y], color=COLOURS[view], lw=1.4)
             axes.plot(found.right.value, y, "o", color=COLOURS[view], ms=5, label=view if not row else None)
-            axes.plot(found.moved.value, y, "o", mfc="none", mec=COLOURS[view], ms=5)
+            axes.plot([found.moved.low, found.moved.high], [y + 0.07] * 2, color=COLOURS[view], lw=0.8, ls=":")
+            axes.plot(found.moved.value, y + 0.07, "o", mfc="white", mec=COLOURS[view], ms=4.5)
             axes.plot([found.bound] * 2, [row - 0.4, row + 0.4], color="#333", lw=1.2, ls="--")
     axes.set_yticks(range(len(kinds)), [f"{kind} pairs" for kind in kinds])
     axes.set(ylim=(2.6, -0.6), xlim=(-0.03, 1.03), xlabel="share of pairs: right (full), moved the right way (open); "
@@ -79,8 +80,10 @@ def steps(axes: Any, work: Path, watcher: Watcher) -> None:
         side.axvline(0, color="#333", lw=0.7)
         side.set_yticks(y, [f"{step.id} {step.name}" for step in RUBRIC.steps] if not frames else [], fontsize=7)
         side.set(ylim=(len(STEPS) - 0.4, -0.6), xlabel=f"of {len(wrong)} exams")
+        side.tick_params(left=False)
         side.set_title(view, loc="left", fontsize=8.5)
-    axes[-1].legend(frameon=False, fontsize=7, loc="lower right")
+    bars, names = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(bars, names, frameon=False, fontsize=7, loc="outside lower right", ncols=3)
     axes[0].figure.suptitle("Errors by step, found, missed and false (SYNTHETIC)", fontsize=9, x=0.01, ha="left")
 
 
