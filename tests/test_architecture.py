@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "siming_tasks"
 
 LAYERS = [
-    {"errors", "schema", "files", "locks", "pages", "plaintext", "redact", "yamltext"},
+    {"errors", "schema", "files", "locks", "pages", "plaintext", "redact", "workers", "yamltext"},
     {"options", "rubrics", "parsing", "metrics", "tables", "planning"},
     {"settings", "media"},
     {"data", "recipes", "simulate"},

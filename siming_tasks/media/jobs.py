@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.views import Mode, Request, View, by_content, signal_of, view, wanted_by
 from siming_tasks.schema import Video
 from siming_tasks.settings import Setting
+from siming_tasks.workers import workers as processes
 
 __all__ = ["Job", "Outcome", "Workload", "estimate", "prepare"]
 
@@ -153,14 +153,9 @@ def _run(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Ite
     if workers == 1:
         yield from (_one(job, cache, cache_gb) for job in jobs)
         return
-    # "spawn": a fork of a process that already runs threads (torch, FFmpeg, lmms-eval) can deadlock or crash.
-    with ProcessPoolExecutor(min(workers, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_one, job, cache, cache_gb) for job in jobs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with processes(min(workers, os.cpu_count() or 1)) as pool:
+        for future in as_completed([pool.submit(_one, job, cache, cache_gb) for job in jobs]):
+            yield future.result()
 
 
 def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import Any
 
 from threadpoolctl import threadpool_limits
+
+from siming_tasks.workers import workers
 
 __all__ = ["cores", "pool"]
 
@@ -27,18 +27,13 @@ def pool(jobs: int, tasks: int) -> Iterator[Callable[..., Any]]:
         jobs: worker processes.
         tasks: how many things there are to do; more workers than that are not started.
     """
-    workers = min(jobs, tasks)
-    if workers < 2:
+    number = min(jobs, tasks)
+    if number < 2:
         with threadpool_limits(1):
             yield map
         return
-    # "spawn": forking a process that already runs threads can deadlock.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_alone) as executor:
-        try:
-            yield executor.map
-        except BaseException:
-            executor.shutdown(wait=True, cancel_futures=True)
-            raise
+    with workers(number, _alone) as executor:
+        yield executor.map
 
 
 def _alone() -> None:

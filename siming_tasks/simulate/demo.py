@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from siming_tasks.simulate.folder import GENERATOR_VERSION, Recipe, describe, ev
 from siming_tasks.simulate.moments import deciding_moments
 from siming_tasks.simulate.pairs import pair_row, simulate_pairs
 from siming_tasks.simulate.render import FPS, frames
+from siming_tasks.workers import workers
 
 __all__ = ["make_demo"]
 
@@ -136,16 +136,11 @@ def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, A
                 rows.append(_make(job))
                 bar.update()
             return rows
-        # "spawn": forking a process that already runs threads (torch, OpenCV, lmms-eval) can deadlock.
-        with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=get_context("spawn")) as pool:
+        with workers(min(jobs, len(todo))) as pool:
             futures = [pool.submit(_make, job) for job in todo]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    bar.update()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+            for future in as_completed(futures):
+                future.result()
+                bar.update()
             return [future.result() for future in futures]
 
 
