@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +35,9 @@ def exams(shared: Path) -> Path:
         return make_demo(shared / "nano_exams", videos=8, seed=9191, jobs=2, progress=False, contact=False)
 
 
-@pytest.fixture(scope="session")
-def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clips]:
-    """Messages of ``clip_error``, made by the hooks from the encoded videos, images decoded."""
+@pytest.fixture(scope="module")
+def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Clips:
+    """Messages of ``clip_error``, made by the hooks from the encoded videos, images decoded: more than a gigabyte."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIMING_DATA", str(exams))
         patch.setenv("SIMING_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -51,8 +50,8 @@ def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli
             [video.step(step.id).consensus < step.max_score for step in dataset.rubric.steps]
             for video in dataset.videos
         ]
-        yield Clips(steps, messages, np.array(wrong))
-        SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
+    SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
+    return Clips(steps, messages, np.array(wrong))
 
 
 def _decoded(doc: dict[str, Any]) -> Messages:
