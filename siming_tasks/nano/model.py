@@ -44,7 +44,7 @@ class SimingNano(lmms):  # type: ignore[misc]
         super().__init__()
         self.accelerator = Accelerator()
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
-        self.batch_size = max(1, int(batch_size)) if str(batch_size).isdigit() else 8
+        self.batch_size = max(1, int(batch_size)) if str(batch_size).isdecimal() else 8
         try:
             self.watcher = Watcher(device, frames=int(frames), clip_frames=int(clip_frames))
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0

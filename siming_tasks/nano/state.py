@@ -127,7 +127,7 @@ def _seen(state: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool
 
 
 def _heard(text: str) -> tuple[str, ...]:
-    if text.isdigit():
+    if text.isdecimal():
         number = int(text)
         kind = "counts seconds" if number >= 1000 else "counts"
         return kind, f"tens={min(number % 1000 // 10, 4)}", f"ones={number % 10}"

@@ -29,6 +29,9 @@ _ALLOWED = ("half", "points", "allowed")
 _Words = tuple[str, ...]
 _Steps = frozenset[int]
 
+_IN_RINGS = {first + number: f" {number + 1} " for first in (0x2460, 0x2474, 0x2488) for number in range(20)}
+"""The numbers of a list as one sign each: ①, ⑴, ⒈ up to twenty."""
+
 
 def words(text: str) -> _Words:
     """Words and numbers of a key, folded: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
@@ -37,8 +40,8 @@ def words(text: str) -> _Words:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
-    text = _WITH_HALF.sub(_half, plain(text))
-    return tuple(word.lstrip("0") or "0" if word.isdigit() else word for word in _WORD.findall(text))
+    text = _WITH_HALF.sub(_half, plain(text).translate(_IN_RINGS))
+    return tuple(word.lstrip("0") or "0" if word.isdecimal() else word for word in _WORD.findall(text))
 
 
 def _half(found: re.Match[str]) -> str:
@@ -67,7 +70,7 @@ def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary
     groups: dict[_Words, set[int]] = {}
     for place, (step_id, *titles) in enumerate(written):
         own = words(step_id)
-        if own and own[-1].isdigit():
+        if own and own[-1].isdecimal():
             groups.setdefault(own[:-1], set()).add(place)
             numbers.setdefault(own[-1], set()).add(place)
         for name in {own, *(words(title) for title in titles if title)} - {()}:
@@ -144,7 +147,7 @@ class StepNames:
     def might_be_id(self, text: str) -> bool:
         """Whether ``text`` looks like an id or a number rather than a description."""
         said = words(text)
-        return not said or said[-1].isdigit()
+        return not said or said[-1].isdecimal()
 
     def paraphrases(self, text: str) -> bool:
         """Whether ``text`` has every word of the name of the one asked step, or words that begin like them."""
@@ -170,7 +173,7 @@ class StepNames:
                 parts.maximum, at = found
             elif said[at : at + 3] == _ALLOWED:
                 at += 3
-            elif said[at].isdigit():
+            elif said[at].isdecimal():
                 parts.numbers += (said[at],)
                 at += 1
             elif said[at] in _STEP or (at and at == len(said) - 1 and said[at] in _ANSWER):
@@ -212,7 +215,7 @@ def _maximum(said: _Words, at: int) -> tuple[float, int] | None:
     start = at
     while said[at : at + 1] and (said[at] in _MAXIMUM or (said[at] == "out" and said[at + 1 : at + 2] == ("of",))):
         at += 1
-    if not said[at : at + 1] or not said[at].isdigit():
+    if not said[at : at + 1] or not said[at].isdecimal():
         return None
     number, end = float(said[at][:9]), at + 1
     if said[end : end + 1] == (_HALF,):
@@ -225,4 +228,4 @@ def number_in(name: str) -> str | None:
     """The number that a name is or begins with (``3``, ``Step 03``, ``第3步``, ``3. Depth``), or None."""
     rest: Iterable[str] = (word for word in words(name) if word not in _STEP)
     first = next(iter(rest), None)
-    return first if first is not None and first.isdigit() else None
+    return first if first is not None and first.isdecimal() else None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import json_repair
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from siming_tasks.parsing import MISSING, STATUSES, Parsed, parse_reply
@@ -70,6 +70,8 @@ values = st.recursive(
 
 
 @given(values, ASKS, ANSWER, st.integers(0, 400), st.text(max_size=3))
+@example(None, "all", "score", 0, "²:")  # a digit to Python, but no number
+@example(None, "all", "error", 0, "①:")
 @settings(max_examples=200)
 def test_any_json_with_a_wound(
     value: Any, asked: str, answer: Literal["score", "error"], place: int, wound: str
@@ -174,3 +176,13 @@ def test_fuzz() -> None:
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert done.stdout.rstrip().endswith(" 0 violations")
+
+
+@pytest.mark.parametrize("first", ["①", "⑴", "⒈"])
+@pytest.mark.parametrize("name", [lambda step: step.name, lambda step: step.id], ids=["names", "ids"])
+def test_a_list_may_be_numbered_by_one_sign_each(first: str, name: Callable[[RubricStep], str]) -> None:
+    """Such a number is a digit to Python and no number: it ended the run."""
+    steps = STEPS[:19]
+    lines = [f"{chr(ord(first) + place)} {name(step)}: {step.max_score:g}" for place, step in enumerate(steps)]
+    parsed = parse_reply("\n".join(lines), steps, "score")
+    assert parsed.status == "ok" and parsed.answers == {step.id: step.max_score for step in steps}
