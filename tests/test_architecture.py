@@ -119,3 +119,10 @@ def test_names_that_are_loaded_late_are_all_there_and_no_module_takes_the_place_
         "print(hasattr(room, 'no_such_name'))"
     )
     assert late.splitlines() == ["True True", "[]", "False"]
+
+
+def test_nothing_is_read_from_the_environment_outside_options() -> None:
+    for path in MODULES:
+        text = path.read_text()
+        if room(path) != "options":
+            assert "os.environ" not in text and "getenv" not in text, path

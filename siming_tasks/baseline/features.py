@@ -98,7 +98,21 @@ def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> d
     """
     policy = Policy.of(options)
     asked = requests_of(video, policy)
-    return {name: _view(dataset, video, digest, policy, asked, name, options) for name in asked}
+    return {
+        name: view(
+            dataset.media_path(video),
+            digest=digest,
+            span=request.span,
+            budget=request.budget,
+            cache=options.cache_dir,
+            size=policy.frame_size,
+            quality=policy.quality,
+            cache_gb=options.cache_gb,
+            also=tuple(asked.values()),
+            sampler=request.sampler,
+        )
+        for name, request in asked.items()
+    }
 
 
 def media_of(views: Mapping[str, View], options: Options) -> dict[str, Mapping[str, Any]]:
@@ -130,30 +144,6 @@ def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Frozen, options
     with atomic_write(kept, "wb") as stream:
         np.savez(stream, vectors=np.stack(list(vectors.values())), media=np.array(json.dumps(media)))
     return Seen(vectors, media)
-
-
-def _view(
-    dataset: Dataset,
-    video: Video,
-    digest: str,
-    policy: Policy,
-    asked: Mapping[str, Request],
-    name: str,
-    options: Options,
-) -> View:
-    request = asked[name]
-    return view(
-        dataset.media_path(video),
-        digest=digest,
-        span=request.span,
-        budget=request.budget,
-        cache=options.cache_dir,
-        size=policy.frame_size,
-        quality=policy.quality,
-        cache_gb=options.cache_gb,
-        also=tuple(asked.values()),
-        sampler=request.sampler,
-    )
 
 
 def _by_frame(shown: View, indices: Sequence[int], frozen: Frozen) -> dict[int, NDArray[np.float32]]:

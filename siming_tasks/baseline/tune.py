@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.media import View
-from siming_tasks.nano.reader import pixels
 from siming_tasks.nano.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -107,12 +106,9 @@ class Tuned:
             return torch.cat([self._encode(pictures) for _, pictures in self._batches(lesson, indices)])
 
     def _batches(self, lesson: Lesson, indices: Sequence[int]) -> Iterator[tuple[int, torch.Tensor]]:
-        import torch
-
         store = next(iter(lesson.views.values())).store
         for first in range(0, len(indices), _AT_ONCE):
-            array = np.stack([pixels(picture) for picture in store.images(indices[first : first + _AT_ONCE])])
-            yield first, torch.from_numpy(array).to(self._device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
+            yield first, self._watcher.reader.tensor(store.images(indices[first : first + _AT_ONCE]))
 
     def _encode(self, pictures: torch.Tensor) -> torch.Tensor:
         import torch
@@ -127,21 +123,12 @@ class Tuned:
     ) -> torch.Tensor:
         import torch
 
-        view, facts = lesson.views[name], self._watcher.facts
+        view = lesson.views[name]
         place = {index: number for number, index in enumerate(indices)}
-        numbers = [facts.steps.index(step) for step in steps]
         told = np.round(np.array(view.times) - (view.times[0] if name else 0), 1)  # as the prompt tells them
-        times = torch.tensor(told, dtype=torch.float32, device=self._device)
-        logits = self._judge(
-            features[[place[index] for index in view.indices]][None],
-            times[None],
-            torch.zeros(1, len(times), dtype=torch.bool, device=self._device),
-            torch.tensor([numbers], device=self._device),
-            torch.tensor([int(bool(name))], device=self._device),
-        )[0]
-        top = torch.tensor([facts.maxima[number] for number in numbers], device=self._device)
-        beyond = torch.arange(logits.shape[-1], device=self._device) > top[:, None]
-        return torch.log_softmax(logits.masked_fill(beyond, -1e4), -1)
+        seen = features[[place[index] for index in view.indices]]
+        logits = self._watcher.logits(seen, torch.tensor(told, dtype=torch.float32), steps, bool(name))
+        return torch.log_softmax(logits, -1)
 
     def _targets(self, points: Sequence[float], like: torch.Tensor) -> Any:
         """All weight on the points of the label; of half points, half on either side."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -66,14 +67,14 @@ def _baseline(arguments: argparse.Namespace) -> int:
         raise OptionsError(
             "--fine-tune trains the network of siming_nano. Leave one of --fine-tune and --backbone out."
         )
-
     if arguments.epochs and not arguments.fine_tune:
         raise OptionsError("--epochs is for --fine-tune, which is not given. Leave --epochs out, or add --fine-tune.")
 
-    def learner() -> Any:
-        if arguments.fine_tune:
-            return Tuner(device, arguments.epochs or Tuner.epochs)
-        return BackboneFeatures(named, device) if named else NanoFeatures(device)
+    learner: Any
+    if arguments.fine_tune:
+        learner = Tuner(device, arguments.epochs or Tuner.epochs)
+    else:
+        learner = BackboneFeatures(named, device) if named else NanoFeatures(device)
 
     def watched(some: list[Any], what: str) -> Iterable[Any]:
         return tqdm(some, unit=what, smoothing=0.1)
@@ -81,7 +82,7 @@ def _baseline(arguments: argparse.Namespace) -> int:
     found = write_baseline(
         dataset,
         options,
-        learner(),
+        learner,
         arguments.out,
         folds=arguments.folds,
         group=arguments.group,
@@ -111,5 +112,5 @@ def _baseline(arguments: argparse.Namespace) -> int:
 
 def _repeated(dataset: Any) -> int:
     """How many videos are of a student of whom there are several."""
-    students = [str(video.extra["student"]) for video in dataset.videos if video.extra.get("student")]
-    return sum(students.count(student) > 1 for student in students)
+    students = Counter(str(video.extra["student"]) for video in dataset.videos if video.extra.get("student"))
+    return sum(videos for videos in students.values() if videos > 1)

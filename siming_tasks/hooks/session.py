@@ -7,6 +7,7 @@ that data sets with the same video ids do not mix.
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -59,7 +60,6 @@ class Session:
     _read: OrderedDict[tuple[str, ...], Parsed] = field(default_factory=OrderedDict)
     _used_last: tuple[str, Opened] | None = None
     _last: tuple[list[Item], Options, Evaluation] | None = None
-    _shows: tuple[Options, Policy] | None = None
     _asked: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
 
@@ -100,10 +100,7 @@ class Session:
     @property
     def policy(self) -> Policy:
         """What the run shows."""
-        options, known = self.options, self._shows
-        if known is None or known[0] is not options:
-            self._shows = known = options, Policy.of(options)
-        return known[1]
+        return _policy(self.options)
 
     def asking_of(self, setting: Setting) -> Asking:
         """How the run puts a setting's questions."""
@@ -265,6 +262,11 @@ def records_of(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Items as records again: their id says which request they answer."""
     names = ("setting", "video_id", "step_id")
     return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
+
+
+@functools.lru_cache(maxsize=8)
+def _policy(options: Options) -> Policy:
+    return Policy.of(options)
 
 
 SESSION = Session()

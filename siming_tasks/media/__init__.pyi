@@ -15,24 +15,12 @@ from .observe import unobservable_reason as unobservable_reason
 from .policy import Policy as Policy
 from .presets import PAPER_FRAMES as PAPER_FRAMES
 from .presets import preset as preset
-from .sampler import (
-    SAMPLER as SAMPLER,
-)
-from .sampler import (
-    Budget as Budget,
-)
-from .sampler import (
-    frame_range as frame_range,
-)
-from .sampler import (
-    matched_budget as matched_budget,
-)
-from .sampler import (
-    sample_count as sample_count,
-)
-from .sampler import (
-    sample_indices as sample_indices,
-)
+from .sampler import SAMPLER as SAMPLER
+from .sampler import Budget as Budget
+from .sampler import frame_range as frame_range
+from .sampler import matched_budget as matched_budget
+from .sampler import sample_count as sample_count
+from .sampler import sample_indices as sample_indices
 from .signal import SAMPLERS as SAMPLERS
 from .signal import Signal as Signal
 from .store import FrameStore as FrameStore

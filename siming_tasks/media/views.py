@@ -240,8 +240,6 @@ def view(
 def by_content(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> bool:
     """Whether a signal is needed for some of the requests that can be met."""
     for request in requests:
-        if request.sampler == UNIFORM:  # nearly all are, and every request is asked with all others of its video
-            continue
         try:
             if request.by_content(timeline, even=even):
                 return True

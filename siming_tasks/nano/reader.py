@@ -82,6 +82,13 @@ class FrameReader:
         """The encoder's last hidden layer, shape (pictures, 192)."""
         return self._run(pictures, "embedding", self.net.hidden)
 
+    def tensor(self, pictures: Sequence[Image | NDArray[np.uint8]]) -> torch.Tensor:
+        """Pictures as the encoder takes them, shape (pictures, 3, height, width), on its device."""
+        import torch
+
+        array = np.stack([pixels(picture) for picture in pictures])
+        return torch.from_numpy(array).to(self.device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
+
     def _run(self, pictures: Sequence[Any], what: str, width: int) -> NDArray[np.float32]:
         import torch
 
@@ -90,8 +97,7 @@ class FrameReader:
         kind = torch.bfloat16 if self.device.type == "cpu" else torch.float16
         with torch.inference_mode(), torch.autocast(self.device.type, kind):
             for first in range(0, len(pictures), self.batch):
-                array = np.stack([pixels(picture) for picture in pictures[first : first + self.batch]])
-                tensor = torch.from_numpy(array).to(self.device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
+                tensor = self.tensor(pictures[first : first + self.batch])
                 found.append(getattr(self.net, what)(tensor).float().cpu().numpy())
         return np.concatenate(found)
 

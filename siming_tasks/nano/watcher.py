@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from siming_tasks.nano.messages import Question, Sight, question, sight
 from siming_tasks.nano.reader import FrameReader, part, pixels
 from siming_tasks.nano.weights import WEIGHTS
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Watcher"]
 
@@ -65,18 +68,24 @@ class Watcher:
         """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1)."""
         import torch
 
-        numbers = torch.tensor([[self._number[step] for step in steps]], device=self.reader.device)
         with torch.inference_mode():
-            logits = self.net(
-                torch.from_numpy(features)[None].to(self.reader.device),
-                torch.from_numpy(times)[None].to(self.reader.device),
-                torch.zeros(1, len(times), dtype=torch.bool, device=self.reader.device),
-                numbers,
-                torch.tensor([int(clip)], device=self.reader.device),
-            )[0]
-            top = torch.tensor([self.facts.maxima[number] for number in numbers[0].tolist()], device=logits.device)
-            beyond = torch.arange(logits.shape[-1], device=logits.device) > top[:, None]
-            return torch.softmax(logits.masked_fill(beyond, -1e4), -1).cpu().numpy()
+            logits = self.logits(torch.from_numpy(features), torch.from_numpy(times), steps, clip)
+            return torch.softmax(logits, -1).cpu().numpy()
+
+    def logits(self, features: torch.Tensor, times: torch.Tensor, steps: Sequence[str], clip: bool) -> torch.Tensor:
+        """The same before they are probabilities; points that a step does not have are out of reach."""
+        import torch
+
+        device, numbers = self.reader.device, [self._number[step] for step in steps]
+        found: torch.Tensor = self.net(
+            features[None].to(device),
+            times[None].to(device),
+            torch.zeros(1, len(times), dtype=torch.bool, device=device),
+            torch.tensor([numbers], device=device),
+            torch.tensor([int(clip)], device=device),
+        )[0]
+        top = torch.tensor([self.facts.maxima[number] for number in numbers], device=device)
+        return found.masked_fill(torch.arange(found.shape[-1], device=device) > top[:, None], -1e4)
 
     def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
         known = [s for s, top in asked.steps.items() if s in self._number and self._top(s) == top]

@@ -28,6 +28,7 @@ from siming_tasks.runs.judge import is_supervised
 from siming_tasks.runs.read import write_predictions
 from siming_tasks.runs.run import read_run
 from siming_tasks.settings import BENCHMARK
+from tests.baseline.turned import worst
 
 
 class Colours:
@@ -54,17 +55,6 @@ def made(dataset: Dataset, options: Options, out: Path, frozen: Colours | None =
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def worst(dataset: Dataset, name: str) -> Dataset:
-    """The same exams, every label of one of them turned round."""
-    tops = {step.id: step.max_score for step in dataset.rubric.steps}
-    videos = [
-        replace(v, steps=tuple(replace(s, scores={"consensus": tops[s.step_id] - (s.consensus or 0)}) for s in v.steps))
-        if v.video_id == name else v
-        for v in dataset.videos
-    ]  # fmt: skip
-    return replace(dataset, videos=tuple(videos))
 
 
 def test_its_own_labels_change_nothing_of_what_is_said_of_a_video(

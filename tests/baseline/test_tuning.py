@@ -26,6 +26,7 @@ from siming_tasks.options import Options
 from siming_tasks.rubrics import Rubric
 from siming_tasks.runs.run import read_run
 from siming_tasks.settings import BENCHMARK
+from tests.baseline.turned import worst
 from tests.data.conftest import unstate
 
 CPU = torch.device("cpu")
@@ -151,15 +152,8 @@ def test_folds_are_kept_and_never_see_what_they_predict(few: Path, options: Opti
 
     # All labels of a video turned round: whoever predicts it says the same, whoever learnt from it does not.
     name = dataset.videos[1].video_id
-    tops = {step.id: step.max_score for step in dataset.rubric.steps}
-    videos = [
-        replace(v, steps=tuple(replace(s, scores={"consensus": tops[s.step_id] - (s.consensus or 0)}) for s in v.steps))
-        if v.video_id == name else v
-        for v in dataset.videos
-    ]  # fmt: skip
     third: list[str] = []
-    changed = replace(dataset, videos=tuple(videos))
-    tuned(changed, options, tmp_path / "c.jsonl", tmp_path / "b", watched=counting(third))
+    tuned(worst(dataset, name), options, tmp_path / "c.jsonl", tmp_path / "b", watched=counting(third))
     assert len(third) == 2  # the fold that holds the video out is as it was
     before, after = lines(out), lines(tmp_path / "c.jsonl")
     assert [x for x in before if x["video_id"] == name] == [x for x in after if x["video_id"] == name]
