@@ -15,14 +15,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siming_tasks.data import Dataset, build_dataset, check_dataset, open_dataset
+    from siming_tasks.analysis.compare_runs import compare
+    from siming_tasks.analysis.diagnose_run import diagnose
+    from siming_tasks.data import Dataset, check_dataset, open_dataset
     from siming_tasks.metrics import Estimate, Panel, evaluate
     from siming_tasks.options import Options
     from siming_tasks.report.build import write_report
-    from siming_tasks.runs.compare import compare
-    from siming_tasks.runs.diagnose import diagnose
-    from siming_tasks.runs.run import Run, read_run
-    from siming_tasks.runs.scores import score_predictions, score_run
+    from siming_tasks.results.run import Run, read_run
+    from siming_tasks.results.scores import score_predictions, score_run
+    from siming_tasks.tools.builder import build_dataset
 
 __version__ = "0.1.0"
 
@@ -45,14 +46,15 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("Dataset", "build_dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
+    **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
+    "build_dataset": "siming_tasks.tools.builder",
     **dict.fromkeys(("Estimate", "Panel", "evaluate"), "siming_tasks.metrics"),
     "Options": "siming_tasks.options",
     "write_report": "siming_tasks.report.build",
-    "compare": "siming_tasks.runs.compare",
-    "diagnose": "siming_tasks.runs.diagnose",
-    **dict.fromkeys(("Run", "read_run"), "siming_tasks.runs.run"),
-    **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.runs.scores"),
+    "compare": "siming_tasks.analysis.compare_runs",
+    "diagnose": "siming_tasks.analysis.diagnose_run",
+    **dict.fromkeys(("Run", "read_run"), "siming_tasks.results.run"),
+    **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.scores"),
 }
 """Where each public name lives (PEP 562: ``import siming_tasks`` loads none of them)."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from siming_tasks.simulate import make_demo
+from siming_tasks.tools.simulator import make_demo
 
 
 @pytest.fixture(scope="session")

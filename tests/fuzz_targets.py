@@ -22,18 +22,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from siming_tasks.common.errors import SimingError
+from siming_tasks.common.schema import Answer
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.data.builder.consensus import decide
-from siming_tasks.data.builder.labels import read_labels
-from siming_tasks.data.builder.mapping import read_mapping
-from siming_tasks.data.builder.sources import span_problems
-from siming_tasks.errors import SimingError
 from siming_tasks.options import Options
 from siming_tasks.parsing import MISSING, STATUSES, parse_reply
-from siming_tasks.report.board.submission import FORMAT, predictions_of, read_submission
+from siming_tasks.results.run import load_run
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.runs.run import load_run
-from siming_tasks.schema import Answer
+from siming_tasks.tools.board.submission import FORMAT, predictions_of, read_submission
+from siming_tasks.tools.builder.sheets.consensus import decide
+from siming_tasks.tools.builder.sheets.labels import read_labels
+from siming_tasks.tools.builder.sheets.mapping import read_mapping
+from siming_tasks.tools.builder.sheets.sources import span_problems
 from tests.data.conftest import make_folder, unstate
 
 CORPUS = Path(__file__).with_name("corpus")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from tests.fuzz_targets import CORPUS, SECONDS, TARGETS, Target, attack
 
 INPUTS = sorted(path for path in CORPUS.glob("*/*") if path.is_file())

@@ -14,7 +14,7 @@ import pytest
 
 import siming_tasks
 from siming_tasks.data import open_dataset
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 EXAMPLES = sorted(path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text())

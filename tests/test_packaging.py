@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.host import entry as plugin
+from siming_tasks.plugin import register as plugin
 
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
@@ -24,7 +24,7 @@ TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in 
 PROBES = ("blind", "single", "shuffled", "reversed", "frozen", "foreign")
 TASKS |= {f"siming_probe_{probe}_{scope}_{answer}" for probe in PROBES for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
-CACHES = shutil.ignore_patterns("*cache*")
+CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
 NAMES = TASKS | {
     "siming",
     "siming_full",
@@ -55,11 +55,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        assert "siming = siming_tasks.host.entry:manifests" in archive.read(points).decode()
+        assert "siming = siming_tasks.plugin.register:manifests" in archive.read(points).decode()
     ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
     ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
     ours |= {f"siming_tasks/docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").glob("*/*.md")}
-    assert names == {name for name in ours if "cache" not in name}
+    assert names == {name for name in ours if "__pycache__" not in name}
 
 
 def test_every_task_file_is_a_siming_task_or_group() -> None:
@@ -114,7 +114,7 @@ def fresh_host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "methods = [list(inspect.signature(method).parameters) for method in methods];"
         f"found = T(include_path={plugin.tasks_path()!r}).all_tasks;"
         "print(json.dumps({'methods': methods, 'found': [name for name in found if name.startswith('siming')],"
-        "'plugin': 'siming_tasks.host.entry' in sys.modules}))"
+        "'plugin': 'siming_tasks.plugin.register' in sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path_factory.mktemp("fresh"), timeout=800

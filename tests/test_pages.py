@@ -15,8 +15,8 @@ from PIL import Image
 
 import siming_tasks
 from siming_tasks.cli.main import MODULES, main, parser
-from siming_tasks.pages import KINDS, folder, pages, read_page, see
-from siming_tasks.reference.judges import KINDS as KINDS_OF_JUDGES
+from siming_tasks.common.doc_pages import KINDS, folder, pages, read_page, see
+from siming_tasks.models.baselines.judges import KINDS as KINDS_OF_JUDGES
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "siming_tasks").rglob("*.py"))
@@ -45,7 +45,7 @@ def test_messages_name_pages_that_exist_and_no_path_of_the_checkout() -> None:
     named: set[str] = set()
     for path in SOURCES:
         tree = ast.parse(path.read_text())
-        if path.name != "pages.py":
+        if path.name != "doc_pages.py":
             named |= set(sees(tree))
         read = docstrings(tree)
         for node in ast.walk(tree):
@@ -74,14 +74,14 @@ def test_links_of_a_printed_page_become_commands(monkeypatch: pytest.MonkeyPatch
     text = "<!-- file: x -->\n![a](../pictures/a.png)"
     text += "See [this](../reference/data.md#check), [that](https://x.org/a.md), [pic](a.png)."
     (tmp_path / "howto" / "one.md").write_text(text)
-    monkeypatch.setattr("siming_tasks.pages.folder", lambda: tmp_path)
+    monkeypatch.setattr("siming_tasks.common.doc_pages.folder", lambda: tmp_path)
     assert read_page("one") == "See this (`siming docs data`), [that](https://x.org/a.md), pic."
 
 
 def test_an_installed_package_reads_its_own_copy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert folder() == ROOT / "docs"
     (tmp_path / "docs").mkdir()
-    monkeypatch.setattr("siming_tasks.pages.__file__", str(tmp_path / "pages.py"))
+    monkeypatch.setattr("siming_tasks.common.doc_pages.__file__", str(tmp_path / "common" / "doc_pages.py"))
     assert folder() == tmp_path / "docs"
 
 
@@ -160,7 +160,7 @@ def commands(path: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("path", [path for path in TEXTS if path.stem != "commands"], ids=lambda path: path.stem)
 def test_the_commands_of_a_page_can_be_read(path: Path) -> None:
-    """Those of the tutorials are run as well (``tests/host/test_tutorials.py``)."""
+    """Those of the tutorials are run as well (``tests/plugin/test_tutorials.py``)."""
     for command in commands(path):
         assert callable(parser().parse_args(command).run), command
     assert path.stem not in ("README", "cluster", "data", "station") or len(commands(path)) > 2

@@ -10,18 +10,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.doc_pages import pages
 from siming_tasks.data import open_dataset
 from siming_tasks.media.sampler import Budget
 from siming_tasks.media.views import view
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
-from siming_tasks.pages import pages
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.model import MISSING
-from siming_tasks.runs.judge import SUPERVISED
-from siming_tasks.runs.record import record_of
-from siming_tasks.runs.score import evaluate_records
-from siming_tasks.settings import SETTINGS
+from siming_tasks.results.record import record_of
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.results.supervised import SUPERVISED
+from siming_tasks.tasks import SETTINGS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")

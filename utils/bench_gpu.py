@@ -32,11 +32,11 @@ from transformers import (
     Qwen2VLVideoProcessor,
 )
 
+from siming_tasks.common.schema import ANSWERS, Scope, Video
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, Job, Mode, Policy, Request, prepare, view
-from siming_tasks.schema import ANSWERS, Scope, Video
-from siming_tasks.settings import benchmark_setting
-from siming_tasks.settings.prompt import build_prompt
+from siming_tasks.tasks import benchmark_setting
+from siming_tasks.tasks.prompt import build_prompt
 
 TEXT = {
     "3b": {"hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16},

@@ -23,11 +23,11 @@ from lmms_eval import models
 from lmms_eval.api.model import lmms
 from lmms_eval.tasks import TaskManager, eval_logger, get_task_dict
 
-from siming_tasks.hooks.session import SESSION
-from siming_tasks.host.entry import tasks_path
-from siming_tasks.host.keep.keeper import keeping
-from siming_tasks.host.keep.store import Kept, Store
-from siming_tasks.simulate import make_demo
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.register import tasks_path
+from siming_tasks.plugin.response_cache.cache import keeping
+from siming_tasks.plugin.response_cache.store import Kept, Store
+from siming_tasks.tools.simulator import make_demo
 
 SECONDS = 0.2
 

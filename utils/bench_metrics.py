@@ -17,11 +17,11 @@ import numpy as np
 from scipy import stats
 from sklearn import metrics as sk
 
+from siming_tasks.analysis.power.model import Design, draw
 from siming_tasks.metrics import Panel, evaluate, ordinal_labels
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.resample import bootstrap, weight_chunks
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.planning.model import Design, draw
 
 METRICS = select(compared=True)
 

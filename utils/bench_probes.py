@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from siming_tasks import hooks
-from siming_tasks.hooks.session import SESSION
-from siming_tasks.settings import BENCHMARK, PROBED, SETTINGS
+from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.tasks import BENCHMARK, PROBED, SETTINGS
 
 MODES = {"frames": {"media": "frames"}, "proxy": {"media": "proxy"}}
 

@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from siming_tasks.analysis.power.model import Design
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
-from siming_tasks.planning.model import Design
+from siming_tasks.results.record import record_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.runs.record import record_of
-from siming_tasks.settings import BENCHMARK, SETTINGS
-from siming_tasks.settings.requests import asked_steps, expected_requests
-from siming_tasks.simulate.encode import encode
+from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
+from siming_tasks.tools.simulator.encode import encode
 
 THOUGHT = "I look at the hands, the manikin and the order of the acts before I give points. " * 8
 

@@ -17,14 +17,14 @@ from pathlib import Path
 import av
 import cv2
 
-from siming_tasks.simulate import make_demo, simulate_labels
-from siming_tasks.simulate.acts.exam import perform
-from siming_tasks.simulate.draw.look import draw_look
-from siming_tasks.simulate.draw.scene import Scene
-from siming_tasks.simulate.encode import encode
-from siming_tasks.simulate.exam import Exam
-from siming_tasks.simulate.performance import CHANNELS, Performance
-from siming_tasks.simulate.render import FPS, frames
+from siming_tasks.tools.simulator import make_demo, simulate_labels
+from siming_tasks.tools.simulator.acts.exam import perform
+from siming_tasks.tools.simulator.draw.look import draw_look
+from siming_tasks.tools.simulator.draw.scene import Scene
+from siming_tasks.tools.simulator.encode import encode
+from siming_tasks.tools.simulator.exam import Exam
+from siming_tasks.tools.simulator.performance import CHANNELS, Performance
+from siming_tasks.tools.simulator.render import FPS, frames
 
 
 def processor_seconds(work: Callable[[], object]) -> float:

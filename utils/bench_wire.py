@@ -21,8 +21,8 @@ from pathlib import Path
 from bench_media import generate
 from PIL import Image
 
-from siming_tasks.hooks.wire import help_the_host
 from siming_tasks.media import Budget, Encoding, View, view
+from siming_tasks.plugin.hooks.image_encoding import help_the_host
 
 
 def body(images: list[Image.Image]) -> bytes:

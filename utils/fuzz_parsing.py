@@ -23,9 +23,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing import MISSING, STATUSES, Parsed, format_answers, parse_reply
 from siming_tasks.rubrics import RubricStep, default_rubric
-from siming_tasks.schema import Answer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "parsing"))
 import forms

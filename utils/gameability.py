@@ -1,6 +1,7 @@
 """What a judge gains by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.planning.model), 200 videos of 33
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.model), 200 videos of
+33
 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to; beside each
 value of what it answered stand the filled value (every missing answer as full points or "correct": what ranks and tests
 use) and the one with zero points ("wrong") in place of it.
@@ -17,12 +18,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from siming_tasks.analysis.power.model import Design, Draw, draw
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.extra import zero_fill
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.planning.model import Design, Draw, draw
-from siming_tasks.present.cells import plain_value, table
+from siming_tasks.report.tables.cells import plain_value, table
 
 JUDGES = {"weak": 0.25, "middling": 0.5, "physician": 0.97}
 METRICS = {"qwk": "score", "plcc": "score", "mcc": "error", "f1": "error"}

@@ -18,13 +18,13 @@ import tempfile
 from pathlib import Path
 
 from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import Parsed
-from siming_tasks.reference import judge
-from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.record import record_of
-from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.requests import expected_requests, steps_of
-from siming_tasks.simulate import make_demo
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import record_of
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import expected_requests, steps_of
+from siming_tasks.tools.simulator import make_demo
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 KINDS = ("rater_b", "step_prior", "all_correct", "random")

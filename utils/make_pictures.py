@@ -32,8 +32,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.simulate import simulate_labels
-from siming_tasks.simulate.encode import encode
+from siming_tasks.tools.simulator import simulate_labels
+from siming_tasks.tools.simulator.encode import encode
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]

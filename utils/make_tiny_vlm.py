@@ -26,8 +26,8 @@ from transformers import (
 )
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.prompt import build_prompt
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.prompt import build_prompt
 
 SPECIAL = [
     "<|endoftext|>",

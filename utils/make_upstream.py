@@ -24,7 +24,7 @@ GROUPS = ["siming", "siming_full", "siming_clip"]
 
 def upstream(text: str) -> str:
     """A task file of ours as theirs: functions from the ``utils.py`` beside it, templates by their names there."""
-    text = text.replace("siming_tasks.hooks.", "utils.")
+    text = text.replace("siming_tasks.plugin.hooks.", "utils.")
     for name, template in TEMPLATES.items():
         text = text.replace(f"include: {name}.yaml", f"include: {template}")
     return text

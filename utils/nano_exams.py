@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.nano.state import features_of
+from siming_tasks.models.nano.state import features_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.simulate.acts.exam import FULL, perform
-from siming_tasks.simulate.draw.look import draw_look
-from siming_tasks.simulate.draw.scene import Scene
-from siming_tasks.simulate.performance import CHANNELS, Performance
-from siming_tasks.simulate.plan import ExamPlan, completed, draw_plan
-from siming_tasks.simulate.render import FPS
-from siming_tasks.simulate.truth import judge
+from siming_tasks.tools.simulator.acts.exam import FULL, perform
+from siming_tasks.tools.simulator.draw.look import draw_look
+from siming_tasks.tools.simulator.draw.scene import Scene
+from siming_tasks.tools.simulator.performance import CHANNELS, Performance
+from siming_tasks.tools.simulator.plan import ExamPlan, completed, draw_plan
+from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.truth import judge
 
 __all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "nearly_alike", "shown"]
 

@@ -21,8 +21,8 @@ from nano_exams import RUBRIC, STEPS
 from nano_table import TOP, VIEWS, judged, kept, said
 from nano_twins import pair_result
 
-from siming_tasks.nano.watcher import Watcher
-from siming_tasks.nano.weights import WEIGHTS
+from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.weights import WEIGHTS
 from siming_tasks.report.charts.plot import STYLE
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"

@@ -18,13 +18,13 @@ from nano_exams import RUBRIC, STEPS
 from nano_fit_encoder import read_exams
 from nano_twins import draw_twins, pair_result
 
+from siming_tasks.analysis.comparison.paired import compare
 from siming_tasks.media import observable_steps
 from siming_tasks.metrics import Panel, evaluate
-from siming_tasks.metrics.compare.align import Contestant
-from siming_tasks.metrics.compare.paired import compare
-from siming_tasks.metrics.video.baselines import step_prior
-from siming_tasks.nano.watcher import Watcher
-from siming_tasks.nano.weights import WEIGHTS
+from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.no_video_baselines import step_prior
+from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.weights import WEIGHTS
 
 TOP = np.array([step.max_score for step in RUBRIC.steps])
 VIEWS = {"clips, 16 frames": None, "full, 64 frames": 64, "full, 240 frames": 240}

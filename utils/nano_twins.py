@@ -11,11 +11,11 @@ import numpy as np
 from nano_data import save_shown
 from nano_exams import STEPS, Case
 
-from siming_tasks.metrics.video.pairs import PairResult, pair_metric
-from siming_tasks.simulate import Twins, simulate_pairs
-from siming_tasks.simulate.acts.exam import FULL, perform
-from siming_tasks.simulate.pairs import pair_row
-from siming_tasks.simulate.render import FPS
+from siming_tasks.analysis.controls.pairs import PairResult, pair_metric
+from siming_tasks.tools.simulator import Twins, simulate_pairs
+from siming_tasks.tools.simulator.acts.exam import FULL, perform
+from siming_tasks.tools.simulator.pairs import pair_row
+from siming_tasks.tools.simulator.render import FPS
 
 __all__ = ["draw_twins", "pair_result", "twins"]
 

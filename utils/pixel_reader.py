@@ -27,12 +27,12 @@ from pixel_rules import RULES
 from scipy.stats import binomtest
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.simulate.acts.exam import perform
-from siming_tasks.simulate.encode import encode
-from siming_tasks.simulate.pairs import HISTORY, simulate_pairs
-from siming_tasks.simulate.plan import ENTAILS, ExamPlan, completed
-from siming_tasks.simulate.render import FPS, frames
-from siming_tasks.simulate.truth import judge
+from siming_tasks.tools.simulator.acts.exam import perform
+from siming_tasks.tools.simulator.encode import encode
+from siming_tasks.tools.simulator.pairs import HISTORY, simulate_pairs
+from siming_tasks.tools.simulator.plan import ENTAILS, ExamPlan, completed
+from siming_tasks.tools.simulator.render import FPS, frames
+from siming_tasks.tools.simulator.truth import judge
 
 
 def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str, set[str]]:

@@ -18,24 +18,24 @@ from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
 
+from siming_tasks.analysis.ablations import probes_of
+from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.data.pairs import twins_of
 from siming_tasks.media.alter import ORDERS
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.write import format_answers
-from siming_tasks.present.probes import markdown
+from siming_tasks.report.tables.probes import markdown
+from siming_tasks.results.discovery import run_at
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import record_of
+from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
-from siming_tasks.runs.find import run_at
-from siming_tasks.runs.probes import probes_of
-from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.record import record_of
-from siming_tasks.runs.run import read_run
-from siming_tasks.schema import Video
-from siming_tasks.settings import PROBED, SETTINGS, benchmark_setting
-from siming_tasks.settings.donors import Donors
-from siming_tasks.simulate.render import FPS
-from siming_tasks.simulate.truth import judge
+from siming_tasks.tasks import PROBED, SETTINGS, benchmark_setting
+from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.truth import judge
 
 PLAIN = benchmark_setting("full", "score")
 

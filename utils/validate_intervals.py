@@ -1,6 +1,7 @@
 """Do the intervals cover and do the tests hold their size? A simulation, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.planning.model): 33 steps, 18.6 %
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.model): 33 steps, 18.6
+%
 of them not fully correct, two raters at kappa .732. Two shapes of totals: mild (skewness about -1.2) and tailed (about
 -3: a few very weak examinees). Judges: null (sees nothing), weak, strong. The truth of each metric is its value over
 200,000 videos of the same model. The intervals are those of the suite itself, from its own functions; one set of
@@ -20,16 +21,16 @@ from itertools import combinations
 import numpy as np
 from tqdm import tqdm
 
+from siming_tasks.analysis.comparison.common import paired_difference
+from siming_tasks.analysis.comparison.significance import holm
+from siming_tasks.analysis.power.model import Design, Draw, draw
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
-from siming_tasks.metrics.compare.common import paired_difference
-from siming_tasks.metrics.compare.significance import holm
 from siming_tasks.metrics.resample import observed, weight_chunks
 from siming_tasks.metrics.summary import spread_of
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import ALPHA
-from siming_tasks.planning.model import Design, Draw, draw
-from siming_tasks.present.cells import table
+from siming_tasks.report.tables.cells import table
 
 METRICS = select(compared=True)
 SHAPES = {"mild": Design(), "tailed": Design(skew=-2.2)}

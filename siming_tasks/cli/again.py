@@ -12,16 +12,16 @@ from siming_tasks.cli.terminal import say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.runs.find import RunSource
+    from siming_tasks.results.discovery import RunSource
 
 __all__ = ["list_failed"]
 
 
 def list_failed(arguments: argparse.Namespace, source: RunSource, dataset: Dataset) -> int:
     """Print the failed requests of a run and the commands that ask them again; 0."""
-    from siming_tasks.redact import MASK, redact
-    from siming_tasks.runs.again import commands, failed_requests, joined_at
-    from siming_tasks.runs.run import read_run
+    from siming_tasks.common.redact import MASK, redact
+    from siming_tasks.results.retry_failed import commands, failed_requests, joined_at
+    from siming_tasks.results.run import read_run
 
     run = read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
     failed = failed_requests(run)

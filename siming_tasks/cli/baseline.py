@@ -54,11 +54,11 @@ def add(commands: Any) -> None:
 def _baseline(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from siming_tasks.baseline.backbones import BackboneFeatures
-    from siming_tasks.baseline.encoders import NanoFeatures
-    from siming_tasks.baseline.predict import write_baseline
-    from siming_tasks.baseline.tuning import Tuner
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tools.baseline.backbones import BackboneFeatures
+    from siming_tasks.tools.baseline.encoders import NanoFeatures
+    from siming_tasks.tools.baseline.predict import write_baseline
+    from siming_tasks.tools.baseline.tuning import Tuner
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options, media=True)

@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
 
 def board(arguments: argparse.Namespace) -> int:
     """Build the board; 1 if an archive was refused."""
-    from siming_tasks.report.board.build import build_board
+    from siming_tasks.tools.board.build import build_board
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options)

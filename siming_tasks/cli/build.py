@@ -63,8 +63,8 @@ def add(commands: Any) -> None:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data import BuildOptions, UseRatings, build_dataset
-    from siming_tasks.errors import DataError, OptionsError
+    from siming_tasks.common.errors import DataError, OptionsError
+    from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
 
     listing = arguments.list or arguments.draft
     needed = {"--spans": arguments.spans} if listing else {"OUT": arguments.out, "--labels": arguments.labels}

@@ -11,16 +11,16 @@ from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.markdown import show
 from siming_tasks.cli.raters import no_ceiling, origin, title
-from siming_tasks.errors import DataError
-from siming_tasks.runs.uncollected import uncollected
+from siming_tasks.common.errors import DataError
+from siming_tasks.results.uncollected import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from siming_tasks.analysis.compare_runs import RunComparison
     from siming_tasks.data import Dataset
     from siming_tasks.options import Options
-    from siming_tasks.runs.compare import RunComparison
-    from siming_tasks.runs.run import Run
+    from siming_tasks.results.run import Run
 
 __all__ = ["add"]
 
@@ -58,15 +58,15 @@ def add(commands: Any) -> None:
 @uncollected()
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
-    from siming_tasks.plaintext import literal
-    from siming_tasks.present.probes import markdown as probes_markdown
-    from siming_tasks.runs.comparable import check_allowed
-    from siming_tasks.runs.compare import common_settings
-    from siming_tasks.runs.compare import compare as compare_runs
-    from siming_tasks.runs.find import find_runs
-    from siming_tasks.runs.probes import probes_of
-    from siming_tasks.runs.run import read_run
-    from siming_tasks.settings import UNALTERED
+    from siming_tasks.analysis.ablations import probes_of
+    from siming_tasks.analysis.compare_runs import common_settings
+    from siming_tasks.analysis.compare_runs import compare as compare_runs
+    from siming_tasks.common.sanitize import literal
+    from siming_tasks.report.tables.probes import markdown as probes_markdown
+    from siming_tasks.results.comparable import check_allowed
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.results.run import read_run
+    from siming_tasks.tasks import UNALTERED
 
     options = options_from(arguments)
     check_allowed(arguments.allow)
@@ -114,11 +114,11 @@ def compare(arguments: argparse.Namespace) -> None:
 
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
     """Print what asking the same judge again changes, for every setting that all runs have."""
-    from siming_tasks.metrics.compare.repeats import repeats
+    from siming_tasks.analysis.compare_runs import common_settings
+    from siming_tasks.analysis.comparison.repeats import repeats
     from siming_tasks.metrics.estimate import plain
-    from siming_tasks.present.repeats import markdown
-    from siming_tasks.runs.comparable import Entrant, contestants
-    from siming_tasks.runs.compare import common_settings
+    from siming_tasks.report.tables.repeats import markdown
+    from siming_tasks.results.comparable import Entrant, contestants
 
     found = {}
     for setting in common_settings(runs, arguments.setting):
@@ -134,7 +134,7 @@ def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespa
 
 
 def _markdown(found: RunComparison, dataset: Dataset, *, joint: bool) -> str:
-    from siming_tasks.present import comparison, contribution, raters
+    from siming_tasks.report.tables import comparison, contribution, raters
 
     best_first = comparison.ranked(found.comparison)
     text = [comparison.markdown(found.comparison, joint=joint)]

@@ -14,7 +14,7 @@ from siming_tasks.cli.terminal import say
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.options import Options
-    from siming_tasks.runs.find import RunSource
+    from siming_tasks.results.discovery import RunSource
 
 __all__ = ["add_data", "folder_of", "open_chosen"]
 
@@ -45,9 +45,9 @@ def folder_of(
         OptionsError: DIR and ``--data`` are both given.
         DataError: there is no such folder, or it cannot be fetched.
     """
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.data import is_hub_name, resolve_dataset
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.runs.find import dataset_folder
+    from siming_tasks.results.discovery import dataset_folder
 
     given = {"DIR": getattr(arguments, "dir", None), "--data": arguments.data}
     given = {name: text for name, text in given.items() if text is not None}

@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Make the folder and say what it is."""
-    from siming_tasks.simulate import make_demo
+    from siming_tasks.tools.simulator import make_demo
 
     out = make_demo(
         arguments.out,

@@ -39,13 +39,13 @@ def add(commands: Any) -> None:
 
 def diagnose(arguments: argparse.Namespace) -> None:
     """Print one report for each setting of the run."""
-    from siming_tasks.errors import DataError
-    from siming_tasks.present.diagnosis import to_markdown
-    from siming_tasks.present.probes import markdown as probes_markdown
-    from siming_tasks.runs.diagnose import diagnose as diagnose_run
-    from siming_tasks.runs.find import run_at
-    from siming_tasks.runs.probes import probes_of
-    from siming_tasks.runs.run import read_run
+    from siming_tasks.analysis.ablations import probes_of
+    from siming_tasks.analysis.diagnose_run import diagnose as diagnose_run
+    from siming_tasks.common.errors import DataError
+    from siming_tasks.report.tables.diagnosis import to_markdown
+    from siming_tasks.report.tables.probes import markdown as probes_markdown
+    from siming_tasks.results.discovery import run_at
+    from siming_tasks.results.run import read_run
 
     options = options_from(arguments)
     source = run_at(arguments.path)

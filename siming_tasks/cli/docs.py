@@ -6,7 +6,7 @@ import argparse
 import difflib
 from typing import Any
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 
 __all__ = ["add"]
 
@@ -24,7 +24,7 @@ def docs(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: there is no such page; names the nearest.
     """
-    from siming_tasks.pages import pages, read_page
+    from siming_tasks.common.doc_pages import pages, read_page
 
     there = pages()
     if arguments.page in there:

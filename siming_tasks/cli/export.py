@@ -29,13 +29,13 @@ def add(commands: Any) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.exchange.every_eval_ever import write_every_eval_ever
-    from siming_tasks.exchange.inspect_out import write_inspect
-    from siming_tasks.exchange.latex import write_latex
-    from siming_tasks.exchange.rows import write_jsonl, write_parquet
-    from siming_tasks.exchange.taken import take
-    from siming_tasks.runs.find import find_runs
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
+    from siming_tasks.tools.exchange.inspect_out import write_inspect
+    from siming_tasks.tools.exchange.latex import write_latex
+    from siming_tasks.tools.exchange.rows import write_jsonl, write_parquet
+    from siming_tasks.tools.exchange.taken import take
 
     options, form, out = options_from(arguments), arguments.format, arguments.out
     sources = find_runs(arguments.runs)

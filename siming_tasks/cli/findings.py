@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from siming_tasks.cli.terminal import several
-from siming_tasks.errors import Problem
-from siming_tasks.plaintext import one_line
-from siming_tasks.redact import redact_paths
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.redact import redact_paths
+from siming_tasks.common.sanitize import one_line
 
 __all__ = ["FOLDED", "counted", "folded", "show"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import ExamFacts, RunPlan
-    from siming_tasks.recipes import Service, Weight
+    from siming_tasks.models.recipes import Service, Weight
 
 __all__ = ["print_fit"]
 
@@ -46,7 +46,7 @@ def bytes_per_pixel(policy: Policy) -> float:
 
 def _weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
     from siming_tasks.media.picture import fitted
-    from siming_tasks.recipes import Weight
+    from siming_tasks.models.recipes import Weight
 
     sides = [fitted(exam.width, exam.height, policy.frame_size) for exam in exams]
     size = max((width * height for width, height in sides), default=0) * bytes_per_pixel(policy)

@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from siming_tasks.exchange.replies import import_replies
+    from siming_tasks.tools.exchange.replies import import_replies
 
     counts = import_replies(arguments.file, arguments.format, arguments.out, epoch=arguments.epoch)
     found = ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -22,10 +22,10 @@ def add(commands: Any) -> None:
 
 
 def _join(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.runs.find import find_runs
-    from siming_tasks.runs.join import join_shards
-    from siming_tasks.settings import SETTINGS
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.results.join import join_shards
+    from siming_tasks.tasks import SETTINGS
 
     *shards, out = arguments.shards
     if not shards:

@@ -35,8 +35,8 @@ def lint_table(arguments: argparse.Namespace) -> int:
     """Print the report; 1 if numbers contradict each other."""
     from dataclasses import replace
 
-    from siming_tasks.tables.lint import lint
-    from siming_tasks.tables.read import paper_tables, read_document
+    from siming_tasks.report.published_tables.read import paper_tables, read_document
+    from siming_tasks.tools.table_lint.lint import lint
 
     document = paper_tables() if arguments.file == "paper" else read_document(Path(arguments.file))
     sizes = {key: getattr(arguments, key) for key in ("n_videos", "n_items") if getattr(arguments, key)}

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from siming_tasks import __version__
 from siming_tasks.cli.arguments import Command, Parser
 from siming_tasks.cli.terminal import harmless_terminal
-from siming_tasks.errors import OptionsError, SimingError
-from siming_tasks.redact import redact
+from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.redact import redact
 
 __all__ = ["main"]
 

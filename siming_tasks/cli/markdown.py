@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from siming_tasks.cli.terminal import Harmless
-from siming_tasks.plaintext import visible
+from siming_tasks.common.sanitize import visible
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown

@@ -15,13 +15,13 @@ from siming_tasks.cli.prepare import media_options
 from siming_tasks.options import Decimal, Whole
 
 if TYPE_CHECKING:
+    from siming_tasks.common.schema import Scope
     from siming_tasks.data import Dataset
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
-    from siming_tasks.recipes import Service
+    from siming_tasks.models.recipes import Service
     from siming_tasks.rubrics import Rubric
-    from siming_tasks.schema import Scope
-    from siming_tasks.settings.asking import Asking
+    from siming_tasks.tasks.prompting import Asking
 
 __all__ = ["add"]
 
@@ -54,13 +54,13 @@ def add(commands: Any) -> None:
 
 def plan(arguments: argparse.Namespace) -> None:
     """Work out the run and print it."""
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import alike
     from siming_tasks.media.plan import plan as work_out
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
-    from siming_tasks.settings.asking import REASONED_TOKENS, TOKENS, Asking
+    from siming_tasks.tasks.prompting import REASONED_TOKENS, TOKENS, Asking
 
     options = options_from(arguments)
     policy, service = Policy.of(options), None
@@ -112,9 +112,9 @@ def plan(arguments: argparse.Namespace) -> None:
 
 def _model(name: str) -> tuple[int | None, Service | None]:
     """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import preset
-    from siming_tasks.recipes import recipe, recipes, services
+    from siming_tasks.models.recipes import recipe, recipes, services
 
     if name.lower() in services():
         return None, services()[name.lower()]
@@ -144,9 +144,9 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.settings import PLAIN, SETTINGS
-    from siming_tasks.settings.prompt import build_prompt
-    from siming_tasks.settings.requests import step_spans
+    from siming_tasks.tasks import PLAIN, SETTINGS
+    from siming_tasks.tasks.expected_requests import step_spans
+    from siming_tasks.tasks.prompt import build_prompt
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
@@ -164,9 +164,9 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) ->
 
 
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
-    from siming_tasks.present.cells import table
-    from siming_tasks.schema import SCOPES
-    from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
+    from siming_tasks.common.schema import SCOPES
+    from siming_tasks.report.tables.cells import table
+    from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
     rows = [

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "power",
         help="plan a data set: detectable effects, or videos needed for an effect",
-        description="Simulates raters and judges (synthetic; siming_tasks.planning.model) to plan a data set.",
+        description="Simulates raters and judges (synthetic; siming_tasks.analysis.power.model) to plan a data set.",
     )
     share = Decimal(above=0, below=1)
     for flag, kind, default, words in (
@@ -67,9 +67,9 @@ def power(arguments: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
+    from siming_tasks.analysis.power.model import Design
+    from siming_tasks.analysis.power.power import QUESTIONS, Test, plan, smallest_effects
     from siming_tasks.metrics.catalogue import select
-    from siming_tasks.planning.model import Design
-    from siming_tasks.planning.power import QUESTIONS, Test, plan, smallest_effects
 
     seed = options_from(arguments).seed
     design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
@@ -99,7 +99,7 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
         f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}."
     )
     from siming_tasks.metrics.catalogue import CATALOGUE
-    from siming_tasks.present.cells import table
+    from siming_tasks.report.tables.cells import table
 
     head = ["metric", "against a blind judge", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}

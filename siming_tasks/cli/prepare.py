@@ -48,7 +48,7 @@ def prepare(arguments: argparse.Namespace) -> int:
     """Print the estimate, do the work under a progress bar, list what could not be decoded."""
     from tqdm import tqdm
 
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media.jobs import Outcome, estimate
     from siming_tasks.media.jobs import prepare as run
 

@@ -36,9 +36,9 @@ def add(commands: Any) -> None:
 
 
 def _push(arguments: argparse.Namespace) -> int:
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.data import is_hub_name
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.exchange.push import push
+    from siming_tasks.tools.exchange.push import push
 
     if not is_hub_name(arguments.repo) or "@" in arguments.repo:
         raise OptionsError(f"{arguments.repo!r} is no name of a repository (org/name).")

@@ -12,9 +12,9 @@ from siming_tasks.cli.flags import add_options, options_from
 from siming_tasks.options import Whole
 
 if TYPE_CHECKING:
-    from siming_tasks.data.journal import Journal
     from siming_tasks.options import Options
-    from siming_tasks.station.work import Work
+    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.work import Work
 
 __all__ = ["add"]
 
@@ -41,9 +41,9 @@ def add(commands: Any) -> None:
 
 
 def _rate(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import DataError
-    from siming_tasks.local.serve import serve
-    from siming_tasks.station.app import application
+    from siming_tasks.common.errors import DataError
+    from siming_tasks.tools.local_server.serve import serve
+    from siming_tasks.tools.station.app import application
 
     options = options_from(arguments)
     _fitting(arguments)
@@ -71,8 +71,8 @@ def _rate(arguments: argparse.Namespace) -> int:
 
 def _fitting(arguments: argparse.Namespace) -> None:
     """Refuse flags that do not go together, before anything is read."""
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.settings import BENCHMARK
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tasks import BENCHMARK
 
     if arguments.adjudicate and arguments.as_model:
         raise OptionsError("--adjudicate and --as-model are two works; give one.")
@@ -92,17 +92,17 @@ def _fitting(arguments: argparse.Namespace) -> None:
 
 def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, Journal]:
     """What there is to do, and the journal it goes to."""
-    from siming_tasks.data.journal import Journal
-    from siming_tasks.station.adjudicate import Adjudication
-    from siming_tasks.station.as_model import AsModel
-    from siming_tasks.station.exams import find_exams
-    from siming_tasks.station.person import rater_name
-    from siming_tasks.station.rate import Rating
+    from siming_tasks.tools.station.adjudicate import Adjudication
+    from siming_tasks.tools.station.as_model import AsModel
+    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.exams import find_exams
+    from siming_tasks.tools.station.person import rater_name
+    from siming_tasks.tools.station.rate import Rating
 
     store = arguments.store or _beside(folder)
     if arguments.as_model:
         from siming_tasks.data import open_dataset, verify_media
-        from siming_tasks.settings import SETTINGS
+        from siming_tasks.tasks import SETTINGS
 
         dataset = open_dataset(folder)
         verify_media(dataset, options.cache_dir)
@@ -120,7 +120,7 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
 
 def _join(journal: Journal, others: Sequence[Path]) -> None:
     """Take over the acts of journals that were written on other machines."""
-    from siming_tasks.data.journal import Journal
+    from siming_tasks.tools.station.event_log import Journal
 
     for path in others:
         other = Journal.read(path)

@@ -11,8 +11,8 @@ from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import add_options, options_from
 from siming_tasks.cli.markdown import show
+from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal
-from siming_tasks.plaintext import literal
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -46,16 +46,16 @@ def add(commands: Any) -> None:
 
 def raters(arguments: argparse.Namespace) -> int:
     """Print the inter-rater table of every pair; exit code 1 if the data set cannot have one."""
-    from siming_tasks.data.journal import is_journal
+    from siming_tasks.tools.station.event_log import is_journal
 
     if arguments.dir and is_journal(Path(arguments.dir)):
         return _so_far(arguments)
-    from siming_tasks.errors import DataError
-    from siming_tasks.metrics.diagnosis.decisions import PASS_MARK
-    from siming_tasks.present.psychometrics import psychometrics_markdown
-    from siming_tasks.present.raters import markdown, pairs_markdown
-    from siming_tasks.runs.psychometrics import psychometrics
-    from siming_tasks.runs.raters import rater_tables
+    from siming_tasks.analysis.diagnosis.decisions import PASS_MARK
+    from siming_tasks.analysis.psychometrics_of_raters import psychometrics
+    from siming_tasks.analysis.rater_tables import rater_tables
+    from siming_tasks.common.errors import DataError
+    from siming_tasks.report.tables.psychometrics import psychometrics_markdown
+    from siming_tasks.report.tables.raters import markdown, pairs_markdown
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options)
@@ -77,9 +77,9 @@ def raters(arguments: argparse.Namespace) -> int:
 
 def _so_far(arguments: argparse.Namespace) -> int:
     """Print how far the rating in a journal is."""
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.station.sofar import so_far
-    from siming_tasks.station.sofar_text import so_far_markdown
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tools.station.sofar import so_far
+    from siming_tasks.tools.station.sofar_text import so_far_markdown
 
     if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
         raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")
@@ -93,14 +93,14 @@ def _so_far(arguments: argparse.Namespace) -> int:
 
 def no_ceiling(dataset: Dataset) -> str:
     """Why there is no human row."""
-    from siming_tasks.present.raters import NO_CEILING
+    from siming_tasks.report.tables.raters import NO_CEILING
 
     return NO_CEILING.format(found=", ".join(_given(dataset)) or "none")
 
 
 def _given(dataset: Dataset) -> list[str]:
     """Raters who gave points, the consensus among them unless it is withheld."""
-    from siming_tasks.schema import CONSENSUS
+    from siming_tasks.common.schema import CONSENSUS
 
     return sorted([*dataset.physicians, *([] if dataset.withheld else [CONSENSUS])])
 

@@ -18,13 +18,13 @@ def add(commands: Any) -> None:
 
 
 def _recipe(arguments: argparse.Namespace) -> None:
-    from siming_tasks.recipes import recipe, recipes
-    from siming_tasks.recipes.page import as_text
+    from siming_tasks.models.recipes import recipe, recipes
+    from siming_tasks.models.recipes.page import as_text
 
     if arguments.model:
         print(as_text(recipe(arguments.model)))
         return
-    from siming_tasks.present.cells import table
+    from siming_tasks.report.tables.cells import table
 
     rows = []
     for name, one in recipes().items():

@@ -57,8 +57,8 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     from siming_tasks.report.build import TITLE, write_report
     from siming_tasks.report.pool import cores
-    from siming_tasks.runs.comparable import check_allowed
-    from siming_tasks.runs.find import find_runs
+    from siming_tasks.results.comparable import check_allowed
+    from siming_tasks.results.discovery import find_runs
 
     options = options_from(arguments)
     check_allowed(arguments.allow)

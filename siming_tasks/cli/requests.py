@@ -42,9 +42,9 @@ def add(commands: Any) -> None:
 def _requests(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.exchange.requests import media_folder, write_requests
-    from siming_tasks.settings import BENCHMARK, SETTINGS
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tasks import BENCHMARK, SETTINGS
+    from siming_tasks.tools.exchange.requests import media_folder, write_requests
 
     names = tuple(dict.fromkeys(arguments.setting or BENCHMARK))
     if unknown := [name for name in names if name not in SETTINGS]:

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 
 def _rubric(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
 
     wrong = {"check": ("html", "skill"), "show": ("json",)}[arguments.action]
     if given := [f"--{name}" for name in wrong if getattr(arguments, name)]:
@@ -37,8 +37,8 @@ def _rubric(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Print all findings; 1 if there are errors."""
-    from siming_tasks.errors import Problem, RubricError
-    from siming_tasks.files import yaml_lines
+    from siming_tasks.common.errors import Problem, RubricError
+    from siming_tasks.common.files import yaml_lines
     from siming_tasks.rubrics import default_rubric, load_rubric
     from siming_tasks.rubrics.lint import lint_rubric
 
@@ -66,9 +66,9 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.files import atomic_write
-    from siming_tasks.present.rubric import printable, sheet
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.common.files import atomic_write
+    from siming_tasks.report.tables.rubric import printable, sheet
     from siming_tasks.rubrics import default_rubric, load_rubric
 
     rubric = load_rubric(arguments.file) if arguments.file else default_rubric()

@@ -14,7 +14,7 @@ from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.markdown import show as show_markdown
 from siming_tasks.options import Decimal
-from siming_tasks.runs.uncollected import uncollected
+from siming_tasks.results.uncollected import uncollected
 
 __all__ = ["add"]
 
@@ -45,14 +45,14 @@ def add(commands: Any) -> None:
 
 @uncollected()
 def _score(arguments: argparse.Namespace) -> int:
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.present.cells import table
-    from siming_tasks.present.forms import form_lines
-    from siming_tasks.present.usage import usage_line
-    from siming_tasks.runs.find import run_at
-    from siming_tasks.runs.run import load_run, read_run
-    from siming_tasks.runs.scores import score_run, validation
+    from siming_tasks.report.tables.cells import table
+    from siming_tasks.report.tables.forms import form_lines
+    from siming_tasks.report.tables.usage import usage_line
+    from siming_tasks.results.discovery import run_at
+    from siming_tasks.results.run import load_run, read_run
+    from siming_tasks.results.scores import score_run, validation
 
     options = options_from(arguments)
     if not arguments.dir and (arguments.predictions / "dataset.yaml").is_file():

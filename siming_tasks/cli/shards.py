@@ -35,10 +35,10 @@ def add(commands: Any) -> None:
 
 
 def _shards(arguments: argparse.Namespace) -> None:
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
-    from siming_tasks.runs.shards import settings_named, shards, slurm_script
-    from siming_tasks.settings.asking import Asking
+    from siming_tasks.results.shards import settings_named, shards, slurm_script
+    from siming_tasks.tasks.prompting import Asking
 
     options = options_from(arguments)
     if options.ask != "all":

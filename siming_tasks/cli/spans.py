@@ -13,10 +13,10 @@ __all__ = ["list_spans"]
 
 def list_spans(arguments: argparse.Namespace) -> int:
     """Print the labels, annotators and videos of ``--spans``; write the mapping file of ``--draft``."""
-    from siming_tasks.data.annotation.survey import survey, write_draft
-    from siming_tasks.plaintext import literal, one_line
-    from siming_tasks.present.cells import table
+    from siming_tasks.common.sanitize import literal, one_line
+    from siming_tasks.report.tables.cells import table
     from siming_tasks.rubrics import load_rubric
+    from siming_tasks.tools.builder.annotations.survey import survey, write_draft
 
     rubric = load_rubric(arguments.rubric)
     found = survey(

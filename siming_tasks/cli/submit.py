@@ -16,8 +16,8 @@ from siming_tasks.cli.terminal import say
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.options import Options
-    from siming_tasks.report.board.submission import ModelCard
-    from siming_tasks.runs.find import RunSource
+    from siming_tasks.results.discovery import RunSource
+    from siming_tasks.tools.board.submission import ModelCard
 
 __all__ = ["add"]
 
@@ -49,9 +49,9 @@ def add(commands: Any) -> None:
 
 def submit(arguments: argparse.Namespace) -> int:
     """Write or check an archive; 1 if it is not fit to be sent."""
-    from siming_tasks.errors import DataError
-    from siming_tasks.report.board.admit import admit, refusal
-    from siming_tasks.runs.find import find_runs
+    from siming_tasks.common.errors import DataError
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.tools.board.admit import admit, refusal
 
     options = options_from(arguments)
     sources = [] if arguments.check else find_runs([arguments.run_path])
@@ -71,12 +71,12 @@ def submit(arguments: argparse.Namespace) -> int:
 
 def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[RunSource], dataset: Dataset) -> Path:
     """The archive of the one run."""
-    from siming_tasks.errors import DataError
-    from siming_tasks.report.board.admit import LEARNT
-    from siming_tasks.report.board.submission import pack
-    from siming_tasks.runs.judge import is_supervised
-    from siming_tasks.runs.run import read_run
-    from siming_tasks.settings import PROBED, SETTINGS
+    from siming_tasks.common.errors import DataError
+    from siming_tasks.results.run import read_run
+    from siming_tasks.results.supervised import is_supervised
+    from siming_tasks.tasks import PROBED, SETTINGS
+    from siming_tasks.tools.board.admit import LEARNT
+    from siming_tasks.tools.board.submission import pack
 
     if len(sources) != 1:
         raise DataError(f"{arguments.run_path} holds {len(sources)} runs. Give the folder of one.")
@@ -100,8 +100,8 @@ def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[Run
 def _card(arguments: argparse.Namespace, name: str) -> ModelCard:
     from pydantic import ValidationError
 
-    from siming_tasks.errors import OptionsError
-    from siming_tasks.report.board.submission import ModelCard
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tools.board.submission import ModelCard
 
     try:
         return ModelCard(name=name, **{key: getattr(arguments, key) for key in (*CARD, "saw_test_data")})

@@ -25,9 +25,9 @@ def add(commands: Any) -> None:
 
 
 def _template(arguments: argparse.Namespace) -> int:
-    from siming_tasks.data.template import MAX_RATERS, write_template
-    from siming_tasks.errors import OptionsError
+    from siming_tasks.common.errors import OptionsError
     from siming_tasks.rubrics import load_rubric
+    from siming_tasks.tools.builder.template import MAX_RATERS, write_template
 
     raters = [name.strip() for name in arguments.raters.replace("，", ",").split(",")]
     if len(raters) == 1 and raters[0].isascii() and raters[0].lstrip("-").isdigit():

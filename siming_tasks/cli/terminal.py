@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from siming_tasks.plaintext import visible
-from siming_tasks.redact import redact
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import visible
 
 __all__ = ["Harmless", "harmless_terminal", "say", "several"]
 

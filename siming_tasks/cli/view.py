@@ -32,9 +32,9 @@ def add(commands: Any) -> None:
 
 
 def _view(arguments: argparse.Namespace) -> int:
-    from siming_tasks.local.serve import serve
     from siming_tasks.report.links import read_links
-    from siming_tasks.report.view import Shown, application, find_dataset
+    from siming_tasks.tools.local_server.report_viewer import Shown, application, find_dataset
+    from siming_tasks.tools.local_server.serve import serve
 
     options = options_from(arguments)
     folder = arguments.report.expanduser()

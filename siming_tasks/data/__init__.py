@@ -1,8 +1,5 @@
-"""Dataset folders: open, build, check, withhold. Knows no framework and no run."""
+"""Dataset folders: open, verify, check and withhold. Knows no framework and no run."""
 
-from siming_tasks.data.builder.make import Built, build_dataset
-from siming_tasks.data.builder.plan import BuildOptions
-from siming_tasks.data.builder.ratings import UseRatings
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.resolve import is_hub_name, resolve_dataset
@@ -11,12 +8,8 @@ from siming_tasks.data.verify import verify_media
 from siming_tasks.data.withheld import check_reference, with_labels, withhold
 
 __all__ = [
-    "BuildOptions",
-    "Built",
     "CheckReport",
     "Dataset",
-    "UseRatings",
-    "build_dataset",
     "check_dataset",
     "check_reference",
     "is_hub_name",

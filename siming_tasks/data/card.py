@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.schema import CONSENSUS
 
 __all__ = ["card"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.files import canonical_json, open_regular
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.errors import Problem
-from siming_tasks.files import canonical_json, open_regular
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["content_digest", "fingerprint", "label_difference", "label_digest", "media_difference"]

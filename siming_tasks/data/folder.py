@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
+from siming_tasks.common.files import atomic_write, sha256_file
 from siming_tasks.data.card import card
 from siming_tasks.data.croissant import croissant
 from siming_tasks.data.digest import content_digest
-from siming_tasks.files import atomic_write, sha256_file
 from siming_tasks.rubrics import load_rubric
 
 __all__ = ["write_folder"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 
 __all__ = ["fetch"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from siming_tasks.errors import Problem
-from siming_tasks.files import open_regular
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.files import open_regular
 
 __all__ = ["MAX_LINE", "parse_object", "parse_value", "read_jsonl"]
 

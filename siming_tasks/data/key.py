@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import atomic_write, read_bytes, sha256_json
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import Number, Sha256, problems_of
-from siming_tasks.errors import DataError, Problem
-from siming_tasks.files import atomic_write, read_bytes, sha256_json
 
 __all__ = ["FORMAT", "MAX_KEY", "Points", "read_key", "write_key"]
 

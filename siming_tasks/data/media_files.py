@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from siming_tasks.errors import MediaError, Problem
-from siming_tasks.files import inside, open_regular
+from siming_tasks.common.errors import MediaError, Problem
+from siming_tasks.common.files import inside, open_regular
 from siming_tasks.media.container import open_video
 
 __all__ = ["media_file", "media_problem"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.errors import DataError, Problem
 
 __all__ = ["read_pairs", "twins_of"]
 

@@ -7,11 +7,11 @@ import re
 import shutil
 from pathlib import Path
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.locks import locked
 from siming_tasks.data.dataset import open_dataset
 from siming_tasks.data.hub import fetch
 from siming_tasks.data.verify import verify_media
-from siming_tasks.errors import DataError
-from siming_tasks.locks import locked
 from siming_tasks.options import Options
 
 __all__ = ["is_hub_name", "resolve_dataset"]
@@ -50,9 +50,9 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
 
 
 def _demo(settings: Options) -> Path:
-    from siming_tasks import simulate
+    from siming_tasks.tools import simulator
 
-    home = settings.cache_dir / "demo" / f"{simulate.GENERATOR_VERSION}-{settings.demo_videos}"
+    home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{settings.demo_videos}"
     home.parent.mkdir(parents=True, exist_ok=True)
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
     if _sound(home, settings.cache_dir):  # without a lock: a finished demo serves from a folder that cannot be written
@@ -60,7 +60,7 @@ def _demo(settings: Options) -> Path:
     with locked(f"{home}.lock"):  # one process generates, the other ranks wait
         if not _sound(home, settings.cache_dir):
             shutil.rmtree(home, ignore_errors=True)
-            simulate.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
+            simulator.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
     return home
 
 

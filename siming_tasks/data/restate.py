@@ -7,12 +7,12 @@ from pathlib import Path
 
 import yaml
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write, read_text, read_yaml, sha256_file
 from siming_tasks.data.croissant import croissant
 from siming_tasks.data.dataset import scan
 from siming_tasks.data.digest import label_digest
 from siming_tasks.data.rows import DatasetInfo
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write, read_text, read_yaml, sha256_file
 
 __all__ = ["restate"]
 

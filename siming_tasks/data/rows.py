@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
-from siming_tasks.errors import Problem
-from siming_tasks.pages import see
-from siming_tasks.schema import StepLabel, Video
+from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.schema import StepLabel, Video
 
 __all__ = ["MAX_VIDEO_ID", "VIDEO_ID", "DatasetInfo", "StepRow", "VideoRow", "problems_of"]
 

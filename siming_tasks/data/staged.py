@@ -11,14 +11,14 @@ from typing import Any
 
 import yaml
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write, read_text, read_yaml, sha256_file
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder import write_folder
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.withheld import write_public
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write, read_text, read_yaml, sha256_file
-from siming_tasks.schema import CONSENSUS
 
 __all__ = ["GATE", "stage"]
 

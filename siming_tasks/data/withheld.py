@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_file
+from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder import write_folder
 from siming_tasks.data.key import Points, read_key, write_key
-from siming_tasks.errors import DataError
-from siming_tasks.files import sha256_file
-from siming_tasks.schema import StepLabel, Video
 
 __all__ = ["check_reference", "with_labels", "withhold", "write_public"]
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass
 
-from siming_tasks.errors import OptionsError
-from siming_tasks.files import read_yaml
+from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.files import read_yaml
 from siming_tasks.media.views import Mode
-from siming_tasks.pages import see
 
 __all__ = ["OURS", "UNKNOWN", "Backend", "backend_of", "backends"]
 
@@ -115,7 +115,7 @@ class Backend:
 
 
 OURS = {
-    "siming_tasks.nano.model": Backend(
+    "siming_tasks.models.nano.model": Backend(
         "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, tested=True,
         note="trained on drawings, useless on real exams",
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.files import atomic_path
+from siming_tasks.common.files import atomic_path
 from siming_tasks.media.colour import BT601, Colour, copy_tags
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 
 if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media.colour import refuse_colours
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from siming_tasks.files import atomic_write, sha256_file
+from siming_tasks.common.files import atomic_write, sha256_file
 
 __all__ = ["VERIFIED", "digest_of", "known_digest"]
 

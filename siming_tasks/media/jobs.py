@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.schema import Video
+from siming_tasks.common.workers import workers as processes
 from siming_tasks.media.content import digest_of
 from siming_tasks.media.decode import decode
 from siming_tasks.media.evict import evict
@@ -20,9 +22,7 @@ from siming_tasks.media.policy import Policy
 from siming_tasks.media.signal import grid
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.views import Mode, Request, View, by_content, signal_of, view, wanted_by
-from siming_tasks.schema import Video
-from siming_tasks.settings import Setting
-from siming_tasks.workers import workers as processes
+from siming_tasks.tasks import Setting
 
 __all__ = ["Job", "Outcome", "Workload", "estimate", "prepare"]
 

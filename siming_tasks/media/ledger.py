@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from siming_tasks.files import atomic_write
+from siming_tasks.common.files import atomic_write
 
 __all__ = ["NOTE", "held", "measured", "noted", "settle", "sweep"]
 

@@ -10,7 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media.info import probe
 from siming_tasks.media.observe import unobservable_reason
 from siming_tasks.media.picture import fitted
@@ -19,9 +20,8 @@ from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.media.views import Request
 from siming_tasks.rubrics import Rubric
-from siming_tasks.schema import StepLabel, Video
-from siming_tasks.settings import BENCHMARK, PLAIN, SETTINGS
-from siming_tasks.settings.asking import PLAINLY, TOKENS, Asking
+from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS
+from siming_tasks.tasks.prompting import PLAINLY, TOKENS, Asking
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 

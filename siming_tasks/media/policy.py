@@ -7,7 +7,8 @@ from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.backend import UNKNOWN, Backend
 from siming_tasks.media.encoding import AS_STORED, Encoding
 from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
@@ -15,9 +16,8 @@ from siming_tasks.media.signal import SAMPLERS
 from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.views import Mode, Request
 from siming_tasks.options import Options
-from siming_tasks.schema import Scope, Video
-from siming_tasks.settings import PLAIN, SETTINGS, Probe, Setting
-from siming_tasks.settings.requests import expected_requests
+from siming_tasks.tasks import PLAIN, SETTINGS, Probe, Setting
+from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["Policy"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
 
 if TYPE_CHECKING:
     from siming_tasks.media.sampler import Budget

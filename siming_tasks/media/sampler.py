@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import MediaError, OptionsError
+from siming_tasks.common.errors import MediaError, OptionsError
 
 __all__ = ["SAMPLER", "UNIFORM", "Budget", "frame_range", "matched_budget", "sample_count", "sample_indices"]
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.files import atomic_write
+from siming_tasks.common.files import atomic_write
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame

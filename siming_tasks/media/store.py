@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from siming_tasks.errors import MediaError
-from siming_tasks.files import atomic_write
-from siming_tasks.locks import locked
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.locks import locked
 from siming_tasks.media.decode import decode
 from siming_tasks.media.encoding import Encoding, Sent
 from siming_tasks.media.ledger import NOTE, settle, sweep
@@ -107,7 +107,7 @@ class FrameStore:
         return self.frames / _name(index)
 
     def lock(self, timeout: float = -1) -> AbstractContextManager[None]:
-        """One writer per video across processes (:func:`siming_tasks.locks.locked`); readers need none."""
+        """One writer per video across processes (:func:`siming_tasks.common.locks.locked`); readers need none."""
         locks = self.cache / "media" / "locks"
         locks.mkdir(parents=True, exist_ok=True)
         return locked(locks / f"{self.digest}.lock", timeout)

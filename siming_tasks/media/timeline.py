@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media.container import open_video
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from PIL import Image
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.content import digest_of
 from siming_tasks.media.encoding import Encoding, Sent

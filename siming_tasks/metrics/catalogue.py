@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, linear, reasons
 from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.schema import Answer
 
 __all__ = ["CATALOGUE", "COVERAGE", "Family", "Metric", "headline", "select"]
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import extra
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping

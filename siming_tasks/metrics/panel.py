@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import DataError
-from siming_tasks.schema import Answer
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Answer
 
 __all__ = ["BoolArray", "FloatArray", "IntArray", "Panel"]
 

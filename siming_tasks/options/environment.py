@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options.option import Option
 from siming_tasks.options.values import Refused, Whole
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
+from siming_tasks.common.doc_pages import see
 from siming_tasks.options.environment import values_in
 from siming_tasks.options.option import Changes, Option
 from siming_tasks.options.values import Choice, Decimal, ImageFormat, Kind, Text, Whole
-from siming_tasks.pages import see
 
 __all__ = ["OPTIONS", "Options"]
 
@@ -40,7 +40,7 @@ class Options:
         64
         >>> Options(frames=0)
         Traceback (most recent call last):
-        siming_tasks.errors.OptionsError: frames=0 must be at least 1.
+        siming_tasks.common.errors.OptionsError: frames=0 must be at least 1.
     """
 
     data: str = _option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options.values import Kind, Refused
 
 __all__ = ["Changes", "Option", "Row"]

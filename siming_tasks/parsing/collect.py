@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STEP, UNKNOWN, Family
 from siming_tasks.parsing.keys import Key, key_of
 from siming_tasks.parsing.model import ABSTAINED
@@ -13,7 +14,6 @@ from siming_tasks.parsing.reader import Broken, Group, Scalar, Value
 from siming_tasks.parsing.scale import off_scale, scale_of
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = ["Collector", "Reading", "combined"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.collect import Collector, Reading
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import is_aside
@@ -17,7 +18,6 @@ from siming_tasks.parsing.reader import Group, Scalar, Value
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.parsing.wording import ERROR
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = ["read_plain"]
 

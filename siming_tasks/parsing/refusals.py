@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.reader import Group, Scalar
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = ["is_failure", "refuses", "unseen"]
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.collect import Collector, Reading
 from siming_tasks.parsing.evidence import claims
 from siming_tasks.parsing.keys import key_of
@@ -20,7 +21,6 @@ from siming_tasks.parsing.text import visible
 from siming_tasks.parsing.thinking import Answered, set_apart
 from siming_tasks.parsing.turns import first_turn
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = ["parse_reply"]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.rubrics.model import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = ["format_answers"]
 

@@ -15,13 +15,13 @@ from typing import Any
 from tqdm import tqdm
 
 from siming_tasks import __version__
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.pairs import read_pairs
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write
 from siming_tasks.options import Options
-from siming_tasks.plaintext import one_line
-from siming_tasks.redact import redact
 from siming_tasks.report.pages.book import (
     Book,
     Linker,
@@ -37,8 +37,8 @@ from siming_tasks.report.pages.markdown import markdown
 from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
-from siming_tasks.runs.find import RunSource, find_runs, unique_names
-from siming_tasks.settings import UNALTERED
+from siming_tasks.results.discovery import RunSource, find_runs, unique_names
+from siming_tasks.tasks import UNALTERED
 
 __all__ = ["FORMAT", "TITLE", "write_report"]
 
@@ -65,14 +65,14 @@ def write_report(
 
     Args:
         runs: at least one prediction file, lmms-eval output folder, or what
-            :func:`siming_tasks.runs.find.find_runs` made of them.
+            :func:`siming_tasks.results.discovery.find_runs` made of them.
         dataset: what they were asked about.
         out: the report's folder.
         options: label mapping, positive class, rater, resamples, seed.
         media: ``link`` to the dataset's videos (relative), ``copy`` them into the report, or ``none``.
         jobs: worker processes.
         partial: count only the requests that have a record as asked.
-        allow: differences between runs to accept (:data:`siming_tasks.runs.comparable.DIFFERENCES`).
+        allow: differences between runs to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
         title: at the head of every page.
         progress: show bars on stderr.
 

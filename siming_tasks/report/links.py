@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write, read_text
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write, read_text
 
 __all__ = ["Links", "read_links", "write_links"]
 

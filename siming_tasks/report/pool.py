@@ -9,7 +9,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from siming_tasks.workers import workers
+from siming_tasks.common.workers import workers
 
 __all__ = ["cores", "pool"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.files import MAX_NUMBER
+from siming_tasks.common.files import MAX_NUMBER
 from siming_tasks.rubrics.grain import WHOLE, fits
 
 __all__ = ["Conflict", "Place", "conflicts"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
-from siming_tasks.errors import Problem
+from siming_tasks.common.errors import Problem
 from siming_tasks.rubrics.conflicts import Place
 from siming_tasks.rubrics.load import line_of
 from siming_tasks.rubrics.model import Rubric, RubricStep
@@ -36,7 +36,7 @@ def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None =
     Args:
         rubric: the rubric.
         source: how the warnings call its file.
-        lines: the line of each entry (:func:`siming_tasks.files.yaml_lines`).
+        lines: the line of each entry (:func:`siming_tasks.common.files.yaml_lines`).
     """
     found: list[tuple[Place, str, str, str]] = [*_names(rubric)]
     for s, skill in enumerate(rubric.skills):

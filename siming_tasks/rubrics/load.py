@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from siming_tasks.errors import DataError, Problem, RubricError
-from siming_tasks.files import read_yaml, yaml_lines
-from siming_tasks.pages import see
+from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import DataError, Problem, RubricError
+from siming_tasks.common.files import read_yaml, yaml_lines
 from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
 from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
 

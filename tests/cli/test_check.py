@@ -12,7 +12,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.cli.findings import folded
-from siming_tasks.errors import Problem
+from siming_tasks.common.errors import Problem
 from tests.data.conftest import unstate
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
-from siming_tasks.simulate import GENERATOR_VERSION
+from siming_tasks.tools.simulator import GENERATOR_VERSION
 
 FEW = ("--resamples", "20")
 

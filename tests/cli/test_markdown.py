@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from siming_tasks.cli import main
 from siming_tasks.cli.markdown import aligned, show
 from siming_tasks.cli.terminal import harmless_terminal
+from siming_tasks.common.sanitize import literal
 from siming_tasks.data import open_dataset
-from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import key, table
+from siming_tasks.report.tables.cells import key, table
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")

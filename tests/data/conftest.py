@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import yaml
 
+from siming_tasks.common.files import sha256_file
 from siming_tasks.data.folder import write_folder
-from siming_tasks.files import sha256_file
 
 STEPS = [("cpr_01", 2.0), ("cpr_02", 2.0), ("cpr_03", 5.0), ("aed_01", 3.0)]
 

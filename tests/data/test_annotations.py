@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.data import BuildOptions, build_dataset
-from siming_tasks.data.builder.inputs import Inputs
-from siming_tasks.data.builder.plan import make_plan
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets.inputs import Inputs
+from siming_tasks.tools.builder.sheets.plan import make_plan
 from tests.data.annotation_files import AGGREGATED, TABULAR, boris, elan, ref, region, tasks, timeline
 from tests.data.conftest import RUBRIC, write_video
 

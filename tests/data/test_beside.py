@@ -7,9 +7,9 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
-from siming_tasks.data.builder.beside import write_undecided
-from siming_tasks.data.builder.labels import LabelRow
-from siming_tasks.data.builder.tables import read_table
+from siming_tasks.tools.builder.sheets.beside import write_undecided
+from siming_tasks.tools.builder.sheets.labels import LabelRow
+from siming_tasks.tools.builder.sheets.tables import read_table
 
 EVIL = (
     '=HYPERLINK("http://x",1)',

@@ -14,13 +14,13 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.data import BuildOptions
-from siming_tasks.data.builder.inputs import Inputs
-from siming_tasks.data.builder.labels import read_labels
-from siming_tasks.data.builder.plan import BuildPlan, make_plan
-from siming_tasks.data.builder.videos import VideoFiles
-from siming_tasks.errors import DataError, Problem
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder import BuildOptions
+from siming_tasks.tools.builder.sheets.inputs import Inputs
+from siming_tasks.tools.builder.sheets.labels import read_labels
+from siming_tasks.tools.builder.sheets.plan import BuildPlan, make_plan
+from siming_tasks.tools.builder.sheets.videos import VideoFiles
 from tests.data.conftest import RUBRIC, write_video
 
 TINY = rubric_from(RUBRIC)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import yaml
 
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
-from siming_tasks.errors import DataError
 from tests.data.conftest import turn, unstate, write_video
 
 Rows = list[dict[str, Any]]

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from openpyxl import load_workbook
 
-from siming_tasks.data import BuildOptions, build_dataset
-from siming_tasks.data.builder import make
-from siming_tasks.errors import SimingError
+from siming_tasks.common.errors import SimingError
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets import make
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 OLD = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600)

@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli.main import parser
 from siming_tasks.data import open_dataset
-from siming_tasks.runs.read import load_predictions
+from siming_tasks.results.read import load_predictions
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/data.md").read_text(encoding="utf-8")
 COMMANDS = sorted(set(re.findall(r"^(?:\$ )?(siming (?:template|build|check|score|withhold) .*)$", PAGE, re.MULTILINE)))

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.data.edits.film import film_of
-from siming_tasks.data.edits.labels import Edit, candidates, labels_after
-from siming_tasks.data.edits.make import edit_dataset
 from siming_tasks.data.pairs import read_pairs
-from siming_tasks.errors import DataError
 from siming_tasks.media import read_timeline
 from siming_tasks.report.study.detail import twins
-from siming_tasks.runs.panel import labels_of
-from siming_tasks.settings.donors import Donors
+from siming_tasks.results.panel import labels_of
+from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tools.builder.edits.film import film_of
+from siming_tasks.tools.builder.edits.labels import Edit, candidates, labels_after
+from siming_tasks.tools.builder.edits.make import edit_dataset
 from tests.media.conftest import make, number, photo, psnr, shown
 
 RATE = 25

@@ -21,7 +21,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FETCH = """
 import json, sys
 from siming_tasks.data import open_dataset, resolve_dataset
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 for data in sys.argv[1:]:
     try:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
-from siming_tasks.errors import DataError
 from tests.data.conftest import make_folder
 
 Key = dict[str, Any]

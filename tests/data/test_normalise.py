@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from siming_tasks.data.builder.normalise import normalise
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media import inspect
-from siming_tasks.errors import MediaError
 from siming_tasks.media import read_timeline
-from siming_tasks.schema import StepLabel, Video
+from siming_tasks.tools.builder.sheets.normalise import normalise
 from tests.data.conftest import turn, write_video
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import yaml
 
-from siming_tasks import simulate
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_file
 from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.data.digest import content_digest, fingerprint
-from siming_tasks.errors import DataError
-from siming_tasks.files import sha256_file
 from siming_tasks.options import Options
+from siming_tasks.tools import simulator as simulate
 from tests.data.conftest import make_folder, unstate, write_video
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
@@ -150,8 +150,8 @@ def test_neither_folder_nor_repository(data: str) -> None:
 RACE = """
 import sys
 from pathlib import Path
-from siming_tasks import simulate
-from siming_tasks import simulate
+from siming_tasks.tools import simulator as simulate
+from siming_tasks.tools import simulator as simulate
 from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.options import Options
 real = simulate.make_demo

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.data import BuildOptions, build_dataset, open_dataset
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import open_dataset
+from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 

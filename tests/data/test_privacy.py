@@ -13,11 +13,12 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.data import BuildOptions, build_dataset, open_dataset, withhold
-from siming_tasks.data.builder.labels import LabelRow
-from siming_tasks.data.builder.raters import rater_names
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_path, atomic_write
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_path, atomic_write
+from siming_tasks.data import open_dataset, withhold
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets.labels import LabelRow
+from siming_tasks.tools.builder.sheets.raters import rater_names
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 WANG, LI = "Dr. Wang Mei", "rater_li"

@@ -9,10 +9,10 @@ from typing import Any
 import openpyxl
 import pytest
 
-from siming_tasks.data.builder.labels import LabelRow, read_labels
-from siming_tasks.data.builder.mapping import SheetMapping, read_mapping
-from siming_tasks.errors import DataError, Problem
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder.sheets.labels import LabelRow, read_labels
+from siming_tasks.tools.builder.sheets.mapping import SheetMapping, read_mapping
 from tests.data.conftest import RUBRIC
 
 TINY = rubric_from(RUBRIC)

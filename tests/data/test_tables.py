@@ -12,11 +12,11 @@ from typing import Any
 import openpyxl
 import pytest
 
-from siming_tasks.data.builder.labels import read_labels
-from siming_tasks.data.builder.mapping import SheetMapping, read_mapping
-from siming_tasks.data.builder.tables import read_table
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder.sheets.labels import read_labels
+from siming_tasks.tools.builder.sheets.mapping import SheetMapping, read_mapping
+from siming_tasks.tools.builder.sheets.tables import read_table
 from tests.data.conftest import RUBRIC
 
 HEAD = "video_id,step_id,start,end,rater_a,rater_b,consensus"

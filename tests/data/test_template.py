@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.data import BuildOptions, build_dataset, check_dataset
-from siming_tasks.data.builder.videos import VideoFiles
-from siming_tasks.data.template import allowed_points, rater_titles, video_names, write_template
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import check_dataset
 from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets.videos import VideoFiles
+from siming_tasks.tools.builder.template import allowed_points, rater_titles, video_names, write_template
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 NAMES = ["=1+1.mp4", "@SUM(1).mp4", "IMG 1.mp4", "心肺.mp4"]

@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from siming_tasks.cli.main import main
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_file, sha256_json
 from siming_tasks.data import check_dataset, open_dataset, restate, verify_media, withhold
 from siming_tasks.data.digest import content_digest
-from siming_tasks.errors import DataError
-from siming_tasks.files import sha256_file, sha256_json
 from siming_tasks.media import content
 from siming_tasks.media.content import digest_of, known_digest
 from siming_tasks.rubrics import load_rubric

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.rubrics import default_rubric
-from tests.host.conftest import command, environment, host, warm
+from tests.plugin.conftest import command, environment, host, warm
 
 __all__ = ["command", "host", "warm"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from siming_tasks.media import Budget, Policy, View, altered, backends, read_timeline, view
 from siming_tasks.options import Options
-from siming_tasks.settings import PROBES
+from siming_tasks.tasks import PROBES
 
 SHOWN = ("single", "shuffled", "reversed", "frozen")
 

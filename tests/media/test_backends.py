@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Policy, backend_of, backends
 from siming_tasks.options import Options
 
@@ -75,7 +75,7 @@ def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
         is (rows["simple.qwen3_omni"])
     )
     assert backend_of(["my.plugin", "builtins"]) is UNKNOWN
-    ours = backend_of(["siming_tasks.nano.model", "lmms_eval.api.model"])
+    ours = backend_of(["siming_tasks.models.nano.model", "lmms_eval.api.model"])
     assert (ours.name, ours.mode("auto"), ours.mode("video")) == ("chat.siming_nano", "frames", "video")
     assert UNKNOWN.media == "frames" and Policy.of(Options()).mode_for() == "frames"
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, view
 from siming_tasks.media import evict as module
 from siming_tasks.media.content import digest_of
@@ -184,11 +184,11 @@ def test_a_warm_cache_serves_those_who_cannot_write(videos: Any, public: Path) -
 def test_a_finished_demo_serves_those_who_cannot_write(public: Path) -> None:
     from siming_tasks.data.resolve import resolve_dataset
     from siming_tasks.options import Options
-    from siming_tasks.simulate import GENERATOR_VERSION
+    from siming_tasks.tools.simulator import GENERATOR_VERSION
 
     options = Options(cache=str(public / "cache"), demo_videos=1)
     home = options.cache_dir / "demo" / f"{GENERATOR_VERSION}-1"
-    make = "from pathlib import Path; import sys; from siming_tasks.simulate import make_demo\n"
+    make = "from pathlib import Path; import sys; from siming_tasks.tools.simulator import make_demo\n"
     made = f"{make}make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)"
     subprocess.run([sys.executable, "-c", made, str(home)], check=True)
     assert resolve_dataset(options) == home
@@ -199,7 +199,7 @@ def test_a_finished_demo_serves_those_who_cannot_write(public: Path) -> None:
 def test_a_demo_that_was_killed_leaves_no_half_written_video(tmp_path: Path) -> None:
     out, part = tmp_path / "demo", tmp_path / ".demo.part"
     make = (
-        "from pathlib import Path; import sys; from siming_tasks.simulate import make_demo\n"
+        "from pathlib import Path; import sys; from siming_tasks.tools.simulator import make_demo\n"
         "make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)\n"
     )
 

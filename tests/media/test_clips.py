@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, probe, read_timeline, sample_indices, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode

@@ -9,13 +9,13 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.data.builder.normalise import normalise
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, probe, read_timeline, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.colour import Colour
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import _planes_agree, fitted, rgb
+from siming_tasks.tools.builder.sheets.normalise import normalise
 
 LIMITED, FULL = 1, 2
 BT709, UNTAGGED, BT601_625, BT601_525, SMPTE240, BT2020 = 1, 2, 5, 6, 7, 9
@@ -178,7 +178,7 @@ def test_plain_sd_pictures_keep_every_bit(videos: Any, tmp_path: Path) -> None:
 
 def test_the_demo_is_plain(tmp_path: Path) -> None:
     """Its frames are what they were before tags were heeded, and what the simulator drew."""
-    from siming_tasks.simulate.encode import encode
+    from siming_tasks.tools.simulator.encode import encode
 
     drawn = np.full((272, 480, 3), (40, 90, 200), np.uint8)  # BGR
     encode(tmp_path / "demo.mp4", [drawn] * 3, fps=10)

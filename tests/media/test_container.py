@@ -18,7 +18,7 @@ import pytest
 from av.stream import Disposition
 
 import siming_tasks
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, probe, read_timeline, view
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
@@ -216,7 +216,7 @@ NONE, DEFAULT, COVER = Disposition(0), Disposition.default, Disposition.attached
 def test_the_main_stream_is_shown_everywhere(
     videos: Any, tmp_path: Path, suffix: str, streams: list[Any], shown: int
 ) -> None:
-    from siming_tasks.data.builder.normalise import normalise
+    from siming_tasks.tools.builder.sheets.normalise import normalise
 
     path = several(tmp_path / f"v.{suffix}", videos, streams)
     (width, height), frames, _ = streams[shown]

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import probe, read_timeline
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import fitted, jpeg, rgb

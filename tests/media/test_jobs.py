@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.common.errors import MediaError
 from siming_tasks.data import open_dataset
-from siming_tasks.errors import MediaError
 from siming_tasks.media import Budget, Job, Request, prepare, view
 from siming_tasks.media import store as module
 from siming_tasks.media.jobs import estimate

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from qwen_vl_utils.vision_process import smart_resize
 
 from siming_tasks.cli import main
+from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media import Policy, Timeline, observable_steps
 from siming_tasks.media.plan import ExamFacts, alike, plan
 from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.rubrics import default_rubric, rubric_from
-from siming_tasks.schema import StepLabel, Video
-from siming_tasks.settings.asking import Asking
+from siming_tasks.tasks.prompting import Asking
 
 SIDES = st.integers(28, 4000)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media import Budget, Job, Policy, Request, Timeline, backends
 from siming_tasks.media.plan import ExamFacts, plan
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.schema import StepLabel, Video
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 RUBRIC = default_rubric()
 

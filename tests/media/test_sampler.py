@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lmms_eval.models.model_utils.load_video import _compute_sample_count, _compute_uniform_indices
 from qwen_vl_utils.vision_process import smart_nframes
 
-from siming_tasks.errors import MediaError, OptionsError
+from siming_tasks.common.errors import MediaError, OptionsError
 from siming_tasks.media import PAPER_FRAMES, Budget, frame_range, matched_budget, preset, sample_count, sample_indices
 
 COUNTS = st.integers(1, 9000)

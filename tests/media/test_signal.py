@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.errors import OptionsError
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import Budget, Job, Policy, Request, Signal, backends, prepare, read_timeline, store, view
 from siming_tasks.media.decode import decode
 from siming_tasks.media.signal import GRID, Watcher, chosen, grid

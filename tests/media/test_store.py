@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from siming_tasks.errors import MediaError
+from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, Request, view
 from siming_tasks.media import store as module
 from siming_tasks.media.content import digest_of

@@ -15,23 +15,23 @@ import yaml
 from sklearn.metrics import accuracy_score
 
 import siming_tasks
+from siming_tasks.analysis.comparison.paired import compare
+from siming_tasks.analysis.comparison.twoway import two_way
+from siming_tasks.analysis.controls.contribution import contribution
+from siming_tasks.analysis.inter_rater.ratio import human_ratio
+from siming_tasks.analysis.power.model import Design, draw, score
 from siming_tasks.cli import main
+from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics import Panel, evaluate
 from siming_tasks.metrics.agreement.reasons import says
+from siming_tasks.metrics.alignment import Contestant
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, select
-from siming_tasks.metrics.compare.align import Contestant
-from siming_tasks.metrics.compare.paired import compare
-from siming_tasks.metrics.compare.twoway import two_way
-from siming_tasks.metrics.humans.ratio import human_ratio
-from siming_tasks.metrics.video.contribution import contribution
 from siming_tasks.options import Options
-from siming_tasks.planning.model import Design, draw, score
-from siming_tasks.present.comparison import markdown as comparison_markdown
 from siming_tasks.report.build import write_report
-from siming_tasks.runs.find import run_at
-from siming_tasks.schema import ANSWERS
-from siming_tasks.settings import SETTINGS
+from siming_tasks.report.tables.comparison import markdown as comparison_markdown
+from siming_tasks.results.discovery import run_at
+from siming_tasks.tasks import SETTINGS
 from tests.report.conftest import exams, make_run
 
 __all__ = ["exams", "make_run"]
@@ -107,7 +107,7 @@ class TestRows:
             task = yaml.load((folder / f"{setting.task_name}.yaml").read_text(), Loader)  # noqa: S506
             own = setting.abstain or setting.evidence  # listed by the hooks, from this catalogue
             assert task["include"] == ("_base.yaml" if own else f"_{setting.answer}.yaml")
-            assert task.get("metric_list") == (f"siming_tasks.hooks.metrics_{setting.name}" if own else None)
+            assert task.get("metric_list") == (f"siming_tasks.plugin.hooks.metrics_{setting.name}" if own else None)
         for path in (folder / f"_{answer}.yaml" for answer in ANSWERS):
             lines = {line["metric"]: line for line in yaml.load(path.read_text(), Loader)["metric_list"]}  # noqa: S506
             answer = path.stem.rsplit("_", 1)[1]
@@ -115,12 +115,14 @@ class TestRows:
             assert sorted(lines) == sorted([*select(answer), *errors, "siming_stderr"]), path.name
             for name in select(answer):
                 assert lines[name]["higher_is_better"] is CATALOGUE[name].higher_is_better
-                assert lines[name]["aggregation"] == f"siming_tasks.hooks.{name}"
+                assert lines[name]["aggregation"] == f"siming_tasks.plugin.hooks.{name}"
 
 
+COLUMNS_OF_PAPERS = "columns of published tables: what the linter has identities for, with names of its own"
 OTHER_LISTS = {
     "metrics/catalogue.py": "the catalogue",
-    "tables/": "columns of published tables: what the linter has identities for, with names of its own",
+    "tools/table_lint/": COLUMNS_OF_PAPERS,
+    "report/published_tables/": COLUMNS_OF_PAPERS,
 }
 
 
@@ -260,8 +262,8 @@ class TestAMetricMore:
         """As lmms-eval does it: one item for each metric of a reply, one aggregator for each attribute."""
         monkeypatch.setenv("SIMING_DATA", str(short_demo))
         monkeypatch.setenv("SIMING_RESAMPLES", "50")
-        from siming_tasks import hooks
-        from siming_tasks.hooks.session import SESSION
+        from siming_tasks.plugin import hooks
+        from siming_tasks.plugin.hooks.run_context import SESSION
 
         SESSION.begin()
         docs = list(hooks.docs_full_error(None))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.errors import DataError
+from siming_tasks.analysis.comparison.twoway import two_way
+from siming_tasks.analysis.controls.split import shuffle_p
+from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import Panel, evaluate, ordinal_labels
 from siming_tasks.metrics.agreement.correlation import shares, totals
-from siming_tasks.metrics.compare.twoway import two_way
-from siming_tasks.metrics.video.split import shuffle_p
 
 TOL = 1e-12
 

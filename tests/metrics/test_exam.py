@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.metrics.diagnosis.decisions import exam
-from siming_tasks.metrics.diagnosis.frame import frame_of
+from siming_tasks.analysis.diagnosis.decisions import exam
+from siming_tasks.analysis.diagnosis.frame import frame_of
 from siming_tasks.rubrics import rubric_from
 
 NAN = np.nan

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 
 
 @pytest.fixture

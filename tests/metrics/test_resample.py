@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from siming_tasks.analysis.comparison.twoway import two_way
 from siming_tasks.metrics import evaluate, ordinal_labels, resample
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.left_out import pearson_left_out, spearman_left_out
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.compare.twoway import two_way
 from siming_tasks.metrics.tally import Tally
 
 TOL = 1e-12

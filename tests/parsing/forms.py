@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.schema import Answer
 
 __all__ = [
     "FOREIGN",

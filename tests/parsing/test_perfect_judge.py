@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 from forms import FOREIGN, LAYOUTS, MUTATIONS, POINT_FORMS, POINT_KEYS, VERDICT_FORMS, VERDICT_KEYS, Form, judged, said
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import RubricStep, default_rubric
-from siming_tasks.schema import Answer
 
 BY_ID = {step.id: step for step in default_rubric().steps}
 STEPS = tuple(BY_ID[name] for name in ("cpr_01", "cpr_02", "cpr_03", "aed_01", "aed_02"))

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.models.baselines import judge
 from siming_tasks.options import Options
 from siming_tasks.parsing import format_answers, parse_reply
-from siming_tasks.reference import judge
-from siming_tasks.report.board.build import build_board
-from siming_tasks.report.board.submission import ModelCard, pack
 from siming_tasks.report.build import write_report
-from siming_tasks.runs.find import find_runs
-from siming_tasks.runs.record import record_of
-from siming_tasks.runs.run import read_run
-from siming_tasks.settings import BENCHMARK, SETTINGS
-from siming_tasks.settings.requests import asked_steps, expected_requests
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.record import record_of
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
+from siming_tasks.tools.board.build import build_board
+from siming_tasks.tools.board.submission import ModelCard, pack
 
 OPTIONS = Options(resamples=100)
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"

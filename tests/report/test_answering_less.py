@@ -10,12 +10,12 @@ import pytest
 
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.board.build import build_board
-from siming_tasks.report.board.submission import ModelCard, pack
 from siming_tasks.report.build import write_report
-from siming_tasks.runs.find import find_runs
-from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.run import read_run
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.run import read_run
+from siming_tasks.tools.board.build import build_board
+from siming_tasks.tools.board.submission import ModelCard, pack
 from tests.report.conftest import write_run
 
 OPTIONS = Options(resamples=100)

@@ -15,9 +15,9 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.study.replies import Replies
 from siming_tasks.report.study.study import study
-from siming_tasks.runs.find import run_at
-from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.record import record_of
+from siming_tasks.results.discovery import run_at
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import record_of
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])

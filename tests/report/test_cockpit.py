@@ -230,8 +230,8 @@ def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: 
 
 def test_the_prompt_is_the_one_that_was_sent(browser: Any, served: Served, lab) -> None:
     """Its file is named by the hash that records state; the page shows it where a record states it."""
-    from siming_tasks.settings import SETTINGS
-    from siming_tasks.settings.prompt import build_prompt, prompt_hash
+    from siming_tasks.tasks import SETTINGS
+    from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 
     step = lab.dataset.rubric.steps[4]
     text = build_prompt(SETTINGS["clip_score"], [step], None, lab.dataset.rubric)

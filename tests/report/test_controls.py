@@ -8,7 +8,7 @@ from pathlib import Path
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
-from siming_tasks.settings import PLAIN, SETTINGS
+from siming_tasks.tasks import PLAIN, SETTINGS
 
 TIMED = ("full_timed_score", "full_timed_error")
 

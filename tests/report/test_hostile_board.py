@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.report.board.admit import admit
-from siming_tasks.report.board.build import build_board
-from siming_tasks.report.board.submission import ModelCard, pack
-from siming_tasks.runs.find import find_runs
-from siming_tasks.runs.run import read_run
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.run import read_run
+from siming_tasks.tools.board.admit import admit
+from siming_tasks.tools.board.build import build_board
+from siming_tasks.tools.board.submission import ModelCard, pack
 
 OPTIONS = Options(resamples=20)
 EVIL = "\x1b[2J\u202e\u200b\x00"

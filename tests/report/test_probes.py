@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.analysis.ablations import probes_of
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.board.admit import admit
-from siming_tasks.report.board.submission import ModelCard, pack
-from siming_tasks.runs.probes import probes_of
-from siming_tasks.runs.run import read_run
-from siming_tasks.settings import BENCHMARK, PROBED, PROBES
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import BENCHMARK, PROBED, PROBES
+from siming_tasks.tools.board.admit import admit
+from siming_tasks.tools.board.submission import ModelCard, pack
 
 FULL = tuple(name for name in PROBED if name.endswith("full_score"))
 QUICK = Options(resamples=60)

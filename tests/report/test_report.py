@@ -10,17 +10,17 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.plaintext import literal
 from siming_tasks.report.build import write_report
 from siming_tasks.report.pages.site import POLICY, number, percent
 from siming_tasks.report.study.study import study
-from siming_tasks.runs.find import find_runs
-from siming_tasks.runs.read import write_predictions
-from siming_tasks.runs.run import read_run
-from siming_tasks.settings import BENCHMARK
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import BENCHMARK
 
 OPTIONS = Options(resamples=100)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.errors import DataError
+from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.report.board.build import build_board, day_of
-from siming_tasks.report.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
-from siming_tasks.runs.find import find_runs
-from siming_tasks.runs.run import read_run
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.run import read_run
+from siming_tasks.tools.board.build import build_board, day_of
+from siming_tasks.tools.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
 from tests.report.conftest import write_run
 
 OPTIONS = Options(resamples=50)

@@ -14,7 +14,7 @@ from siming_tasks.cli import main
 from siming_tasks.report.charts.kinds import Mark
 from siming_tasks.report.charts.ladder import Band, Ladder, Rung
 from siming_tasks.report.charts.plot import plot
-from siming_tasks.settings import BENCHMARK
+from siming_tasks.tasks import BENCHMARK
 
 
 def test_tables_hold_the_numbers_of_the_report(lab: Any) -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.plaintext import visible
+from siming_tasks.common.sanitize import visible
+from siming_tasks.report.escape import HEAD, TAIL, cut, script_json
 from siming_tasks.report.study.replies import raw_reply
-from siming_tasks.report.text import HEAD, TAIL, cut, script_json
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
-from siming_tasks.runs.find import find_runs
+from siming_tasks.results.discovery import find_runs
 
 
 def test_tokens_and_cost_of_a_run_and_of_each_video(lab: Any, make_run: Callable[..., Path], tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
+from siming_tasks.analysis import run_detail as detail
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.pages.sentence import verdict_words, words
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import study
-from siming_tasks.runs import detail
-from siming_tasks.runs.find import find_runs
-from siming_tasks.schema import Video
+from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
 
 QUICK = Options(resamples=500)

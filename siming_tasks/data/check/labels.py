@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.rows import StepRow, VideoRow
-from siming_tasks.errors import Problem
 from siming_tasks.rubrics.grain import HALVES, fits
-from siming_tasks.schema import CONSENSUS, StepLabel, Video
 
 __all__ = ["label_problems"]
 

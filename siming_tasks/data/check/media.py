@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.errors import MediaError, Problem
-from siming_tasks.files import sha256_file
+from siming_tasks.common.errors import MediaError, Problem
+from siming_tasks.common.files import sha256_file
+from siming_tasks.common.schema import Video
 from siming_tasks.media.colour import WIDE
 from siming_tasks.media.container import open_video
 from siming_tasks.media.sampler import frame_range
 from siming_tasks.media.timeline import Timeline, timeline_of
-from siming_tasks.schema import Video
 
 if TYPE_CHECKING:
     from av.container import InputContainer

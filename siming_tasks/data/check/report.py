@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.redact import redact
 from siming_tasks.data.check.labels import label_problems
 from siming_tasks.data.check.media import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
-from siming_tasks.errors import Problem
-from siming_tasks.redact import redact
 from siming_tasks.rubrics import DEFAULT_ID
-from siming_tasks.settings.exam import EMERGENCY, exam_of
+from siming_tasks.tasks.exam_context import EMERGENCY, exam_of
 
 __all__ = ["NOT_CHECKED", "CheckReport", "check_dataset"]
 

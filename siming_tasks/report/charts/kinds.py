@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from siming_tasks.plaintext import visible
+from siming_tasks.common.sanitize import visible
 from siming_tasks.report.charts.svg import Axis, across, document, line, marker, text
 
 __all__ = ["Mark", "Rows", "dumbbell", "intervals", "marked", "parts", "scatter"]

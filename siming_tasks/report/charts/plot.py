@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.files import atomic_write
-from siming_tasks.plaintext import visible
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import visible
 from siming_tasks.report.charts.ladder import Ladder
 
 __all__ = ["plot"]

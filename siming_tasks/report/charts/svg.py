@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from siming_tasks.plaintext import visible
+from siming_tasks.common.sanitize import visible
 
 __all__ = ["Axis", "across", "area", "document", "line", "marker", "text"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from siming_tasks.common.schema import Answer
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.report.pages.links import Kind
 from siming_tasks.report.pages.site import points
 from siming_tasks.report.study.study import Study
-from siming_tasks.schema import Answer
 
 __all__ = ["Answers", "difference"]
 

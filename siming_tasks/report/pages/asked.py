@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write, read_text
+from siming_tasks.common.sanitize import visible
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError
-from siming_tasks.files import atomic_write, read_text
-from siming_tasks.plaintext import visible
-from siming_tasks.report.text import script_json
+from siming_tasks.report.escape import script_json
 from siming_tasks.rubrics import Rubric
-from siming_tasks.schema import Video
-from siming_tasks.settings import SETTINGS
-from siming_tasks.settings.prompt import build_prompt, prompt_hash
-from siming_tasks.settings.requests import asked_steps, step_spans
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import asked_steps, step_spans
+from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 
 __all__ = ["Prompts", "losses", "write_rubric"]
 

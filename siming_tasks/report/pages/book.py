@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.report.links import Links, write_links
 from siming_tasks.report.pages.disagreements import disagreement_pages
@@ -21,8 +23,6 @@ from siming_tasks.report.pages.steps import rubric_note, step_pages
 from siming_tasks.report.pages.take import take_away
 from siming_tasks.report.pages.videos import video_pages
 from siming_tasks.report.study.study import Study
-from siming_tasks.runs.detail import DETAIL_RESAMPLES
-from siming_tasks.schema import Video
 
 __all__ = [
     "Book",

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import visible
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.files import atomic_write
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
-from siming_tasks.plaintext import visible
+from siming_tasks.report.escape import script_json
 from siming_tasks.report.pages.links import KINDS, cell
 from siming_tasks.report.pages.prototypes import prototypes
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
-from siming_tasks.report.text import script_json
-from siming_tasks.schema import Video
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["disagreement_pages", "setting_data"]
 

@@ -8,11 +8,11 @@ from typing import Any
 from markupsafe import Markup
 
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.present.cells import pvalue
 from siming_tasks.report.charts.kinds import Mark
 from siming_tasks.report.charts.ladder import Band, Ladder, Rung, ladder
 from siming_tasks.report.pages.site import number, signed
-from siming_tasks.settings import SETTINGS
+from siming_tasks.report.tables.cells import pvalue
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["bands", "figure_of", "figure_svg", "shown"]
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from siming_tasks.errors import MediaError
-from siming_tasks.files import atomic_write
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import atomic_write
 from siming_tasks.media import read_timeline
-from siming_tasks.report.text import script_json
+from siming_tasks.report.escape import script_json
 
 __all__ = ["Spacing", "frame_times"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
-from siming_tasks.plaintext import literal
-from siming_tasks.present.cells import plain_value, table
-from siming_tasks.present.probes import CAPTION
 from siming_tasks.report.pages.sentence import corrections, verdict_words
 from siming_tasks.report.roles import ROLES
-from siming_tasks.settings import SETTINGS
+from siming_tasks.report.tables.cells import plain_value, table
+from siming_tasks.report.tables.probes import CAPTION
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["markdown", "table_lines"]
 

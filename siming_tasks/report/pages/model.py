@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.present.probes import CAPTION, READS_LABELS
 from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
 from siming_tasks.report.pages.links import cell, differences
 from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
+from siming_tasks.report.tables.probes import CAPTION, READS_LABELS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.schema import ANSWERS, SCOPES
-from siming_tasks.settings import SETTINGS, UNALTERED, benchmark_setting
+from siming_tasks.tasks import SETTINGS, UNALTERED, benchmark_setting
 
 __all__ = ["model_page"]
 

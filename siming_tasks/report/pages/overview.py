@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
 from siming_tasks.report.pages.figures import figure_svg
 from siming_tasks.report.pages.sentence import corrections, scale, verdict_words
 from siming_tasks.report.pages.site import Site
+from siming_tasks.report.published_tables.model import COLUMNS
+from siming_tasks.report.published_tables.read import paper_tables
 from siming_tasks.report.roles import ORDER
-from siming_tasks.schema import ANSWERS, SCOPES
-from siming_tasks.settings import SETTINGS, benchmark_setting
-from siming_tasks.tables.model import COLUMNS
-from siming_tasks.tables.read import paper_tables
+from siming_tasks.tasks import SETTINGS, benchmark_setting
 
 __all__ = ["leaderboard"]
 

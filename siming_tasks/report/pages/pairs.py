@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Panel
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
-from siming_tasks.schema import Video
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["pair_pages"]
 

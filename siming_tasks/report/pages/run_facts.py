@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from siming_tasks.present.usage import usage_line
 from siming_tasks.report.pages.site import number
-from siming_tasks.runs.asked import Slice
-from siming_tasks.runs.command import command_of
+from siming_tasks.report.tables.usage import usage_line
+from siming_tasks.results.command import command_of
+from siming_tasks.results.expected import Slice
 
 __all__ = ["command", "facts", "lead", "spent"]
 

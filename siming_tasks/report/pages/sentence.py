@@ -11,8 +11,8 @@ from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.thresholds import FEWEST
-from siming_tasks.present.cells import pvalue
 from siming_tasks.report.pages.site import number, percent, signed
+from siming_tasks.report.tables.cells import pvalue
 
 __all__ = ["Sentence", "corrections", "headline_words", "scale", "verdict_words", "words"]
 

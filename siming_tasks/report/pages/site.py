@@ -9,14 +9,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from siming_tasks.files import atomic_write
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
-from siming_tasks.plaintext import visible
-from siming_tasks.present.cells import pvalue
 from siming_tasks.report.pages.links import differences
 from siming_tasks.report.roles import ROLES
+from siming_tasks.report.tables.cells import pvalue
 
 __all__ = ["POLICY", "Site", "count", "number", "percent", "points", "signed"]
 

@@ -12,7 +12,7 @@ from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.settings import SETTINGS, UNALTERED
+from siming_tasks.tasks import SETTINGS, UNALTERED
 
 __all__ = ["rubric_note", "step_pages"]
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.files import atomic_write
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import one_line, visible
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
-from siming_tasks.plaintext import one_line, visible
 from siming_tasks.report.charts.plot import plot
 from siming_tasks.report.pages.figures import figure_of
 from siming_tasks.report.pages.markdown import table_lines
 from siming_tasks.report.roles import ROLES
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["take_away"]
 

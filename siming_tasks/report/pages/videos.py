@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from siming_tasks.common.sanitize import visible
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
-from siming_tasks.plaintext import visible
 from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.pages.asked import Prompts, losses, write_rubric
 from siming_tasks.report.pages.frame_times import frame_times
 from siming_tasks.report.pages.site import Site, points
 from siming_tasks.report.study.study import Study
-from siming_tasks.runs.panel import labels_of
-from siming_tasks.schema import CONSENSUS, StepLabel, Video
-from siming_tasks.settings import SETTINGS, benchmark_setting
+from siming_tasks.results.panel import labels_of
+from siming_tasks.tasks import SETTINGS, benchmark_setting
 
 __all__ = ["list_videos", "video_pages"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from siming_tasks.analysis.controls.blind import blind_panels, blind_rows
+from siming_tasks.analysis.physician_pairs import PhysicianPair, physician_pairs
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, Panel
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.evaluate import estimates
+from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.video.baselines import JUDGES
-from siming_tasks.metrics.video.blind import blind_panels, blind_rows
 from siming_tasks.options import Options
 from siming_tasks.report.study.study import Study
-from siming_tasks.runs.physicians import PhysicianPair, physician_pairs
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["beside", "fold"]
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.analysis.comparison.paired import compare
+from siming_tasks.analysis.controls.pairs import pair_metric
+from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES, contribution_of, diagnoses_of
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError
 from siming_tasks.metrics import Estimate, Panel
 from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.metrics.alignment import Contestant
 from siming_tasks.metrics.catalogue import headline
-from siming_tasks.metrics.compare.align import Contestant
-from siming_tasks.metrics.compare.paired import compare
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.tally import Tally
-from siming_tasks.metrics.video.pairs import pair_metric
 from siming_tasks.options import Options
-from siming_tasks.runs.detail import DETAIL_RESAMPLES, contribution_of, diagnoses_of
-from siming_tasks.schema import ANSWERS, SCOPES
-from siming_tasks.settings import benchmark_setting
+from siming_tasks.tasks import benchmark_setting
 
 __all__ = ["detail", "gains", "totals_of", "twins"]
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from siming_tasks.plaintext import visible
-from siming_tasks.redact import redact
-from siming_tasks.report.text import cut, script_json
-from siming_tasks.runs.record import merged
-from siming_tasks.settings import PROBED
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import visible
+from siming_tasks.report.escape import cut, script_json
+from siming_tasks.results.record import merged
+from siming_tasks.tasks import PROBED
 
 __all__ = ["Replies", "raw_reply"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
-from siming_tasks.plaintext import visible
-from siming_tasks.redact import redact
-from siming_tasks.settings import SETTINGS
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["Saying", "Sayings", "words_about"]
 

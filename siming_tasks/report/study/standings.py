@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from siming_tasks.analysis.comparison.paired import Comparison, compare
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
-from siming_tasks.metrics.compare.paired import Comparison, compare
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.roles import ORDER
 from siming_tasks.report.study.beside import beside, fold
 from siming_tasks.report.study.study import Study
 from siming_tasks.report.study.verdict import Ranked, shuffle_p_of, verdict
-from siming_tasks.runs.comparable import Entrant, contestants, groups
-from siming_tasks.runs.panel import labels_of
-from siming_tasks.settings import SETTINGS
+from siming_tasks.results.comparable import Entrant, contestants, groups
+from siming_tasks.results.panel import labels_of
+from siming_tasks.tasks import SETTINGS
 
 __all__ = ["standings"]
 

@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.analysis.ablations import probes_of
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.errors import DataError
-from siming_tasks.files import sha256_json
 from siming_tasks.metrics import Panel
 from siming_tasks.options import Options
 from siming_tasks.report.study.detail import detail, gains, totals_of, twins
 from siming_tasks.report.study.replies import Replies, raw_reply
 from siming_tasks.report.study.sayings import Saying, Sayings
-from siming_tasks.runs.comparable import Entrant
-from siming_tasks.runs.find import RunSource
-from siming_tasks.runs.forms import claimed_spans
-from siming_tasks.runs.prices import load_prices
-from siming_tasks.runs.probes import probes_of
-from siming_tasks.runs.run import Run, read_run
-from siming_tasks.runs.score import evaluate_panel
-from siming_tasks.runs.usage import usage_by_video
-from siming_tasks.settings import PROBED, SETTINGS
+from siming_tasks.results.comparable import Entrant
+from siming_tasks.results.discovery import RunSource
+from siming_tasks.results.format_results import claimed_spans
+from siming_tasks.results.prices import load_prices
+from siming_tasks.results.run import Run, read_run
+from siming_tasks.results.score import evaluate_panel
+from siming_tasks.results.usage import usage_by_video
+from siming_tasks.tasks import PROBED, SETTINGS
 
 __all__ = ["Study", "study"]
 
@@ -35,7 +35,7 @@ class Study:
 
     Attributes:
         source: the run.
-        settings: by setting: ``numbers`` (:func:`siming_tasks.runs.score.evaluate_records`), ``contribution`` and
+        settings: by setting: ``numbers`` (:func:`siming_tasks.results.score.evaluate_records`), ``contribution`` and
             ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos,
             ``pairs`` (how it did on the data set's twins; None without), ``usage`` of each video.
         entrants: by setting, what comparisons need: all questions that were asked, and under which conditions.
@@ -44,8 +44,8 @@ class Study:
         replies: number of raw replies found.
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
         sayings: by setting, a draw of what it says of steps that it judges wrong; only if replies were kept.
-        probes: by setting, what survives each probe (:meth:`siming_tasks.runs.probes.Probed.to_json`); probes are in
-            no other field.
+        probes: by setting, what survives each probe (:meth:`siming_tasks.analysis.ablations.Probed.to_json`); probes
+            are in no other field.
         claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
             video; what to draw under a step's own span.
     """
@@ -86,7 +86,7 @@ def study(
         pairs: counterfactual twins of the data set.
         replies: folder for the viewer's files of raw replies; None writes none.
         partial: count only the requests that have a record as asked.
-        allow: differences between runs to accept (:data:`siming_tasks.runs.comparable.DIFFERENCES`).
+        allow: differences between runs to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
 
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.

@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.analysis.comparison.common import paired_difference
+from siming_tasks.analysis.comparison.paired import Comparison
+from siming_tasks.analysis.comparison.significance import Paired, holm
+from siming_tasks.analysis.controls.blind import blind_panels
+from siming_tasks.analysis.inter_rater.ratio import human_gap
+from siming_tasks.analysis.physician_pairs import physician_labels, physician_pairs
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Panel
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.compare.common import paired_difference
-from siming_tasks.metrics.compare.paired import Comparison
-from siming_tasks.metrics.compare.significance import Paired, holm
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.humans.ratio import human_gap
 from siming_tasks.metrics.tally import Tally
 from siming_tasks.metrics.thresholds import ALPHA
-from siming_tasks.metrics.video.blind import blind_panels
 from siming_tasks.options import Options
-from siming_tasks.runs.physicians import physician_labels, physician_pairs
 
 __all__ = ["Ranked", "shuffle_p_of", "verdict"]
 

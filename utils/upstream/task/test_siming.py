@@ -49,7 +49,7 @@ def test_a_task_has_its_metrics(task: str) -> None:
 
 
 def test_the_hooks_are_those_of_the_package() -> None:
-    hooks = pytest.importorskip("siming_tasks.hooks")
+    hooks = pytest.importorskip("siming_tasks.plugin.hooks")
     utils = _utils()
     for name in ("doc_to_messages", "doc_to_visual", "doc_to_text", "doc_to_target", "process_results", "evaluation"):
         assert getattr(utils, name) is getattr(hooks, name)
@@ -57,7 +57,7 @@ def test_the_hooks_are_those_of_the_package() -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "siming_tasks.hooks", None)
+    monkeypatch.setitem(sys.modules, "siming_tasks.plugin.hooks", None)
     utils = _utils()
     with pytest.raises(ImportError, match="pip install siming-tasks"):
         utils.process_results

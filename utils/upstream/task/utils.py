@@ -4,7 +4,7 @@ from typing import Any
 
 from lmms_eval.imports import optional_import
 
-hooks, _has_siming_tasks = optional_import("siming_tasks.hooks")
+hooks, _has_siming_tasks = optional_import("siming_tasks.plugin.hooks")
 
 
 def __getattr__(name: str) -> Any:

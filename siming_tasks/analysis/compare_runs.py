@@ -1,0 +1,133 @@
+"""Runs side by side in one setting: differences, what the video contributed, how far the physicians are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from siming_tasks.analysis.comparison.paired import Comparison
+from siming_tasks.analysis.comparison.paired import compare as paired
+from siming_tasks.analysis.comparison.twoway import two_way
+from siming_tasks.analysis.controls.contribution import Contribution
+from siming_tasks.analysis.inter_rater.ratio import human_ratio
+from siming_tasks.analysis.physician_pairs import physician_labels
+from siming_tasks.analysis.run_detail import contribution_of
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics import Estimate
+from siming_tasks.metrics.alignment import align
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.options import Options
+from siming_tasks.results.comparable import Entrant, check_allowed, contestants
+from siming_tasks.results.run import Run
+from siming_tasks.results.threads import one_thread
+from siming_tasks.tasks import PROBED
+
+__all__ = ["RunComparison", "common_settings", "compare"]
+
+Estimates = Mapping[str, Mapping[str, Estimate]]
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What :func:`compare` found.
+
+    Attributes:
+        setting: in which setting.
+        physicians: those whose labels the human ratio is made of; fewer than two: there is none.
+        comparison: paired differences, ranks, detectable effects.
+        contribution: by run, what the video contributed.
+        human_ratio: by run and metric; empty without two physicians.
+        two_way: by run and metric, intervals over videos and steps; empty unless asked for.
+    """
+
+    setting: str
+    physicians: tuple[str, ...]
+    comparison: Comparison
+    contribution: Mapping[str, Contribution]
+    human_ratio: Estimates
+    two_way: Estimates
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
+        parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
+        return {**parts, "human_ratio": plain(self.human_ratio) or None}
+
+
+def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
+    """The settings that all runs have, among those wanted; probes only if they are: they are no benchmark rows.
+
+    Raises:
+        DataError: there is none.
+    """
+    every = list(dict.fromkeys(name for run in runs for name in run.records))
+    every = [name for name in every if wanted is not None or name not in PROBED]
+    shared = [
+        name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
+    ]
+    if not shared:
+        held = "; ".join(f"{run.name} has {', '.join(run.records) or 'none'}" for run in runs)
+        among = f" among {', '.join(wanted)}" if wanted else ""
+        raise DataError(f"The runs have no setting in common{among}: {held}. Give runs of the same setting.")
+    return shared
+
+
+def compare(
+    runs: Sequence[Run],
+    setting: str,
+    options: Options | None = None,
+    *,
+    allow: Collection[str] = (),
+    against: str | None = None,
+    steps_too: bool = False,
+) -> RunComparison:
+    """Compare runs over the same videos in one setting; the unit of resampling is the video, shared by all runs.
+
+    Args:
+        runs: at least two runs on one data set, from :func:`siming_tasks.results.run.read_run`.
+        setting: name of the setting, such as ``full_score``.
+        options: rater, label mapping, positive class, resamples and seed.
+        allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
+        against: compare every other run with this one instead of all pairs.
+        steps_too: also intervals over videos and steps.
+
+    Raises:
+        DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+
+    Example:
+        >>> from siming_tasks import Options, compare, open_dataset, read_run
+        >>> dataset = open_dataset(exams)
+        >>> runs = [read_run(path, dataset) for path in (physician, constant)]
+        >>> found = compare(runs, "full_score", Options(resamples=500))
+        >>> first = found.comparison.differences[0]
+        >>> first.metric, first.a, first.b, first.value > 0.5
+        ('qwk', 'physician', 'constant', True)
+    """
+    check_allowed(allow)
+    options = options or Options()
+    with one_thread():
+        return _compare(runs, setting, options, allow, against, steps_too)
+
+
+def _compare(
+    runs: Sequence[Run], setting: str, options: Options, allow: Collection[str], against: str | None, steps_too: bool
+) -> RunComparison:
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how |= {"resamples": options.resamples, "seed": options.seed}
+    entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)
+    found = paired(entered, allow=allow, against=against, **how)
+    aligned = align(entered, allow)
+    physicians = runs[0].dataset.physicians
+    return RunComparison(
+        setting=setting,
+        physicians=physicians,
+        comparison=found,
+        contribution={run.name: contribution_of(run.panel, options, found.estimates[run.name]) for run in aligned},
+        human_ratio={
+            run.name: human_ratio(run.panel, *physician_labels(runs[0].dataset, setting, run.panel), **how)
+            for run in aligned
+            if len(physicians) > 1
+        },
+        two_way={run.name: two_way(run.panel, **how) for run in aligned if steps_too},
+    )

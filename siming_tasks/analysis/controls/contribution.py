@@ -1,0 +1,169 @@
+"""What the video contributed: the split of the agreement, blind baselines, and the lift over the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.analysis.controls.blind import PRIOR, blind_panels, without_totals
+from siming_tasks.analysis.controls.mismatch import Mismatch
+from siming_tasks.analysis.controls.shuffled import ShuffledSelf
+from siming_tasks.analysis.controls.split import PARTS, Split, shuffle_p
+from siming_tasks.metrics import no_video_baselines as baselines
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.summary import derived, summarise
+from siming_tasks.metrics.tally import Tally
+
+__all__ = ["BLIND", "Contribution", "Lift", "contribution"]
+
+BLIND: Mapping[str, str] = {
+    **{name: blind.what for name, blind in baselines.JUDGES.items()},
+    "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
+}
+"""The blind rows and what each of them does."""
+
+
+@dataclass(frozen=True)
+class Lift:
+    """A metric minus that of the best blind row, paired; choosing the best row makes the lift err downwards."""
+
+    over: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What :func:`contribution` found.
+
+    Attributes:
+        parts: ``prior``, ``video``, ``local`` and ``total`` of ``metric``.
+        metric: what is split.
+        shuffle_p: p-values of "the predictions fit another video as well".
+        rows: metrics of the run (``run``) and of every blind row.
+        lift: by metric.
+        mismatch: ``plcc``, ``implied`` and ``excess``; empty for verdicts.
+    """
+
+    metric: str
+    parts: Mapping[str, Estimate]
+    shuffle_p: Mapping[str, float | None]
+    rows: Mapping[str, Mapping[str, Estimate]]
+    lift: Mapping[str, Lift]
+    mismatch: Mapping[str, Estimate]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        lift = {name: {"over": item.over, **item.estimate.to_json()} for name, item in self.lift.items()}
+        return {
+            "metric": self.metric,
+            "parts": plain(self.parts),
+            "shuffle_p": dict(self.shuffle_p),
+            "rows": plain(self.rows),
+            "lift": lift,
+            "mismatch": plain(self.mismatch),
+            "options": plain(self.options),
+        }
+
+
+def contribution(
+    panel: Panel,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    permutations: int = 1999,
+    seed: int = 0,
+    known: Mapping[str, Estimate] | None = None,
+    blind: Mapping[str, Mapping[str, Estimate]] | None = None,
+) -> Contribution:
+    """Split, shuffle test, blind rows and lift of one panel; the unit of resampling is the video.
+
+    Args:
+        panel: what to look at.
+        mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
+        resamples: bootstrap resamples, shared by everything here.
+        permutations: exchanges of whole videos for the shuffle p-values.
+        seed: of both.
+        known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
+        blind: the same of the blind judges on the steps that the run answered
+            (:func:`siming_tasks.analysis.controls.blind.blind_rows`).
+    """
+    panel = panel.sorted()
+    run = Tally.of(panel, mapping, positive)
+    blinds = blind_panels(panel, where_answered=True)
+    split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
+    tallies = {"run": run, **{name: Tally.of(one, mapping, positive) for name, one in blinds.items()}}
+    n = len(panel.video_ids)
+    parts: dict[str, ShuffledSelf | Split | Mismatch] = {"shuffled-self": ShuffledSelf(run), "split": split}
+    if panel.answer == "score":
+        parts["mismatch"] = Mismatch(panel)
+
+    def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
+        return {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
+
+    values, drawn, errors = draw(tallies, n, resamples=resamples, seed=seed)
+    judged = summaries(tallies, values, drawn, errors)
+    others, replicates = sample(compute, n, resamples=resamples, seed=seed)  # the same resamples: the seed is
+    values, drawn = values | others, drawn | replicates
+    rests_on = {"split": split.metric, "mismatch": "plcc"}
+    spread = spreads(replicates, {at: run.size(rests_on.get(at[0], at[1]))[0] for at in replicates})
+    shuffled = {name: summarise(run, name, others["shuffled-self", name], spread.get(("shuffled-self", name)))
+                for name in run.metrics}  # fmt: skip
+    rows = {**judged, **{name: dict(row) for name, row in (blind or {}).items()}, "shuffled-self": shuffled}
+    rows["run"] = dict(known or rows["run"])
+    rows[PRIOR] = without_totals(rows[PRIOR])
+    values |= {(PRIOR, name): math.nan for name in correlations}
+    metric = split.metric
+    lifted = select(panel.answer, lifted=True) if run.size(metric)[1] else ()
+
+    def of(part: str, name: str) -> Estimate:
+        rests = rests_on[part]
+        why = rows["run"][rests].reason or "The reference or the prediction has no spread: 0/0."
+        return derived(run, rests, values[part, name], spread.get((part, name)), why=why)
+
+    return Contribution(
+        metric=metric,
+        parts={**{name: of("split", name) for name in PARTS}, "total": rows["run"][metric]},
+        shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
+        rows=rows,
+        lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
+        mismatch={"plcc": rows["run"]["plcc"], **{name: of("mismatch", name) for name in ("implied", "excess")}}
+        if "mismatch" in parts
+        else {},
+        options={
+            "mapping": mapping,
+            "positive": positive,
+            "resamples": resamples,
+            "permutations": permutations,
+            "seed": seed,
+        },
+    )
+
+
+def _lift(
+    name: str,
+    run: Tally,
+    rows: Mapping[str, Mapping[str, Estimate]],
+    values: Mapping[tuple[str, str], float],
+    drawn: Mapping[tuple[str, str], FloatArray],
+) -> Lift:
+    """Undefined rows are no rivals; an undefined metric has no lift."""
+    sign = CATALOGUE[name].sign
+    rivals = {row: sign * values[row, name] for row in BLIND if not np.isnan(values[row, name])}
+    over = max(rivals, key=rivals.__getitem__, default=next(iter(BLIND)))
+    gains = {name: drawn["run", name] - drawn[over, name]} if drawn else {}
+    spread = spreads(gains, run.size(name)[0]).get(name)
+    return Lift(over, derived(run, name, values["run", name] - values[over, name], spread,
+                              why=rows["run"][name].reason or "No blind row has a value here."))  # fmt: skip

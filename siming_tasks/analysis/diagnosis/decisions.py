@@ -1,0 +1,151 @@
+"""Decisions decisions: whom would the judge pass? What an examiner or a school acts on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from siming_tasks.analysis.diagnosis.frame import Frame
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.metrics.agreement.labels import ordinal_labels
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.proportion import Proportion, share
+from siming_tasks.metrics.stat import Stat, estimate_stats, kappa_stat
+from siming_tasks.rubrics import Rubric
+
+__all__ = ["PASS_MARK", "AtMark", "Decisions", "exam"]
+
+PASS_MARK = 0.8
+MARKS = (0.6, 0.7, 0.8, 0.9)
+CAVEAT = (
+    "The pass mark and the must-pass steps are the rubric author's or yours, not the paper's; the rates change with "
+    "both. Rates among few failing examinees are uncertain: read their intervals. Videos with too few answered steps, "
+    "or with an unanswered must-pass step, are left out."
+)
+
+
+@dataclass(frozen=True)
+class AtMark:
+    """Decisions under another pass mark: share of videos decided alike, false-pass and false-fail rate."""
+
+    pass_mark: float
+    consistency: Proportion
+    false_pass: Proportion
+    false_fail: Proportion
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Pass or fail by a share of the points, with no must-pass step failed (label 0).
+
+    Attributes:
+        pass_mark: share of the available points that passes.
+        must_pass: steps that must not be failed.
+        false_pass: share of truly failing examinees whom the judge passes: the unsafe error.
+        false_fail: share of truly passing examinees whom the judge fails.
+        passed_truth: share of examinees who pass by the reference.
+        passed_said: share whom the judge passes.
+        missed_must_pass: share of truly failed must-pass steps that the judge does not call failed.
+        consistency: share of examinees decided alike by judge and reference.
+        kappa: of those decisions.
+        human: share of examinees decided alike by the two physicians, if given.
+        human_kappa: of those decisions.
+        marks: the same for other pass marks.
+        caveat: what to bear in mind.
+    """
+
+    pass_mark: float
+    must_pass: tuple[str, ...]
+    false_pass: Proportion
+    false_fail: Proportion
+    passed_truth: Proportion
+    passed_said: Proportion
+    missed_must_pass: Proportion
+    consistency: Proportion
+    kappa: Estimate
+    human: Proportion | None
+    human_kappa: Estimate | None
+    marks: tuple[AtMark, ...]
+    caveat: str = field(default=CAVEAT, init=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sheet:
+    """One examiner's points: share earned per video (NaN = not decided), and videos with a failed must-pass step."""
+
+    share: FloatArray
+    unsafe: BoolArray
+
+    def passes(self, mark: float) -> BoolArray:
+        return np.where(np.isnan(self.share), False, self.share >= mark - 1e-9) & ~self.unsafe
+
+
+def exam(
+    frame: Frame, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
+) -> Decisions | None:
+    """Decisions of judge, reference and physicians; None for verdicts: without points there is no mark to reach.
+
+    Raises:
+        DataError: the pass mark is not above 0 and at most 1.
+    """
+    if not 0 < pass_mark <= 1:
+        raise DataError(f"pass mark is {pass_mark:g}; give the share of points that passes, above 0 and at most 1.")
+    panel = frame.panel
+    if panel.answer != "score":
+        return None
+    must = np.array([rubric.by_id[name].critical for name in panel.step_ids], dtype=bool)
+    available = np.where(panel.counted, panel.max_score, 0).sum(axis=1)
+    decided = ~(panel.counted & ~panel.answered)[:, must].any(axis=1)
+
+    def sheet(points: FloatArray, total: FloatArray) -> _Sheet:
+        failed = (ordinal_labels(points, panel.max_score) == 0) & panel.counted
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return _Sheet(np.where(decided & (available > 0), total / available, np.nan), failed[:, must].any(axis=1))
+
+    reference, predicted = totals(panel)
+    truth, said = sheet(panel.reference, reference), sheet(panel.predicted, predicted)
+    failed_must = frame.failed_truth[:, must]
+    main = _mark(truth, said, pass_mark)
+    known = _known(truth, said)
+    stats = {"kappa": _decision_kappa(truth, said, pass_mark)}
+    human = None
+    if frame.points:
+        complete = (frame.rated == panel.counted).all(axis=1)
+        sums = (np.where(panel.counted, points, 0).sum(axis=1) for points in frame.points)
+        a, b = (sheet(p, np.where(complete, s, np.nan)) for p, s in zip(frame.points, sums, strict=True))
+        human = _mark(a, b, pass_mark).consistency
+        stats["human"] = _decision_kappa(a, b, pass_mark)
+    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
+    return Decisions(
+        pass_mark=pass_mark,
+        must_pass=tuple(name for name, critical in zip(panel.step_ids, must, strict=True) if critical),
+        false_pass=main.false_pass,
+        false_fail=main.false_fail,
+        passed_truth=share(truth.passes(pass_mark), known),
+        passed_said=share(said.passes(pass_mark), known),
+        missed_must_pass=share(~frame.failed_said[:, must], failed_must),
+        consistency=main.consistency,
+        kappa=found["kappa"],
+        human=human,
+        human_kappa=found.get("human"),
+        marks=tuple(_mark(truth, said, mark) for mark in MARKS),
+    )
+
+
+def _known(one: _Sheet, other: _Sheet) -> BoolArray:
+    return ~np.isnan(one.share) & ~np.isnan(other.share)
+
+
+def _mark(truth: _Sheet, said: _Sheet, mark: float) -> AtMark:
+    known = _known(truth, said)
+    really, judged = truth.passes(mark), said.passes(mark)
+    return AtMark(mark, share(really == judged, known), share(judged, known & ~really), share(~judged, known & really))
+
+
+def _decision_kappa(one: _Sheet, other: _Sheet, mark: float) -> Stat:
+    known = _known(one, other)[:, None]
+    labels = [np.where(known, side.passes(mark)[:, None], -1).astype(np.int8) for side in (one, other)]
+    return kappa_stat(labels[0], labels[1], needs="No video was decided by both.")

@@ -1,0 +1,196 @@
+"""Why is the agreement what it is? All diagnoses of one judge in one setting, each with the sentence to read it by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.analysis.diagnosis.choices import Choices, choices
+from siming_tasks.analysis.diagnosis.clusters import Clusters
+from siming_tasks.analysis.diagnosis.decisions import PASS_MARK, Decisions, exam
+from siming_tasks.analysis.diagnosis.disputed import Disputed, disputed
+from siming_tasks.analysis.diagnosis.frame import frame_of
+from siming_tasks.analysis.diagnosis.history import HistoryContrast, history_contrast
+from siming_tasks.analysis.diagnosis.order import Divergence, sequence
+from siming_tasks.analysis.diagnosis.severity import Severity, severity
+from siming_tasks.analysis.diagnosis.state import RequiredState, required_state
+from siming_tasks.analysis.diagnosis.steps import StepSheet, step_sheet
+from siming_tasks.analysis.psychometrics.noninferior import NonInferiority, non_inferiority
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.rubrics import Rubric
+
+__all__ = ["Diagnostics", "diagnose", "diagnose_among", "human_numbers"]
+
+SeedLike = int | np.random.SeedSequence
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Everything :func:`diagnose` found.
+
+    Attributes:
+        answer: ``score`` or ``error``.
+        videos: number of videos.
+        coverage: answered / asked steps, None if nothing was asked.
+        steps: the step sheet.
+        severity: offset and Bland-Altman limits.
+        history: local against history steps.
+        state: agreement by the state of required steps, error propagation.
+        sequence: first divergence and sequential credit.
+        disputed: agreed and disputed steps; None without two raters.
+        exam: pass decisions; None for verdicts.
+        choices: metrics under other label mappings, fills and positive classes.
+        clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
+        replaced: could the judge stand in for a physician? None without two physicians who scored the same videos.
+        pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
+            beside the judge are then the first pair.
+        options: what they were made with, as far as the caller says so.
+    """
+
+    answer: str
+    videos: int
+    coverage: float | None
+    steps: StepSheet
+    severity: Severity
+    history: HistoryContrast
+    state: RequiredState
+    sequence: Divergence
+    disputed: Disputed | None
+    exam: Decisions | None
+    choices: Choices
+    replaced: NonInferiority | None = None
+    clusters: tuple[Clusters, ...] = ()
+    pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        found: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in ("pairs", "options", "clusters") and not value:
+                continue
+            if item.name == "clusters":
+                value = [asdict(each) for each in value]
+            found[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
+        return found
+
+
+def diagnose(
+    panel: Panel,
+    rubric: Rubric,
+    rater_a: FloatArray | None = None,
+    rater_b: FloatArray | None = None,
+    *,
+    rng: np.random.Generator,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    pass_mark: float = PASS_MARK,
+    resamples: int = 2000,
+) -> Diagnostics:
+    """Diagnose one judge in one setting; the unit of resampling is the video.
+
+    Args:
+        panel: reference and judge.
+        rubric: scopes, requirements and critical steps of the panel's steps.
+        rater_a: points of physician A in the panel's order, ``float[V, S]``, NaN = not rated; None if unknown.
+        rater_b: points of physician B.
+        rng: of the resamples and random splits.
+        mapping: how points become labels.
+        positive: the positive class of precision, recall and F1 among the choices.
+        pass_mark: share of the points that passes the exam.
+        resamples: bootstrap resamples; 0 gives values without intervals.
+
+    Raises:
+        DataError: the panel is empty or has steps that the rubric lacks, one rater without the other, a bad pass mark.
+    """
+    unknown = [name for name in panel.step_ids if name not in rubric.by_id]
+    if unknown:
+        raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
+    if not panel.video_ids or not panel.step_ids:
+        raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
+    frame = frame_of(panel, rater_a, rater_b, mapping)
+    asked = int(panel.asked.sum())
+    return Diagnostics(
+        answer=panel.answer,
+        videos=len(panel.video_ids),
+        coverage=float(panel.answered.sum()) / asked if asked else None,
+        steps=step_sheet(frame, resamples, rng),
+        severity=severity(frame, resamples, rng),
+        history=history_contrast(frame, rubric, resamples, rng),
+        state=required_state(frame, rubric, resamples, rng),
+        sequence=sequence(frame, resamples, rng),
+        disputed=disputed(frame),
+        exam=exam(frame, rubric, resamples, rng, pass_mark),
+        choices=choices(frame.panel, mapping, positive),
+    )
+
+
+def diagnose_among(
+    panel: Panel, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
+) -> Diagnostics:
+    """:func:`diagnose` with any number of physicians: pair by pair, the first pair beside the judge.
+
+    Args:
+        panel: reference and judge.
+        rubric: of the panel's steps.
+        physicians: by name, points in the panel's order, ``float[V, S]``; those of one alone are not used.
+        seed: of the resamples, the same for every pair.
+        options: of :func:`diagnose`.
+    """
+    found = {
+        f"{b} against {a}": diagnose(
+            panel, rubric, physicians[a], physicians[b], rng=np.random.default_rng(seed), **options
+        )
+        for a, b in combinations(physicians, 2)
+    }
+    if not found:
+        return diagnose(panel, rubric, rng=np.random.default_rng(seed), **options)
+    first = next(iter(found.values()))
+    replaced = _replaced(panel, physicians, options.get("mapping", "absolute"))
+    pairs = {name: human_numbers(pair) for name, pair in found.items()} if len(found) > 1 else {}
+    return replace(first, replaced=replaced, pairs=pairs)
+
+
+def _replaced(panel: Panel, physicians: Mapping[str, FloatArray], mapping: LabelMapping) -> NonInferiority | None:
+    """Labels of judge and physicians at the steps that were asked, put to the test."""
+
+    def labels(points: FloatArray) -> FloatArray:
+        kept = np.where(panel.asked, points, np.nan)
+        if panel.answer == "error":
+            return np.where(np.isnan(kept), np.nan, kept >= panel.max_score - 1e-9)
+        found = ordinal_labels(kept, panel.max_score, mapping)
+        return np.where(found < 0, np.nan, found)
+
+    said = labels(panel.predicted) if panel.answer == "score" else np.where(panel.asked, 1 - panel.predicted, np.nan)
+    try:
+        return non_inferiority(said, {name: labels(points) for name, points in physicians.items()})
+    except DataError:
+        return None  # no two videos that two of them scored
+
+
+def human_numbers(found: Diagnostics) -> dict[str, float | None]:
+    """What diagnoses say of the pair of physicians beside the judge, and of the judge where they agreed or not."""
+    numbers: dict[str, float | None] = {}
+    for scope, kappa in (found.history.human_kappa or {}).items():
+        numbers[f"kappa, {scope} steps"] = kappa.value
+    for name, estimate in (
+        ("kappa, a required step failed", found.state.human_failed),
+        ("kappa, none failed", found.state.human_passed),
+        ("kappa of pass decisions", found.exam.human_kappa if found.exam else None),
+        ("second minus first, points", found.severity.human.bias if found.severity.human else None),
+    ):
+        if estimate is not None:
+            numbers[name] = estimate.value
+    if found.disputed:
+        numbers["judge's accuracy where they agree"] = found.disputed.agreed.value
+        numbers["judge's accuracy where they differ"] = found.disputed.disputed.value
+    return numbers

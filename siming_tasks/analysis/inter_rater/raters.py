@@ -1,0 +1,176 @@
+"""How far two physicians agree with each other: the human ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES, Evaluation, estimates, evaluate
+from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.stat import estimate_stats, ratio
+from siming_tasks.metrics.summary import derived
+from siming_tasks.metrics.tally import Tally
+
+__all__ = ["RaterStep", "RaterTable", "rater_panel", "rater_table"]
+
+
+@dataclass(frozen=True)
+class RaterStep:
+    """Two raters on one step; ``imperfect``: videos to which either of them gave less than full points."""
+
+    qwk: Estimate
+    differ: Estimate
+    imperfect: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        found: dict[str, Any] = plain(vars(self))
+        return found
+
+
+@dataclass(frozen=True)
+class RaterTable:
+    """Agreement of two raters before adjudication, by :func:`rater_table`.
+
+    Attributes:
+        raters: the two names.
+        agreement: rater two against rater one by the code and intervals of every run; verdicts stand in its ``extra``.
+        differ: ``steps`` and ``videos``: share of step instances, and of videos with at least one, whose points
+            differ, that is, that need adjudication.
+        per_skill: ``differ`` by skill.
+        per_step: a row for each step.
+        inflation: by rater: metric(rater, consensus) - metric(rater one, rater two). Empty without a consensus.
+    """
+
+    raters: tuple[str, str]
+    agreement: Evaluation
+    differ: Mapping[str, Estimate]
+    per_skill: Mapping[str, Mapping[str, Estimate]]
+    per_step: Mapping[str, RaterStep]
+    inflation: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+def rater_panel(first: Panel, second: Panel) -> Panel:
+    """Rater two as the prediction of rater one.
+
+    Args:
+        first: a panel whose reference holds rater one's points.
+        second: the same with rater two's.
+
+    Returns:
+        Of the same kind of answer; only steps that both raters have scored are asked.
+    """
+    if (first.video_ids, first.step_ids) != (second.video_ids, second.step_ids):
+        raise DataError("The two raters' labels are not of the same videos and steps.")
+    asked = first.counted & second.counted
+    points = np.where(asked, second.reference, np.nan)
+    verdicts = np.where(asked, second.reference_wrong, np.nan)
+    return replace(first, predicted=points if first.answer == "score" else verdicts, asked=asked)
+
+
+def rater_table(
+    first: Panel,
+    second: Panel,
+    consensus: Panel | None = None,
+    *,
+    names: tuple[str, str] = ("rater_a", "rater_b"),
+    mapping: LabelMapping = "absolute",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> RaterTable:
+    """The inter-rater table (the paper's table 3) with intervals over videos.
+
+    Args:
+        first: a score panel whose reference holds rater one's points; its predictions are ignored.
+        second: the same for rater two.
+        consensus: the same for the adjudicated labels, if there are any.
+        names: of the two raters.
+        mapping: how points become labels for kappa.
+        resamples: bootstrap resamples.
+        seed: of them.
+
+    Raises:
+        DataError: no step was scored by both raters, or a panel is not of scores.
+    """
+    if first.answer != "score":
+        raise DataError("The inter-rater table needs points, not verdicts.")
+    humans = rater_panel(first, second).sorted()
+    if not humans.asked.any():
+        raise DataError(f"No step was scored by both {names[0]} and {names[1]}; their agreement cannot be computed.")
+    drawn: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    options = {"mapping": mapping, **drawn}
+    inflation = {}
+    if consensus is not None and consensus.counted.any():
+        for name, rater in zip(names, (first, second), strict=True):
+            inflation[name] = _inflation(humans, rater_panel(consensus, rater).sorted(), **options)
+    steps = {name: humans.subset([name]) for name in humans.step_ids}
+    kappas = estimates({k: Tally.of(v, mapping, metrics=("qwk",)) for k, v in steps.items()}, **drawn)
+    parts = {("whole", ""): humans} | {("step", name): step for name, step in steps.items()}
+    parts |= {("skill", name): humans.skill(name) for name in dict.fromkeys(humans.skills)}
+    differ = _differ(parts, **drawn)
+    return RaterTable(
+        raters=names,
+        agreement=evaluate(humans, **options),
+        differ=differ["whole", ""],
+        per_skill={name: found for (kind, name), found in differ.items() if kind == "skill"},
+        per_step={
+            name: RaterStep(
+                qwk=kappas[name]["qwk"],
+                differ=differ["step", name]["steps"],
+                imperfect=int((step.asked & (step.reference_wrong | step.predicted_wrong)).sum()),
+            )
+            for name, step in steps.items()
+        },
+        inflation=inflation,
+    )
+
+
+def _differ(
+    panels: Mapping[tuple[str, str], Panel], *, resamples: int, seed: int
+) -> dict[tuple[str, str], dict[str, Estimate]]:
+    """Share of the doubly scored steps, and of the videos, in which the raters' points differ."""
+    stats = {}
+    for key, panel in panels.items():
+        differ = panel.asked & np.not_equal(panel.reference, panel.predicted)
+        for unit, sides in {"steps": (differ, panel.asked), "videos": (_any(differ), _any(panel.asked))}.items():
+            share = ratio(*sides, needs="No step was scored by both raters.")
+            stats[key, unit] = replace(share, coverage=1.0 if panel.asked.any() else None)
+    videos = next(iter(panels.values())).video_ids
+    found = estimate_stats(stats, len(videos), resamples, seed)
+    return {key: {unit: found[key, unit] for unit in ("steps", "videos")} for key in panels}
+
+
+def _any(marked: BoolArray) -> BoolArray:
+    """Videos with a marked step."""
+    return np.asarray(marked.any(axis=1))
+
+
+def _inflation(
+    humans: Panel, against: Panel, *, mapping: LabelMapping, resamples: int, seed: int
+) -> dict[str, Estimate]:
+    """What a rater gains by being compared with the consensus instead of the other rater; paired."""
+    metrics = select("score", compared=True)
+    tallies = [Tally.of(panel, mapping, metrics=metrics) for panel in (against, humans)]
+
+    def compute(weights: FloatArray) -> dict[str, FloatArray]:
+        own, other = (tally.compute(weights) for tally in tallies)
+        return {name: own[name] - other[name] for name in metrics}
+
+    values, drawn = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
+    spread = spreads(drawn, {name: tallies[0].size(name)[0] for name in drawn})
+    return {
+        name: derived(tallies[0], name, values[name], spread.get(name), why="An agreement is undefined: 0/0.")
+        for name in metrics
+    }

@@ -1,0 +1,180 @@
+"""A small model of raters and judges, for planning a data set. Everything it makes is synthetic.
+
+Every quantity is a standard normal latent, cut into the labels 0..3 at the quantiles that give the wanted prevalence::
+
+    quality    t = sqrt(video) a_v + sqrt(step) b_s + sqrt(1 - video - step) e_vs
+    reference  c = sqrt(ρ) t + sqrt(1 - ρ) n_vs                ρ: two such raters reach the wanted quadratic kappa
+    judge      j = w t + sqrt(1 - w²) (sqrt(halo) h_v + sqrt(1 - halo) u_vs)          w: what the judge really sees
+
+``a_v`` is the examinee's ability, ``b_s`` the ease of a step (fixed, normal quantiles), ``h_v`` what a judge thinks of
+a video for reasons of its own. Points are the labels, a video's total their sum. A judge with w = 0 knows nothing; one
+with w = 1 sees the true quality and still differs from the noisy reference, which is the ceiling of every metric.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.optimize import brentq
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.classification import binary_counts
+from siming_tasks.metrics.agreement.correlation import Paired
+from siming_tasks.metrics.agreement.kappa import confusion
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.panel import FloatArray
+
+__all__ = ["Design", "Draw", "draw", "score"]
+
+Labels = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a data set and its judges are like.
+
+    Attributes:
+        steps: rubric steps per video.
+        prevalence: share of reference labels below 3, in (0, 1).
+        agreement: quadratic weighted kappa of two raters, in (0, 1).
+        split: shares of the labels 2, 1 and 0 among those below 3.
+        video: share of the quality's variance that belongs to the video.
+        step: share that belongs to the step.
+        halo: share of a judge's own error that is the same for all steps of a video.
+        skew: skewness of the examinees' ability, 0 (normal) or negative: a few very weak ones (a gamma distribution
+            turned round). With -2.2 the totals' is about -3, without about -1.2.
+
+    Raises:
+        DataError: a value is out of range.
+    """
+
+    steps: int = 33
+    prevalence: float = 0.186
+    agreement: float = 0.732
+    split: tuple[float, float, float] = (0.5, 0.3, 0.2)
+    video: float = 0.15
+    step: float = 0.15
+    halo: float = 0.15
+    skew: float = 0.0
+
+    def __post_init__(self) -> None:
+        shares = {"prevalence": self.prevalence, "agreement": self.agreement}
+        for name, value in shares.items():
+            if not 0 < value < 1:
+                raise DataError(f"{name} is {value:g}; it must lie between 0 and 1.")
+        if self.steps < 1:
+            raise DataError(f"steps is {self.steps}; a video has at least one.")
+        if min(self.split) < 0 or not math.isclose(sum(self.split), 1):
+            raise DataError(f"split is {self.split}; give three shares that sum to 1.")
+        if min(self.video, self.step, self.halo) < 0 or self.video + self.step > 1 or self.halo > 1:
+            raise DataError("video, step and halo are shares of a variance; video + step must not exceed 1.")
+        if self.skew > 0:
+            raise DataError(f"skew is {self.skew:g}; it must be 0 or negative.")
+
+    @cached_property
+    def cuts(self) -> FloatArray:
+        """The three thresholds of a latent: below the first is label 0, above the last label 3."""
+        two, one, zero = (self.prevalence * share for share in self.split)
+        return np.asarray(stats.norm.ppf([zero, zero + one, zero + one + two]), dtype=np.float64)
+
+    @cached_property
+    def reliability(self) -> float:
+        """Latent correlation of two raters whose labels have the wanted quadratic weighted kappa."""
+        return float(brentq(lambda rho: self._kappa(rho) - self.agreement, 0, 1 - 1e-9))
+
+    def _kappa(self, rho: float) -> float:
+        # A label is the number of cuts below it, so the covariance of two labels sums that of pairs of indicators.
+        cuts = self.cuts[np.isfinite(self.cuts)]
+        below = stats.norm.cdf(cuts)
+        both = np.array([[_both_below(a, b, rho) for b in cuts] for a in cuts])
+        same = np.minimum.outer(below, below)
+        product = np.outer(below, below)
+        return float((both - product).sum() / (same - product).sum())
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Latents of ``replicates`` data sets, ``float32[replicates, videos, steps]`` each, before a judge is chosen."""
+
+    design: Design
+    quality: NDArray[np.float32]
+    reference: Labels
+    errors: tuple[NDArray[np.float32], ...]
+
+    def judged(self, skill: float, judge: int = 0) -> Labels:
+        """Labels of a judge that sees the true quality with weight ``skill`` in [0, 1]."""
+        latent = np.float32(skill) * self.quality + np.float32(math.sqrt(1 - skill**2)) * self.errors[judge]
+        return _labels(latent, self.design.cuts)
+
+
+def draw(design: Design, videos: int, replicates: int, rng: np.random.Generator, judges: int = 2) -> Draw:
+    """Draw data sets and the errors of some judges that are independent of each other."""
+    shape = (replicates, videos, design.steps)
+
+    def noise(*size: int) -> NDArray[np.float32]:
+        return rng.standard_normal(size or shape, dtype=np.float32)
+
+    def mix(*parts: tuple[float, NDArray[np.float32]]) -> NDArray[np.float32]:
+        total = np.zeros(shape, np.float32)
+        for share, part in parts:
+            total += np.float32(math.sqrt(share)) * part
+        return total
+
+    ease = stats.norm.ppf((np.arange(design.steps) + 0.5) / design.steps).astype(np.float32)
+    if design.steps > 1:
+        ease /= ease.std()
+    rest = 1 - design.video - design.step
+    ability = noise(replicates, videos, 1)
+    if design.skew:
+        shape_of = 4 / design.skew**2
+        ability = ((shape_of - rng.gamma(shape_of, size=ability.shape)) / math.sqrt(shape_of)).astype(np.float32)
+    quality = mix((design.video, ability), (design.step, ease), (rest, noise()))
+    rho = design.reliability
+    reference = _labels(mix((rho, quality), (1 - rho, noise())), design.cuts)
+    errors = tuple(mix((design.halo, noise(replicates, videos, 1)), (1 - design.halo, noise())) for _ in range(judges))
+    return Draw(design, quality, reference, errors)
+
+
+def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:
+    """One metric of every replicate, ``float64[replicates]``; 0 where undefined.
+
+    A metric that is not 0 for a judge that knows nothing (F1) is its gain over a judge that gives the same labels as
+    often, at random.
+    """
+    row = CATALOGUE[metric]
+    if row.family == "totals":
+        pairs = zip(*(side.sum(axis=2, dtype=np.float64) for side in (reference, judged)), strict=True)
+        once = np.ones((1, reference.shape[1]))
+        values: FloatArray = np.concatenate([row.function(Paired(x, y), once) for x, y in pairs])
+        return np.nan_to_num(values)
+    x, y = (side.reshape(len(reference), -1) for side in (reference, judged))
+    counts = confusion(x, y) if row.family == "labels" else binary_counts(x < 3, y < 3, np.ones_like(x, dtype=np.bool_))
+    found: FloatArray = np.nan_to_num(row.function(counts))
+    if not row.corrected:
+        found = found - np.nan_to_num(row.function(_by_chance(counts)))
+    return found
+
+
+def _by_chance(counts: FloatArray) -> FloatArray:
+    """The counts expected of two sides with these margins that know nothing of each other."""
+    k = math.isqrt(counts.shape[1])
+    table = counts.reshape(-1, k, k)
+    product = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
+    expected: FloatArray = (product / table.sum(axis=(1, 2), keepdims=True)).reshape(counts.shape)
+    return expected
+
+
+def _labels(latent: NDArray[np.float32], cuts: FloatArray) -> Labels:
+    labels = np.zeros(latent.shape, np.int8)
+    for cut in cuts.astype(np.float32):
+        labels += latent > cut
+    return labels
+
+
+def _both_below(a: float, b: float, rho: float) -> float:
+    return float(stats.multivariate_normal.cdf([a, b], cov=[[1, rho], [rho, 1]]))

@@ -1,0 +1,191 @@
+"""Agreement of totals: intraclass correlations, Lin's concordance, Bland-Altman limits with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.thresholds import LEVEL, Z
+
+__all__ = ["BlandAltman", "IntraclassCorrelation", "bland_altman", "concordance", "icc"]
+
+_FEW = "Fewer than three videos with totals of all raters."
+_TAIL = (1 + LEVEL) / 2
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True)
+class IntraclassCorrelation:
+    """Two-way intraclass correlations (McGraw & Wong 1996), intervals from the F distribution.
+
+    Attributes:
+        agreement: ICC(A,1): one rater's totals as they stand; an offset counts as error. Shrout & Fleiss's (2,1).
+        consistency: ICC(C,1): offsets of raters do not count. Shrout & Fleiss's (3,1).
+        mean_agreement: ICC(A,k): the mean of the k raters.
+        mean_consistency: ICC(C,k); Cronbach's alpha over raters.
+        raters: k.
+    """
+
+    agreement: Estimate
+    consistency: Estimate
+    mean_agreement: Estimate
+    mean_consistency: Estimate
+    raters: int
+
+
+@dataclass(frozen=True)
+class BlandAltman:
+    """First minus second, in the unit of the totals (Bland & Altman 1999), t intervals.
+
+    Attributes:
+        bias: mean difference.
+        sd: standard deviation of the differences.
+        lower: lower limit of agreement, bias - 1.96 sd.
+        upper: upper limit.
+        slope: change of the difference for each unit of the mean of both: 0 if strong and weak examinees are treated
+            alike.
+    """
+
+    bias: Estimate
+    sd: float | None
+    lower: Estimate
+    upper: Estimate
+    slope: Estimate
+
+
+def icc(totals: FloatArray) -> IntraclassCorrelation:
+    """Intraclass correlations of ``float64[V, K]`` totals; videos without all K are left out.
+
+    Undefined where all totals are equal, or with fewer than three videos.
+
+    Raises:
+        DataError: fewer than two raters.
+
+    Example:
+        >>> import numpy as np
+        >>> print(icc(np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7.0]])).consistency)
+        0.715 [0.342, 0.946]
+    """  # noqa: E501
+    if totals.ndim != 2 or totals.shape[1] < 2:
+        raise DataError("Intraclass correlations need the totals of two raters or more.")
+    x = totals[~np.isnan(totals).any(axis=1)]
+    n, k = x.shape
+    if n < 3:
+        nothing = Estimate(None, n_videos=n, n_items=n, reason=_FEW)
+        return IntraclassCorrelation(nothing, nothing, nothing, nothing, k)
+    rows, columns, rest = _mean_squares(x)
+    if rows + rest <= _NOISE * max(1.0, float(np.square(x).mean())):
+        nothing = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
+        return IntraclassCorrelation(nothing, nothing, nothing, nothing, k)
+    one = float((rows - rest) / (rows + (k - 1) * rest + k / n * (columns - rest)))
+    low, high = _agreement_interval(one, rows, columns, rest, n, k)
+    f = float(rows / rest) if rest > 0 else math.inf
+    quantile = _f_quantile()
+    f_low, f_high = f / quantile(n - 1, (n - 1) * (k - 1)), f * quantile((n - 1) * (k - 1), n - 1)
+
+    def estimate(value: float, ends: tuple[float, float]) -> Estimate:
+        return Estimate(value, low=ends[0], high=ends[1], n_videos=n, n_items=n)
+
+    def single(ratio: float) -> float:
+        return 1.0 if math.isinf(ratio) else float((ratio - 1) / (ratio + k - 1))
+
+    def several(value: float) -> float:  # Spearman-Brown
+        return float(k * value / (1 + (k - 1) * value))
+
+    return IntraclassCorrelation(
+        agreement=estimate(one, (low, high)),
+        consistency=estimate(single(f), (single(f_low), single(f_high))),
+        mean_agreement=estimate((rows - rest) / (rows + (columns - rest) / n), (several(low), several(high))),
+        mean_consistency=estimate(1 - 1 / f, (1 - 1 / f_low, 1 - 1 / f_high)),
+        raters=k,
+    )
+
+
+def concordance(first: FloatArray, second: FloatArray) -> Estimate:
+    """Lin's concordance correlation of two ``float64[V]``, with the interval of Fisher's z (Lin 1989, 2000)."""
+    known = ~np.isnan(first) & ~np.isnan(second)
+    x, y = first[known], second[known]
+    n = len(x)
+    if n < 3:
+        return Estimate(None, n_videos=n, n_items=n, reason=_FEW)
+    vx, vy, cov = x.var(), y.var(), ((x - x.mean()) * (y - y.mean())).mean()
+    scale = vx + vy + (x.mean() - y.mean()) ** 2
+    if min(vx, vy) <= _NOISE * max(1.0, float(np.square(x).mean())):
+        return Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
+    value, r = 2 * cov / scale, cov / math.sqrt(vx * vy)
+    if abs(value) >= 1 - _NOISE or abs(r) < _NOISE:
+        return Estimate(max(-1.0, min(1.0, value)), n_videos=n, n_items=n)
+    u2 = (x.mean() - y.mean()) ** 2 / math.sqrt(vx * vy)
+    variance = (
+        (1 - r**2) * value**2 * (1 - value**2) / r**2
+        + 2 * value**3 * (1 - value) * u2 / r
+        - value**4 * u2**2 / (2 * r**2)
+    ) / (n - 2)
+    stderr = math.sqrt(max(variance, 0.0))
+    z, half = math.atanh(value), Z * stderr / (1 - value**2)
+    return Estimate(value, stderr, math.tanh(z - half), math.tanh(z + half), n, n)
+
+
+def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
+    """Mean difference, limits of agreement and slope of two ``float64[V]``; no value with fewer than three videos."""
+    from scipy.stats import linregress, t
+
+    known = ~np.isnan(first) & ~np.isnan(second)
+    gap, middle = first[known] - second[known], (first[known] + second[known]) / 2
+    n = len(gap)
+    if n < 3:
+        nothing = Estimate(None, n_videos=n, n_items=n, reason=_FEW)
+        return BlandAltman(nothing, None, nothing, nothing, nothing)
+    bias, sd, reach = float(gap.mean()), float(gap.std(ddof=1)), float(t.ppf(_TAIL, n - 1))
+
+    def around(value: float, stderr: float, reach: float = reach) -> Estimate:
+        return Estimate(value, stderr, value - reach * stderr, value + reach * stderr, n, n)
+
+    limit = sd * math.sqrt(1 / n + Z**2 / (2 * (n - 1)))
+    if np.ptp(middle) <= _NOISE * max(1.0, float(np.abs(middle).max())):
+        slope = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All means of two totals are equal: 0/0.")
+    else:
+        line = linregress(middle, gap)
+        slope = around(float(line.slope), float(line.stderr), float(t.ppf(_TAIL, n - 2)))
+    return BlandAltman(
+        around(bias, sd / math.sqrt(n)), sd, around(bias - Z * sd, limit), around(bias + Z * sd, limit), slope
+    )
+
+
+def _mean_squares(x: FloatArray) -> tuple[float, float, float]:
+    """Of rows, columns and the rest of a two-way table."""
+    n, k = x.shape
+    grand, rows, columns = x.mean(), x.mean(axis=1), x.mean(axis=0)
+    rest = x - rows[:, None] - columns[None, :] + grand
+    squares = (k * np.square(rows - grand).sum(), n * np.square(columns - grand).sum(), np.square(rest).sum())
+    return (
+        float(squares[0] / (n - 1)),
+        float(squares[1] / (k - 1)),
+        float(squares[2] / ((n - 1) * (k - 1))),
+    )
+
+
+def _agreement_interval(value: float, rows: float, columns: float, rest: float, n: int, k: int) -> tuple[float, float]:
+    """McGraw & Wong 1996, table 7, case 2A."""
+    if value >= 1 - _NOISE:
+        return 1.0, 1.0
+    a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
+    spread = (a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1))
+    freedom = (a * columns + b * rest) ** 2 / spread
+    quantile, error = _f_quantile(), k * columns + (k * n - k - n) * rest
+    above, below = quantile(n - 1, freedom), quantile(freedom, n - 1)
+    low = n * (rows - above * rest) / (above * error + n * rows)
+    high = n * (below * rows - rest) / (error + n * below * rows)
+    return float(low), float(high)
+
+
+def _f_quantile() -> Callable[[float, float], float]:
+    from scipy.stats import f  # not at import time: slow
+
+    return lambda one, other: float(f.ppf(_TAIL, one, other))

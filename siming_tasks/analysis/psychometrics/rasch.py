@@ -1,0 +1,154 @@
+"""A many-facet Rasch model of "fully correct": trainee ability, step difficulty, rater severity (Linacre 1989).
+
+The log-odds that rater j calls step i of trainee n fully correct are ability_n - difficulty_i - severity_j.
+Difficulties and severities are estimated by conditional maximum likelihood (Andersen 1970; Fischer 1973 for facets):
+given how many judgments of a trainee are "fully correct", ability drops out, so that neither its distribution nor its
+estimate is needed, and trainees with missing judgments are used as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from siming_tasks.analysis.psychometrics.conditional import Likelihood, ability
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray
+
+__all__ = ["Facet", "Rasch", "rasch"]
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One step or rater.
+
+    Attributes:
+        measure: difficulty or severity in logits, mean 0 over its kind.
+        stderr: from the observed information.
+        infit: mean square of residuals weighted by their variance; 1 is expected, above 1.3 or so is erratic.
+        outfit: unweighted mean square; sensitive to single surprises.
+        n: judgments that it rests on.
+    """
+
+    measure: float
+    stderr: float
+    infit: float | None
+    outfit: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Rasch:
+    """The fitted model.
+
+    Attributes:
+        steps: by name, difficulty.
+        raters: by name, severity.
+        left_out: steps without an estimate, since every judgment of them is the same (too easy or too hard to tell).
+        trainees: used: neither all nor none of their judgments are "fully correct".
+        extreme: trainees not used for that reason.
+        loglik: conditional log-likelihood.
+    """
+
+    steps: Mapping[str, Facet]
+    raters: Mapping[str, Facet]
+    left_out: tuple[str, ...]
+    trainees: int
+    extreme: int
+    loglik: float
+
+
+def rasch(correct: FloatArray, step_ids: tuple[str, ...], raters: tuple[str, ...]) -> Rasch:
+    """Fit the model to ``float64[P, I, R]`` of 1 (fully correct), 0 and NaN (not judged).
+
+    Raises:
+        DataError: no trainee or fewer than two steps are left that tell something.
+    """
+    data, kept, extreme = _informative(correct)
+    steps = np.flatnonzero(kept)
+    if len(steps) < 2 or not len(data):
+        raise DataError(
+            "The Rasch model needs two steps and trainees that were judged neither all right nor all wrong."
+        )
+    n_i, n_r = len(steps), len(raters)
+    x = data[:, steps, :].reshape(len(data), -1)
+    likelihood = Likelihood(x, _design(n_i, n_r))
+    values, information = likelihood.maximum()
+    covariance = np.linalg.pinv(information)
+    expand = _expand(n_i, n_r)
+    measures, errors = expand @ values, np.sqrt(np.maximum(np.diag(expand @ covariance @ expand.T), 0))
+    infit, outfit = _fit(x, likelihood.difficulties(values), n_i, n_r)
+    counts = ~np.isnan(x.reshape(len(x), n_i, n_r))
+    n = np.concatenate([counts.sum(axis=(0, 2)), counts.sum(axis=(0, 1))])
+    facets = [
+        Facet(float(m), float(e), _known(a), _known(b), int(k))
+        for m, e, a, b, k in zip(measures, errors, infit, outfit, n, strict=True)
+    ]
+    return Rasch(
+        steps={step_ids[at]: facet for at, facet in zip(steps, facets, strict=False)},
+        raters=dict(zip(raters, facets[n_i:], strict=True)),
+        left_out=tuple(name for at, name in enumerate(step_ids) if not kept[at]),
+        trainees=len(data),
+        extreme=extreme,
+        loglik=likelihood.value(values),
+    )
+
+
+def _informative(correct: FloatArray) -> tuple[FloatArray, BoolArray, int]:
+    """Trainees and steps that are neither all 1 nor all 0, dropped in turn until none is left to drop."""
+    used = np.ones(len(correct), dtype=np.bool_)
+    kept = np.ones(correct.shape[1], dtype=np.bool_)
+    while True:
+        part = correct[used][:, kept]
+        kept_now, used_now = kept.copy(), used.copy()
+        kept_now[kept] = _varies(part, (0, 2))
+        used_now[used] = _varies(part, (1, 2))
+        if (kept_now == kept).all() and (used_now == used).all():
+            return correct[used], kept, int((~used).sum())
+        kept, used = kept_now, used_now
+
+
+def _varies(part: FloatArray, axes: tuple[int, int]) -> BoolArray:
+    return np.asarray((part == 1).any(axis=axes) & (part == 0).any(axis=axes))
+
+
+def _design(n_i: int, n_r: int) -> FloatArray:
+    """Difficulty of each (step, rater) from the free parameters, ``float64[I * R, I + R - 2]``."""
+    cells = np.zeros((n_i * n_r, n_i + n_r))
+    for at in range(n_i * n_r):
+        cells[at, at // n_r] = cells[at, n_i + at % n_r] = 1
+    design: FloatArray = cells @ _expand(n_i, n_r)
+    return design
+
+
+def _expand(n_i: int, n_r: int) -> FloatArray:
+    """All difficulties and severities, each kind summing to 0, from the free ones: ``float64[I + R, I + R - 2]``."""
+    out = np.zeros((n_i + n_r, n_i + n_r - 2))
+    out[: n_i - 1, : n_i - 1] = np.eye(n_i - 1)
+    out[n_i - 1, : n_i - 1] = -1
+    out[n_i:-1, n_i - 1 :] = np.eye(n_r - 1)
+    out[-1, n_i - 1 :] = -1
+    return out
+
+
+def _fit(x: FloatArray, difficulty: FloatArray, n_i: int, n_r: int) -> tuple[FloatArray, FloatArray]:
+    """Infit and outfit of steps, then raters, at each trainee's maximum likelihood ability."""
+    known = ~np.isnan(x)
+    p = 1 / (1 + np.exp(difficulty[None, :] - ability(x, difficulty)[:, None]))
+    variance = np.where(known, p * (1 - p), 0).reshape(-1, n_i, n_r)
+    residual = np.where(known, x - p, 0).reshape(-1, n_i, n_r)
+    squares = np.where(variance > 0, residual**2 / np.where(variance > 0, variance, 1), 0)
+
+    def both(axes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        count: IntArray = known.reshape(-1, n_i, n_r).sum(axis=axes)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (residual**2).sum(axis=axes) / variance.sum(axis=axes), squares.sum(axis=axes) / count
+
+    (step_in, step_out), (rater_in, rater_out) = both((0, 2)), both((0, 1))
+    return np.concatenate([step_in, rater_in]), np.concatenate([step_out, rater_out])
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,96 @@
+"""What is said of a run beyond its metrics and takes long to draw: one rule for every command that says it.
+
+Metrics (of a run, the physicians, the blind judges), their differences and their ranks use the number of resamples that
+was asked for. Diagnoses and what the video contributed are hundreds of numbers a setting and use at most
+:data:`DETAIL_RESAMPLES`, which they state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from siming_tasks.analysis.controls.blind import blind_panels, blind_rows
+from siming_tasks.analysis.controls.contribution import Contribution, contribution
+from siming_tasks.analysis.diagnosis.clusters import Clusters, clusters
+from siming_tasks.analysis.diagnosis.decisions import PASS_MARK
+from siming_tasks.analysis.diagnosis.diagnose import Diagnostics, diagnose_among
+from siming_tasks.analysis.physician_pairs import physician_points
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.options import Options
+
+__all__ = ["DETAIL_RESAMPLES", "EXCHANGES", "contribution_of", "diagnoses_of"]
+
+DETAIL_RESAMPLES = 1_000
+"""Most resamples of diagnoses, of what the video contributed, and of clip against full video."""
+
+EXCHANGES = 1_999
+"""Most exchanges of videos for the shuffle p-values; never more than the resamples that were asked for."""
+
+
+def diagnoses_of(panel: Panel, dataset: Dataset, options: Options, pass_mark: float = PASS_MARK) -> Diagnostics:
+    """Diagnoses of a run's panel with the physicians of its data set beside it.
+
+    Raises:
+        DataError: the panel is empty, or a bad pass mark.
+    """
+    how = {"mapping": options.mapping, "positive": options.positive, "pass_mark": pass_mark}
+    how |= {"resamples": min(DETAIL_RESAMPLES, options.resamples)}
+    seed = stream(options.seed, Stream.DIAGNOSES)
+    found = diagnose_among(panel, dataset.rubric, physician_points(dataset, panel), seed=seed, **how)
+    return replace(found, clusters=clusters_of(panel, dataset, options), options={**how, "seed": options.seed})
+
+
+def clusters_of(panel: Panel, dataset: Dataset, options: Options) -> tuple[Clusters, ...]:
+    """Standard errors by student and by site, for what of the two the data know."""
+    videos = [dataset.video(name) for name in panel.video_ids]
+    students = {video.video_id: str(who) for video in videos if (who := video.extra.get("student")) is not None}
+    sites = {video.video_id: video.site for video in videos}
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    found = (clusters(panel, students, "student", **how), clusters(panel, sites, "site", each=True, **how))
+    return tuple(each for each in found if each)
+
+
+class _Questions:
+    """What the blind judges' rows depend on of a panel: complete runs of one setting are alike in it."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.panel = panel
+        arrays = (panel.reference, panel.answered, panel.max_score)
+        self.key = panel.answer, panel.video_ids, panel.step_ids, *(array.tobytes() for array in arrays)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Questions) and self.key == other.key
+
+
+@lru_cache(maxsize=8)
+def _blind_rows(questions: _Questions, **how: Any) -> Mapping[str, Mapping[str, Estimate]]:
+    return blind_rows(blind_panels(questions.panel, where_answered=True), **how)
+
+
+def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate]) -> Contribution:
+    """What the video contributed to a run's agreement.
+
+    Args:
+        panel: of the run.
+        options: label mapping, positive class, resamples and seed.
+        known: the metrics of this very panel, with as many resamples as were asked for.
+    """
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
+    return contribution(
+        panel,
+        blind=_blind_rows(_Questions(panel), resamples=options.resamples, **how),
+        mapping=options.mapping,
+        positive=options.positive,
+        resamples=min(DETAIL_RESAMPLES, options.resamples),
+        permutations=min(EXCHANGES, options.resamples),
+        seed=options.seed,
+        known=known,
+    )

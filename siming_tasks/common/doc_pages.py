@@ -1,0 +1,43 @@
+"""The pages of the documentation: they travel with the package, and messages name the command that prints one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+__all__ = ["KINDS", "folder", "pages", "read_page", "see"]
+
+KINDS = ("tutorials", "howto", "explanation", "reference", "validation")
+"""The folders of pages, in the order of reading."""
+
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)[^)]*?([\w-]+)\.(\w+)(?:#[\w-]*)?\)")
+_MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
+
+
+def see(name: str) -> str:
+    """The command that prints a page, for a message: it works wherever the package is installed, without a network."""
+    return f"`siming docs {name}`"
+
+
+def folder() -> Path:
+    """The folder of the pages: in an installed package inside of it, in a checkout beside it."""
+    package = Path(__file__).parents[1]
+    inside = package / "docs"
+    return inside if inside.is_dir() else package.parent / "docs"
+
+
+def pages() -> dict[str, Path]:
+    """Every page by its name (the file's, which is unique), in the order of reading."""
+    return {path.stem: path for kind in KINDS for path in sorted((folder() / kind).glob("*.md"))}
+
+
+def read_page(name: str) -> str:
+    """The text of a page (KeyError: there is none) for a terminal: no pictures or marks, links name their command."""
+
+    def link(found: re.Match[str]) -> str:
+        picture, text, target, kind = found.groups()
+        if picture:
+            return ""
+        return f"{text} ({see(target)})" if kind == "md" else text
+
+    return _LINK.sub(link, _MARK.sub("", pages()[name].read_text(encoding="utf-8")))

@@ -1,0 +1,261 @@
+"""Reading and writing files safely: bounded YAML, atomic writes, digests, paths that stay inside their folder."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.yaml_scalars import as_written
+
+__all__ = [
+    "atomic_path",
+    "atomic_write",
+    "canonical_json",
+    "inside",
+    "open_regular",
+    "read_bytes",
+    "read_text",
+    "read_yaml",
+    "sha256_file",
+    "sha256_json",
+    "yaml_lines",
+]
+
+MAX_YAML_BYTES = 4_000_000
+MAX_YAML_DEPTH = 50
+MAX_NUMBER = 100
+"""Characters of a number in a YAML file; Python takes quadratic time for one of a million."""
+
+_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where PyYAML was built with it
+
+
+class _Loader(_Base):  # type: ignore[misc,valid-type]
+    """A safe loader that refuses duplicate keys and numbers of absurd length, and names the line of every bad value."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        if number and isinstance(node, yaml.ScalarNode) and len(node.value) > MAX_NUMBER:
+            what = f"a number of {len(node.value):,} characters; at most {MAX_NUMBER} are read"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark)
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, ArithmeticError, AttributeError, TypeError) as error:  # PyYAML's own slips
+            what = f"{str(node.value)[:40]!r} is no value of its kind ({error})"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from None
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str | int) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
+            if isinstance(key, str | int):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _load(text: str, model: Any) -> Any:
+    """Safe YAML without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Base):
+        mark: Any = event.start_mark
+        depth += isinstance(event, yaml.events.CollectionStartEvent)
+        depth -= isinstance(event, yaml.events.CollectionEndEvent)
+        if isinstance(event, yaml.events.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", mark)
+        if depth > MAX_YAML_DEPTH:
+            raise yaml.composer.ComposerError(None, None, "nested too deeply to be one of our files", mark)
+    loader: Any = _Loader(text)  # derived from SafeLoader
+    try:
+        node = loader.get_single_node()
+        as_written(node, model)
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[IO[bytes]]:
+    """A file opened for reading, if it is one: a pipe or device would keep its reader waiting or fed without end.
+
+    Raises:
+        OSError: it cannot be opened, or is a folder, a pipe, a socket or a device (errno ``EINVAL``).
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        kind = next((word for word, test in _KINDS.items() if test(mode)), "special file")
+        raise OSError(errno.EINVAL, f"a {kind}, and only regular files are read", str(path))
+    with os.fdopen(handle, "rb") as stream:
+        yield stream
+
+
+_KINDS = {
+    "folder": stat.S_ISDIR,
+    "pipe": stat.S_ISFIFO,
+    "socket": stat.S_ISSOCK,
+    "device": stat.S_ISCHR,
+    "block device": stat.S_ISBLK,
+}
+
+
+def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
+    """The content of a regular file of at most ``most`` bytes.
+
+    Raises:
+        DataError: it is longer, cannot be read, or is no regular file; names the file, the limit and ``fix``.
+    """
+    try:
+        with open_regular(path) as stream:
+            data, size = stream.read(most + 1), os.fstat(stream.fileno()).st_size
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file. {fix}".strip()) from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}. {fix or 'Name the file itself.'}") from None
+    except ValueError:  # a NUL in the path
+        raise DataError(f"{str(path)!r}: not a path.") from None
+    if len(data) > most:
+        fix = fix or "Is it the right file?"
+        raise DataError(f"{path}: {max(size, most + 1):,} bytes; at most {most:,} are read here. {fix}")
+    return data
+
+
+def read_text(path: Path, most: int, fix: str = "") -> str:
+    """The UTF-8 text (a byte-order mark is dropped) of a regular file of at most ``most`` bytes.
+
+    Raises:
+        DataError: as :func:`read_bytes`, or the file is not UTF-8.
+    """
+    try:
+        return read_bytes(path, most, fix).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 (byte {error.start}). Save the file as UTF-8.") from None
+
+
+def read_yaml(path: Path, model: Any = None) -> Any:
+    """The content of a YAML file, loaded safely.
+
+    Args:
+        path: the file.
+        model: the pydantic model that it is meant for: where that wants text or numbers, scalars are what was written
+            (:func:`siming_tasks.common.yaml_scalars.as_written`).
+
+    Raises:
+        DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
+            holds an impossible value; names the line.
+    """
+    text = read_text(path, MAX_YAML_BYTES)
+    try:
+        return _load(text, model)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        what = getattr(error, "problem", None) or str(error)
+        raise DataError(f"{where}: not valid YAML: {what}. Mend that line.") from None
+
+
+def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
+    """The line (from 1) of every entry of a YAML file that :func:`read_yaml` reads, by the keys that lead to it.
+
+    Raises:
+        DataError: it is not readable.
+    """
+    lines: dict[tuple[str | int, ...], int] = {}
+
+    def walk(node: Any, place: tuple[str | int, ...], line: int) -> None:
+        lines[place] = line + 1
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                walk(value, (*place, str(key.value)), key.start_mark.line)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                walk(value, (*place, index), value.start_mark.line)
+
+    root = yaml.compose(read_text(path, MAX_YAML_BYTES), Loader=_Base)
+    if root is not None:
+        walk(root, (), root.start_mark.line)
+    return lines
+
+
+@contextmanager
+def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
+    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it fails.
+
+    ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        if not private:  # mkstemp makes its file 0600
+            temporary.chmod(0o644)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_write(target: Path, mode: str = "w", *, private: bool = False) -> Iterator[IO[Any]]:
+    """Open ``target`` for writing so that readers see the old file or the whole new one, never a part.
+
+    ``private``: as :func:`atomic_path` has it.
+    """
+    with (
+        atomic_path(target, private=private) as temporary,
+        temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream,
+    ):
+        yield stream
+
+
+def sha256_file(path: Path) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with open_regular(path) as stream:
+        digest = hashlib.sha256()
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def canonical_json(value: Any) -> str:
+    """A JSON-able value in the one form that digests are taken of: sorted keys, no spaces, nothing escaped."""
+    return _CANONICAL.encode(value)
+
+
+def sha256_json(value: Any) -> str:
+    """Hex SHA-256 of a JSON-able value in canonical form, as UTF-8."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def inside(root: Path, relative: str) -> Path:
+    """``root / relative``, after making sure that it stays inside ``root``, links followed.
+
+    Raises:
+        ValueError: the path is absolute, contains ``..`` or a NUL, or a link leads out of ``root``.
+    """
+    if not relative or "\0" in relative or "\\" in relative:
+        raise ValueError(f"{relative!r} is not a plain relative path")
+    path = Path(relative)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{relative!r} leaves the dataset folder")
+    # Text, not Path: a data set has as many of them as videos.
+    home, target = os.path.realpath(root), os.path.realpath(root / path)
+    if target != home and not target.startswith(os.path.join(home, "")):
+        raise ValueError(f"{relative!r} leaves the dataset folder through a link")
+    return root / path

@@ -1,0 +1,86 @@
+"""The nouns of the suite as frozen types. No I/O, no framework.
+
+A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
+or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
+against the rubric, is a *record* (see :mod:`siming_tasks.results.record`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+__all__ = ["ANSWERS", "CONSENSUS", "SCOPES", "Answer", "Scope", "StepLabel", "Video"]
+
+Scope = Literal["full", "clip"]
+Answer = Literal["score", "error"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+
+CONSENSUS = "consensus"
+"""Name of the reference rater in every ``score`` mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepLabel:
+    """What is known about one rubric step of one video.
+
+    ``start`` and ``end`` are seconds of the media file, both None for a step without a clip. ``scores`` maps a rater's
+    name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked
+    and never counted.
+    """
+
+    step_id: str
+    start: float | None = None
+    end: float | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    applicable: bool = True
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """``(start, end)`` in seconds, or None if the step has no clip."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
+    def consensus(self) -> float | None:
+        """The reference points, or None if withheld."""
+        return self.scores.get(CONSENSUS)
+
+
+@dataclass(frozen=True)
+class Video:
+    """One exam: its media file (relative to the dataset folder), its length in seconds and its labelled steps."""
+
+    video_id: str
+    media: str
+    duration: float
+    steps: tuple[StepLabel, ...]
+    site: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def applicable(self) -> tuple[StepLabel, ...]:
+        """The steps that are asked about."""
+        return tuple(step for step in self.steps if step.applicable)
+
+    @cached_property
+    def applicable_ids(self) -> tuple[str, ...]:
+        """Ids of the steps that are asked about."""
+        return tuple(step.step_id for step in self.applicable)
+
+    @cached_property
+    def timed_ids(self) -> tuple[str, ...]:
+        """Ids of those among them that have a clip."""
+        ids = tuple(step.step_id for step in self.applicable if step.span)
+        return self.applicable_ids if len(ids) == len(self.applicable_ids) else ids
+
+    def step(self, step_id: str) -> StepLabel:
+        """The label of one step; KeyError if the video has none."""
+        return self._by_id[step_id]
+
+    @cached_property
+    def _by_id(self) -> dict[str, StepLabel]:
+        return {step.step_id: step for step in self.steps}

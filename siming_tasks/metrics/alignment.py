@@ -1,0 +1,130 @@
+"""Putting runs side by side, and refusing to when they do not answer the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.panel import Panel
+
+__all__ = ["Contestant", "align"]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A named panel and what must be equal for a comparison to be fair.
+
+    ``facts`` are free, for instance ``{"setting": "full_score", "media": "frames", "prompt": "3f2a"}``; runs that
+    differ in one of them are refused unless that name is allowed; a run that does not state a fact differs from none.
+    """
+
+    name: str
+    panel: Panel
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def align(runs: Sequence[Contestant], allow: Collection[str] = ()) -> list[Contestant]:
+    """The runs over the same videos and steps, in the same order.
+
+    Args:
+        runs: at least one; videos that a run was never asked about are left out first.
+        allow: differences to accept: ``videos`` and ``steps`` (use what all share), ``reference`` (each against its
+            own), or the name of a fact.
+
+    Raises:
+        DataError: one sentence about the first difference that is not allowed, and the way out.
+    """
+    _check_names(runs)
+    runs = [replace(run, panel=_asked(run)) for run in runs]
+    first = runs[0]
+    for a, b in combinations(runs, 2):
+        _check_facts(a, b, allow)
+    for other in runs[1:]:
+        for kind in ("video", "step"):
+            _check_same(kind, first, other, allow)
+    videos = sorted(set.intersection(*(set(run.panel.video_ids) for run in runs)))
+    steps = [name for name in first.panel.step_ids if all(name in run.panel.step_ids for run in runs)]
+    if not videos or not steps:
+        raise DataError(f"The runs share no {'steps' if videos else 'videos'}; there is nothing to compare.")
+    panels = [_pick(run.panel, videos, steps) for run in runs]
+    for run, panel in zip(runs[1:], panels[1:], strict=True):
+        _check_questions(first.name, panels[0], run.name, panel, allow)
+    asked = np.logical_and.reduce([panel.asked for panel in panels])
+    return [replace(run, panel=replace(panel, asked=asked)) for run, panel in zip(runs, panels, strict=True)]
+
+
+def _check_names(runs: Sequence[Contestant]) -> None:
+    if not runs:
+        raise DataError("There is no run to compare. Give at least two.")
+    names = [run.name for run in runs]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"Two runs are called {twice[0]!r}. Give each its own name.")
+
+
+def _asked(run: Contestant) -> Panel:
+    kept = np.flatnonzero(run.panel.asked.any(axis=1))
+    if not len(kept):
+        raise DataError(f"Run {run.name!r} is empty: no question of it was found. Is it the right folder and setting?")
+    return run.panel.videos(kept)
+
+
+def _check_facts(a: Contestant, b: Contestant, allow: Collection[str]) -> None:
+    if a.panel.answer != b.panel.answer:
+        raise DataError(
+            f"Run {a.name!r} gives answers of the kind {a.panel.answer!r} and {b.name!r} of the kind "
+            f"{b.panel.answer!r}; no metric is common to both. Compare runs of the same setting."
+        )
+    for name in sorted({*a.facts} & {*b.facts} - set(allow)):
+        if a.facts[name] != b.facts[name]:
+            raise DataError(
+                f"Runs {a.name!r} and {b.name!r} differ in {name}: {a.facts[name]} against {b.facts[name]}. "
+                f"Compare runs with the same {name}, or allow the difference ({name})."
+            )
+
+
+def _check_same(kind: str, a: Contestant, b: Contestant, allow: Collection[str]) -> None:
+    if f"{kind}s" in allow:
+        return
+    here, there = (set(getattr(run.panel, f"{kind}_ids")) for run in (a, b))
+    if here == there:
+        return
+    rest = [(run.name, only) for run, only in ((a, here - there), (b, there - here)) if only]
+    parts = ", ".join(f"{len(only)} only in {name!r} ({_some(only)})" for name, only in rest)
+    raise DataError(
+        f"Runs {a.name!r} and {b.name!r} are over different {kind}s: {parts}. Compare runs over the same {kind}s, "
+        f"or allow the difference ({kind}s) to use the {len(here & there)} they share."
+    )
+
+
+def _check_questions(name: str, first: Panel, other_name: str, other: Panel, allow: Collection[str]) -> None:
+    pair = f"Runs {name!r} and {other_name!r}"
+    if not np.array_equal(first.max_score, other.max_score):
+        step = first.step_ids[int(np.flatnonzero(first.max_score != other.max_score)[0])]
+        raise DataError(f"{pair} have different points for step {step!r}. Use the same rubric for both.")
+    if "steps" not in allow and not np.array_equal(first.asked, other.asked):
+        v, s = np.argwhere(first.asked != other.asked)[0]
+        raise DataError(
+            f"{pair} were not asked the same: step {first.step_ids[s]!r} of video {first.video_ids[v]!r} is in one "
+            "only. Run both on the same data, or allow the difference (steps) to use what both were asked."
+        )
+    both = first.asked & other.asked
+    if "reference" not in allow and not np.array_equal(first.reference[both], other.reference[both], equal_nan=True):
+        raise DataError(
+            f"{pair} are scored against different references. Use the same labels and rater for both, "
+            "or allow the difference (reference)."
+        )
+
+
+def _pick(panel: Panel, videos: Iterable[str], steps: Iterable[str]) -> Panel:
+    row = {name: index for index, name in enumerate(panel.video_ids)}
+    return panel.videos([row[name] for name in videos]).subset(steps)
+
+
+def _some(names: Iterable[str], shown: int = 3) -> str:
+    listed = sorted(names)
+    return ", ".join(listed[:shown]) + (", ..." if len(listed) > shown else "")

@@ -1,0 +1,128 @@
+"""The whole judge without a framework: messages in, a reply in the prompt's JSON out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.models.nano.messages import Question, Sight, question, sight
+from siming_tasks.models.nano.reader import FrameReader, part, pixels
+from siming_tasks.models.nano.weights import WEIGHTS
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Watcher"]
+
+_REMEMBERED = 100_000
+"""Frames whose features are kept (50 MB): a clip is asked about twice."""
+
+
+class Watcher:
+    """Reads frames, judges steps.
+
+    Args:
+        device: where it computes; default: a GPU where there is one.
+        frames, clip_frames: frames taken of a video file of an exam, of a clip, where it gets files.
+        weights: the file.
+
+    Attributes:
+        silent: how often it did not answer, by reason.
+    """
+
+    def __init__(
+        self, device: str | None = None, *, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
+    ) -> None:
+        from siming_tasks.models.nano.judge import StepJudge
+
+        self.reader = FrameReader(device, weights=weights)
+        facts = self.reader.facts
+        self.frames, self.clip_frames, self.facts = frames, clip_frames, facts
+        self._number = {step: number for number, step in enumerate(facts.steps)}
+        net = StepJudge(len(self.reader.names), len(facts.steps), int(max(facts.maxima)))
+        net.load_state_dict(part(self.reader.tensors, "judge"), strict=False)
+        self.net = net.eval().to(self.reader.device)
+        self._known: dict[bytes, NDArray[np.float32]] = {}
+        self.silent: Counter[str] = Counter()
+
+    def replies(self, conversations: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+        """One reply per conversation, in order; conversations with one step and with many may be mixed."""
+        asked = [question(messages) for messages in conversations]
+        shown = [
+            sight(messages, self.clip_frames if wanted.clip else self.frames)
+            for messages, wanted in zip(conversations, asked, strict=True)
+        ]
+        seen = self._read([one.pictures if one else () for one in shown])
+        return [self._reply(*each) for each in zip(asked, shown, seen, strict=True)]
+
+    def points(
+        self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
+    ) -> Any:
+        """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1)."""
+        import torch
+
+        with torch.inference_mode():
+            logits = self.logits(torch.from_numpy(features), torch.from_numpy(times), steps, clip)
+            return torch.softmax(logits, -1).cpu().numpy()
+
+    def logits(self, features: torch.Tensor, times: torch.Tensor, steps: Sequence[str], clip: bool) -> torch.Tensor:
+        """The same before they are probabilities; points that a step does not have are out of reach."""
+        import torch
+
+        device, numbers = self.reader.device, [self._number[step] for step in steps]
+        found: torch.Tensor = self.net(
+            features[None].to(device),
+            times[None].to(device),
+            torch.zeros(1, len(times), dtype=torch.bool, device=device),
+            torch.tensor([numbers], device=device),
+            torch.tensor([int(clip)], device=device),
+        )[0]
+        top = torch.tensor([self.facts.maxima[number] for number in numbers], device=device)
+        return found.masked_fill(torch.arange(found.shape[-1], device=device) > top[:, None], -1e4)
+
+    def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
+        known = [s for s, top in asked.steps.items() if s in self._number and self._top(s) == top]
+        if len(known) < len(asked.steps):
+            self.silent["steps it was not trained for"] += len(asked.steps) - len(known)
+        if shown is None or not asked.key or not known:
+            self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
+            return "{}"
+        chances = self.points(features, shown.times, known, asked.clip)
+        said = {step: self._say(step, chance, asked.key) for step, chance in zip(known, chances, strict=True)}
+        return json.dumps({asked.key: said[known[0]] if asked.clip else said})
+
+    def _say(self, step: str, chance: NDArray[np.float32], key: str) -> int | str:
+        if key.startswith("score"):
+            return int(chance.argmax())
+        wrong = 1 - chance[int(self._top(step))] > self.facts.threshold
+        return "incorrect" if wrong else "correct"
+
+    def _top(self, step: str) -> float:
+        return self.facts.maxima[self._number[step]]
+
+    def _read(self, shown: Sequence[Sequence[Any]]) -> list[NDArray[np.float32]]:
+        """The features of the pictures of each conversation; a picture seen before is not read again."""
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        arrays = [[_array(picture) for picture in pictures] for pictures in shown]
+        names = [[_name(array) for array in one] for one in arrays]
+        every = zip((name for one in names for name in one), (array for one in arrays for array in one), strict=True)
+        new = {name: pixels(array) for name, array in every if name not in self._known}
+        self._known.update(zip(new, self.reader.features(list(new.values())), strict=True))
+        nothing = np.zeros((0, len(self.reader.names)), np.float32)
+        return [np.stack([self._known[name] for name in one]) if one else nothing for one in names]
+
+
+def _array(picture: Any) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"), dtype=np.uint8)
+
+
+def _name(array: NDArray[np.uint8]) -> bytes:
+    return hashlib.blake2b(array.tobytes(), digest_size=16, person=str(array.shape).encode()[:16]).digest()

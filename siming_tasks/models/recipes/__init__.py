@@ -1,0 +1,6 @@
+"""How to run the paper's models and their successors, and what services accept: dated facts, kept as data."""
+
+from siming_tasks.models.recipes.model import Recipe, recipe, recipes
+from siming_tasks.models.recipes.services import Service, Weight, service_at, service_of_backend, services
+
+__all__ = ["Recipe", "Service", "Weight", "recipe", "recipes", "service_at", "service_of_backend", "services"]

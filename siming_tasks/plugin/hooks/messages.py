@@ -1,0 +1,155 @@
+"""What a model is sent: one builder behind all three hooks, so that simple and chat models get the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from siming_tasks.media import SAMPLER, View, altered, view
+from siming_tasks.plugin.hooks.dataset_cache import Doc
+from siming_tasks.plugin.hooks.image_encoding import help_the_host
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks.prompt import frame_caption, frames_note
+
+__all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
+
+Table = Mapping[str, Any] | None
+"""What a task file says for a model (``lmms_eval_specific_kwargs``); ours say nothing, the model's class decides."""
+
+
+def shown_view(doc: Doc, table: Table) -> View | None:
+    """The media of a document; whoever asks first has the whole video decoded once, for all settings.
+
+    None where a probe shows nothing.
+    """
+    opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
+    cache, dataset, setting = SESSION.cache, opened.dataset, SETTINGS[doc["setting"]]
+    video = dataset.video(doc["video_id"])
+    span = video.step(doc["step_id"]).span if doc["step_id"] else None
+    if setting.probe and not setting.probe.media:
+        return None
+    if _foreign(setting):
+        video, span = opened.donors.of(video, doc["step_id"] or None)
+    request = policy.request(video.duration, span, setting.scope)
+    mode = SESSION.mode(table, setting)
+    found = view(
+        dataset.media_path(video),
+        digest=dataset.media_digest(video, cache),
+        span=request.span,
+        budget=request.budget,
+        mode=mode,
+        cache=cache,
+        size=policy.frame_size,
+        quality=policy.quality,
+        cache_gb=options.cache_gb,
+        also=opened.requests(policy, video.video_id) if mode == "frames" else (),
+        sampler=request.sampler,
+        file=setting.probe is None or _foreign(setting),
+    )
+    if not setting.probe:
+        return found
+    request_of = f"{doc['video_id']}/{doc['step_id']}"
+    return altered(found, setting.probe.name, request_of, cache=cache, cache_gb=options.cache_gb)
+
+
+def _foreign(setting: Setting) -> bool:
+    return setting.probe is not None and setting.probe.name == "foreign"
+
+
+def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
+    """What stands in the record of a document of what it shows."""
+    setting = SETTINGS[doc["setting"]]
+    shown = found.info() if found else {"mode": "none", "n_frames": 0}
+    facts = {**shown, "density": SESSION.policy.density_of(setting.scope)}
+    if found and found.sampler != SAMPLER and setting.scope == "full":
+        facts["steps"] = _frames_by_step(doc, found)
+    if setting.probe:
+        facts["probe"] = setting.probe.name
+    if _foreign(setting):
+        opened = SESSION.of(doc)
+        facts["foreign"] = opened.donors.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[0].video_id
+    return facts
+
+
+def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
+    """How many of the frames that were chosen by content lie within each step: the mean rate does not tell."""
+    steps = SESSION.of(doc).dataset.video(doc["video_id"]).applicable
+    spans = {step.step_id: step.span for step in steps if step.span}
+    return {name: sum(start <= time < end for time in found.times) for name, (start, end) in spans.items()}
+
+
+def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
+    """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
+    help_the_host()
+    found, policy, backend = shown_view(doc, table), SESSION.policy, SESSION.backend
+    images: list[Any] = []
+    sent = None
+    if found and not found.path and backend.images == "paths":  # a model that opens them itself
+        images = list(map(str, found.files()))
+    elif found and not found.path:
+        images, sent = found.to_send(policy.encoding, decode=not backend.encodes)
+    SESSION.show(doc, _facts(doc, found), sent)
+    return found, images
+
+
+def _prompt(doc: Doc) -> str:
+    return SESSION.of(doc).prompt(doc, SESSION.options.prompt)[0]
+
+
+def _times(doc: Doc, media: View) -> list[float]:
+    """Seconds of each frame since the start of what is shown: a clip does not tell where it was cut from."""
+    return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
+
+
+def _told(doc: Doc) -> bool:
+    """Whether the model is told when each frame was."""
+    probe = SETTINGS[doc["setting"]].probe
+    return not probe or probe.times
+
+
+def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
+    """Simple models: the frames as images, or the path of the (clip's) video file; empty where a probe shows none."""
+    media, images = _shown(doc, lmms_eval_specific_kwargs)
+    return [str(media.path)] if media and media.path else list(images)
+
+
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
+    """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
+    setting = SETTINGS[doc["setting"]]
+    mode = SESSION.mode(lmms_eval_specific_kwargs, setting)
+    media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
+    if media or (setting.probe and not setting.probe.media):
+        SESSION.show(doc, _facts(doc, media), again=False)
+    else:
+        SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
+    return f"{frames_note(_times(doc, media), _told(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
+
+
+def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
+    """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
+    media, images = _shown(doc, lmms_eval_specific_kwargs)
+    content: list[dict[str, Any]] = []
+    if media and media.path:
+        content.append({"type": "video", "url": str(media.path)})
+    elif media:
+        for time, image in zip(_times(doc, media), images, strict=True):
+            content += [{"type": "text", "text": frame_caption(time)}] if _told(doc) else []
+            content.append({"type": "image", "url": image})
+    content.append({"type": "text", "text": _prompt(doc)})
+    return [{"role": "user", "content": content}]
+
+
+def doc_to_target(doc: Doc) -> str:
+    """The consensus as JSON, for people who read the logged samples; metrics do not use it."""
+    opened = SESSION.of(doc)
+    video, steps = opened.dataset.video(doc["video_id"]), opened.steps(doc)
+    points = {step.id: video.step(step.id).consensus for step in steps}
+    if SETTINGS[doc["setting"]].answer == "score":
+        return json.dumps(points)
+    best = {step.id: step.max_score for step in steps}
+    words = {
+        name: None if got is None else ("correct" if got >= best[name] else "incorrect") for name, got in points.items()
+    }
+    return json.dumps(words)

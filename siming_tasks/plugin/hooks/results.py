@@ -1,0 +1,120 @@
+"""From replies to the numbers that lmms-eval prints.
+
+lmms-eval calls one aggregator per metric, each with that metric's items only. Items carry an id and the answers; the
+whole record travels once, under :data:`RECORD`. Aggregators do not depend on the order or the process of the items.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.redact import redact
+from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.plugin.hooks.dataset_cache import Doc
+from siming_tasks.plugin.hooks.format_metrics import added_by, form_aggregator
+from siming_tasks.plugin.hooks.run_context import SESSION, Item
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import join, record_of
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.tasks import SETTINGS, Setting
+
+__all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
+
+logger = logging.getLogger(__name__)
+
+
+RECORD = "siming_stderr"
+"""Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
+
+
+def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+    """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
+    setting = SETTINGS[doc["setting"]]
+    opened = SESSION.of(doc)
+    parsed = SESSION.parsed(doc, results[0] if results else None)
+    record = record_of(
+        setting.name,
+        doc["video_id"],
+        doc["step_id"] or None,
+        parsed,
+        prompt=opened.prompt(doc, SESSION.options.prompt)[1],
+        dataset=opened.dataset.digest,
+        media=SESSION.shown(doc),
+        usage=SESSION.used(doc),
+        asking=SESSION.asking_of(setting).words,
+        part=doc.get("part", ""),
+    )
+    item = _item(record)
+    values: dict[str, Any] = {}
+    for metric in select(setting.answer):
+        values[metric] = item
+        if CATALOGUE[metric].compared:
+            values[f"{metric}_stderr"] = item
+    values |= dict.fromkeys(added_by(setting), item)
+    return {**values, RECORD: record}
+
+
+def _item(record: Mapping[str, Any]) -> Item:
+    item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
+    if record.get("part"):
+        item["part"] = record["part"]
+    setting = SETTINGS[record["setting"]]
+    if setting.abstain:
+        media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
+        item |= {"abstained": record.get("abstained") or [], "media": media}
+    if setting.evidence:
+        item |= {"evidence": record.get("evidence") or {}}
+    return item
+
+
+def aggregator(name: str) -> Callable[..., float | None] | None:
+    """The aggregation of ``<metric>`` or ``<metric>_stderr``, or of what a form adds; None if the name is neither."""
+    if added := form_aggregator(name):
+        return added
+    metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
+    if metric not in CATALOGUE:
+        return None
+
+    def aggregate(items: Sequence[Item]) -> float | None:
+        estimate = SESSION.evaluated(list(items)).metrics[metric]
+        return estimate.stderr if is_error else estimate.value
+
+    aggregate.__name__ = aggregate.__qualname__ = name
+    return aggregate
+
+
+def metric_list(setting: Setting) -> list[dict[str, Any]]:
+    """The metrics of a task as a task file lists them."""
+    rows: list[tuple[str, bool]] = []
+    for metric in select(setting.answer):
+        rows.append((metric, CATALOGUE[metric].higher_is_better))
+        if CATALOGUE[metric].compared:
+            rows.append((f"{metric}_stderr", False))
+    rows += added_by(setting).items()
+    listed = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
+    return [*listed, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
+
+
+def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
+    """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
+    dataset = SESSION.asked_about(items[0]["dataset"])
+    setting = items[0]["setting"]
+    known = SESSION.evaluated(list(map(_item, items)))
+    result = evaluate_records(list(items), dataset, SESSION.options, setting, evaluation=known)
+    if dataset.withheld:
+        folder = Path(getattr(args, "output_path", None) or ".")
+        path = folder / f"siming_predictions_{setting}.jsonl"
+        try:
+            write_predictions(join(items)[0], path)
+        except OSError as error:  # the run goes on: the sample logs may still be saved, and hold the same answers
+            logger.error("Predictions could not be written to %s: %s", redact(str(path)), redact(str(error)))
+            result["predictions"] = None
+        else:
+            logger.warning(
+                "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
+            )
+            result["predictions"] = path.name
+    return result

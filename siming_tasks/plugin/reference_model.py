@@ -1,0 +1,88 @@
+"""``--model siming_reference``: a judge behind lmms-eval's model interface.
+
+It answers in the prompt's JSON and is then parsed and scored like any model, so ``kind=oracle`` proves that nothing is
+lost between prompt, parser and metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from accelerate import Accelerator
+from lmms_eval.api.model import lmms
+from tqdm import tqdm
+
+from siming_tasks.common.errors import SimingError
+from siming_tasks.common.schema import Video
+from siming_tasks.models.baselines.forms import HONEST, Pointer, pointer, unseen
+from siming_tasks.models.baselines.judges import Judge, judge
+from siming_tasks.parsing import format_answers
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.tasks import SETTINGS
+
+__all__ = ["SimingReference"]
+
+
+class SimingReference(lmms):  # type: ignore[misc]
+    """A reference judge as a chat model.
+
+    Args:
+        kind: see :data:`siming_tasks.models.baselines.KINDS`.
+        seed: of ``kind=random``.
+        media: build the whole message, frames decoded, as a model would get it (proves the media path); False skips it.
+    """
+
+    is_simple = False
+    keeps_replies = False  # they cost nothing, and depend on labels
+
+    def __init__(self, kind: str = "oracle", seed: int = 0, media: bool = True, **_: Any) -> None:
+        super().__init__()
+        self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
+        try:
+            judge(self.kind, SESSION.current(), self.seed)
+            if self.kind == HONEST and not self.media:
+                unseen(self.kind, (), {})
+        except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
+            raise SystemExit(f"siming-tasks: {error}") from None
+        self._pointers: dict[str, Pointer] = {}
+        self.accelerator = Accelerator()
+        self.device = self.accelerator.device
+        self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
+
+    def generate_until(self, requests: list[Any]) -> list[str]:
+        """One JSON reply per request, in order."""
+        replies = []
+        judges: dict[str, Judge] = {}
+        for request in tqdm(requests, desc=f"siming_reference {self.kind}", disable=self.rank != 0):
+            _, doc_to_messages, _, doc_id, task, split = request.args
+            doc = self.task_dict[task][split][doc_id]
+            if self.media:
+                doc_to_messages(doc)
+            opened, setting = SESSION.of(doc), SETTINGS[doc["setting"]]
+            dataset, steps = opened.dataset, opened.steps(doc)
+            ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
+            video = dataset.video(doc["video_id"])
+            answers = ask(video, steps, setting.answer)
+            gone = unseen(self.kind, steps, SESSION.shown(doc)) if setting.abstain else []
+            parts = self._evidence(doc, video, steps) if setting.evidence else None
+            answers = {name: value for name, value in answers.items() if name not in gone}
+            replies.append(format_answers(answers, steps, setting.answer, abstained=gone, evidence=parts))
+        return replies
+
+    def _evidence(self, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, list[tuple[float, float]]]:
+        """In seconds of what is shown: a clip is nothing but the step."""
+        if doc["step_id"]:
+            span = video.step(doc["step_id"]).span
+            return {doc["step_id"]: [(0.0, span[1] - span[0])] if span else []}
+        point = self._pointers.get(doc["root"]) or pointer(self.kind, SESSION.of(doc).dataset, self.seed)
+        return self._pointers.setdefault(doc["root"], point)(video, steps)
+
+    def loglikelihood(self, requests: list[Any]) -> Any:
+        """Not part of the benchmark."""
+        raise NotImplementedError("siming_reference answers generate_until requests only")
+
+    def generate_until_multi_round(self, requests: list[Any]) -> Any:
+        """Not part of the benchmark."""
+        raise NotImplementedError("siming_reference answers generate_until requests only")

@@ -1,0 +1,229 @@
+"""Replies on disk: one folder for each model as it was asked, one file for each process that asked.
+
+A file is only ever appended to, by one process, so that no lock is needed, also on a network file system. Each line
+carries a checksum of its own: a line that was cut short or altered is no reply. A line is with the operating system
+before the next reply is handled (a killed process loses nothing) and on the disk a moment later, as fast as the disk
+takes it (so that a power cut loses what came in that moment).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import open_regular
+
+__all__ = ["Kept", "Store"]
+
+VERSION = 1
+MAX_LINE = 64_000_000
+"""Longest line in bytes; no reply is that long."""
+
+_HEAD = '{"sum": "'
+_MIDDLE = '", "kept": '
+_SUM = 16
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One reply.
+
+    Attributes:
+        key: of its request.
+        id: of its request's record, for people who look.
+        reply: the text, as the host's class returned it.
+        at: when it came, in seconds since 1970.
+        usage: tokens, finish reason and so on (:mod:`siming_tasks.results.usage`).
+        media: what the model was shown.
+        tokens: the host's own token counts; None if its class gave none.
+    """
+
+    key: str
+    id: str
+    reply: str
+    at: float
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    media: Mapping[str, Any] = field(default_factory=dict)
+    tokens: Mapping[str, Any] | None = None
+
+
+class Store:
+    """The kept replies of one model under one set of conditions.
+
+    Attributes:
+        folder: where they are.
+        warnings: what was wrong, in sentences that have not been said yet.
+    """
+
+    def __init__(self, folder: Path, conditions: str) -> None:
+        """A store in ``folder``, whose files name this hash of conditions; nothing is read or written yet."""
+        self.folder, self.conditions = folder, conditions
+        self.warnings: list[str] = []
+        self.unsaved = 0
+        self._handle: int | None = None
+        self._good = 0
+        self._waiting: list[bytes] = []
+        self._lock = threading.Lock()
+        self._dirty = threading.Event()
+        self._closed = False
+
+    def find(self, keys: Collection[str]) -> dict[str, Kept]:
+        """The kept replies to these requests; of several to one, the first that came."""
+        wanted, damaged = set(keys), 0
+        found: dict[str, Kept] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            try:
+                for kept in self._read(path):
+                    if kept is None:
+                        damaged += 1
+                    elif kept.key in wanted and (kept.key not in found or kept.at < found[kept.key].at):
+                        found[kept.key] = kept
+            except OSError as error:
+                self.warnings.append(f"{path} cannot be read ({error.strerror}); its replies are asked for again.")
+        if damaged:
+            self.warnings.append(
+                f"{damaged} lines in {self.folder} are cut short or altered and were left out; what they answered is "
+                "asked for again."
+            )
+        return found
+
+    def _read(self, path: Path) -> Iterator[Kept | None]:
+        """Each reply of a file; None for a line that holds none."""
+        with open_regular(path) as stream:
+            head = stream.readline(MAX_LINE)
+            if (facts := _unsealed(head)) is None or facts.get("siming_replies") != VERSION:
+                if os.fstat(stream.fileno()).st_size:  # another process may just have made it
+                    self.warnings.append(f"{path} was not written by this version and is left alone.")
+                return
+            if facts.get("conditions") != self.conditions:
+                self.warnings.append(f"{path} belongs to another model or other arguments and is left alone.")
+                return
+            while line := stream.readline(MAX_LINE):
+                yield _kept(_unsealed(line))
+
+    def keep(self, kept: Kept) -> bool:
+        """Write a reply down; False if it could not be written (it is tried again with the next one)."""
+        with self._lock:
+            self._waiting.append(_sealed(vars(kept)))
+            return self._write()
+
+    def _write(self) -> bool:
+        try:
+            handle = self._handle if self._handle is not None else self._open()
+            while self._waiting:
+                _write_whole(handle, self._waiting[0])
+                self._good += len(self._waiting.pop(0))
+        except OSError as error:
+            self._undo()
+            if not self.unsaved:
+                self.warnings.append(
+                    f"REPLIES ARE NOT KEPT: {self.folder}: {error.strerror}. The run goes on, but what it cannot keep "
+                    "is lost if it is cut short. Make room there, or give another folder (SIMING_REPLIES)."
+                )
+            self.unsaved = len(self._waiting)
+            return False
+        self.unsaved = 0
+        self._dirty.set()
+        return True
+
+    def _undo(self) -> None:
+        """Leave no part of a line behind: the next one would be glued to it."""
+        if self._handle is None:
+            return
+        try:
+            os.ftruncate(self._handle, self._good)
+        except OSError:
+            os.close(self._handle)
+            self._handle = None  # the next reply begins a file of its own
+
+    def _open(self) -> int:
+        """The file of this process, with its first line."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{socket.gethostname()[:40]}-{os.getpid()}"
+        path = self.folder / f"{name}-{secrets.token_hex(3)}.jsonl"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        head = _sealed({"siming_replies": VERSION, "conditions": self.conditions})
+        try:
+            _write_whole(handle, head)
+        except OSError:
+            os.close(handle)
+            path.unlink(missing_ok=True)
+            raise
+        self._handle, self._good = handle, len(head)
+        threading.Thread(target=self._sync, name="siming-replies", daemon=True).start()
+        return handle
+
+    def _sync(self) -> None:
+        """Bring what was written onto the disk, again and again, while replies come."""
+        while not self._closed:
+            self._dirty.wait()
+            self._dirty.clear()
+            with self._lock:
+                handle = os.dup(self._handle) if self._handle is not None else None
+            if handle is not None:
+                try:
+                    os.fsync(handle)
+                except OSError:
+                    pass  # a write will say so
+                finally:
+                    os.close(handle)
+
+    def close(self) -> None:
+        """Try once more what could not be written, and end."""
+        with self._lock:
+            if self._waiting:
+                self._write()
+            if self._handle is not None:
+                try:
+                    os.fsync(self._handle)
+                finally:
+                    os.close(self._handle)
+                    self._handle = None
+            self._closed = True
+            self._dirty.set()
+
+
+def _write_whole(handle: int, line: bytes) -> None:
+    """All of a line, or OSError."""
+    while line:
+        line = line[os.write(handle, line) :]
+
+
+def _sealed(content: Mapping[str, Any]) -> bytes:
+    return _line(json.dumps(content, allow_nan=False)).encode("ascii")
+
+
+def _line(body: str) -> str:
+    return f"{_HEAD}{hashlib.sha256(body.encode('ascii')).hexdigest()[:_SUM]}{_MIDDLE}{body}}}\n"
+
+
+def _unsealed(line: bytes) -> dict[str, Any] | None:
+    """What was sealed in a line; None if it is not whole."""
+    start = len(_HEAD) + _SUM + len(_MIDDLE)
+    try:
+        text = line.decode("ascii")
+        body = text[start:-2]
+        if text != _line(body):
+            return None
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _kept(content: Mapping[str, Any] | None) -> Kept | None:
+    if content is None or not isinstance(content.get("reply"), str) or not isinstance(content.get("key"), str):
+        return None
+    try:
+        return Kept(**content)
+    except TypeError:
+        return None

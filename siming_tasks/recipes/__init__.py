@@ -1,6 +1,0 @@
-"""How to run the paper's models and their successors, and what services accept: dated facts, kept as data."""
-
-from siming_tasks.recipes.model import Recipe, recipe, recipes
-from siming_tasks.recipes.services import Service, Weight, service_at, service_of_backend, services
-
-__all__ = ["Recipe", "Service", "Weight", "recipe", "recipes", "service_at", "service_of_backend", "services"]

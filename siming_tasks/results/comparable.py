@@ -1,0 +1,180 @@
+"""What makes two runs comparable: one rule, for every command that puts runs side by side.
+
+They must have been asked about the same data, in the same words, and been shown the same: mode of the media, and where
+our frames were sent, their number, size, density, the rule that took them and what encoding cost them, request by
+request. They must count the same requests as asked (a run with ``--limit`` does not stand beside a whole one). The
+reference (rater, mapping) is the command's, the same for all. What a run does not state differs from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.files import sha256_json
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.metrics import Panel
+from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.results.record import Record
+from siming_tasks.results.run import Run
+
+__all__ = ["CONDITIONS", "DIFFERENCES", "Entrant", "check_allowed", "comparable", "contestants", "groups"]
+
+CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
+DIFFERENCES = (*CONDITIONS, "videos", "steps")
+"""What runs may differ in, by the names under which a user allows it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """One setting of a run, as far as comparisons need it (it travels between processes).
+
+    Attributes:
+        name: of the run.
+        panel: its answers and their reference.
+        conditions: by request id, its :data:`CONDITIONS`; None for what is not stated.
+        facts: the conditions of the whole run in a few words each.
+    """
+
+    name: str
+    panel: Panel
+    conditions: Mapping[str, tuple[Any, ...]]
+    facts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, run: Run, setting: str, rater: str = CONSENSUS) -> Entrant:
+        """A run in a setting."""
+        records = run.records.get(setting, ())
+        known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        conditions = {}
+        for record in records:
+            found = _conditions(record)
+            conditions[record["id"]] = known.setdefault(found, found)
+        return cls(run.name, run.panel(setting, rater), conditions, _facts(records))
+
+
+def check_allowed(allow: Collection[str]) -> None:
+    """Refuse what is no difference (OptionsError)."""
+    if unknown := sorted(set(allow) - set(DIFFERENCES)):
+        raise OptionsError(f"--allow {unknown[0]!r} is not one of {', '.join(DIFFERENCES)}.")
+
+
+def comparable(a: Entrant, b: Entrant, allow: Collection[str] = ()) -> list[str]:
+    """Why two runs cannot be compared, in words; empty if they can.
+
+    Args:
+        a: one run in a setting.
+        b: another in the same setting.
+        allow: members of :data:`DIFFERENCES` to accept.
+    """
+    kinds: dict[tuple[tuple[Any, ...], tuple[Any, ...]], list[Any]] = {}  # few, and each is held against itself once
+    for request, asked in a.conditions.items():
+        if request in b.conditions:
+            kinds.setdefault((asked, b.conditions[request]), [request, 0])[1] += 1
+    both = sum(count for _, count in kinds.values())
+    reasons = []
+    for place, name in enumerate(CONDITIONS):
+        pairs = ((request, one[place], other[place], count) for (one, other), (request, count) in kinds.items())
+        differ = [pair for pair in pairs if pair[1] != pair[2] and None not in pair[1:3]]
+        if differ and name not in allow:
+            request, one, other, _ = differ[0]
+            number = sum(pair[3] for pair in differ)
+            share = "every request" if number == both else f"{number:,} of {both:,} requests"
+            reasons.append(
+                f"Runs {a.name!r} and {b.name!r} differ in {name}: {one} against {other} ({request}; {share}). "
+                f"Compare runs with the same {name}, or allow the difference ({name})."
+            )
+    try:
+        align([Contestant(entrant.name, entrant.panel) for entrant in (a, b)], allow)
+    except DataError as error:
+        reasons.append(str(error))
+    return reasons
+
+
+def contestants(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> list[Contestant]:
+    """The runs as :func:`siming_tasks.analysis.comparison.paired.compare` takes them, with the facts that all share.
+
+    Raises:
+        DataError: two of them cannot be compared; the first reason.
+    """
+    for place, entrant in enumerate(entrants):
+        for other in entrants[:place]:
+            if reasons := comparable(other, entrant, allow):
+                raise DataError(reasons[0])
+    facts = _common(entrants)
+    return [Contestant(entrant.name, entrant.panel, facts) for entrant in entrants]
+
+
+def groups(
+    entrants: Sequence[Entrant], allow: Collection[str] = (), weight: Callable[[Sequence[Entrant]], Any] = len
+) -> tuple[list[list[Entrant]], dict[str, str]]:
+    """The runs in groups within which all can be compared; and why the others are not in the first.
+
+    Args:
+        entrants: the runs.
+        allow: members of :data:`DIFFERENCES` to accept.
+        weight: the group with the largest comes first; its size.
+    """
+    found: list[list[Entrant]] = []
+    for entrant in entrants:
+        home = next((group for group in found if not _against(entrant, group, allow)), None)
+        if home is None:
+            found.append([entrant])
+        else:
+            home.append(entrant)
+    found.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
+    return found, {entrant.name: _against(entrant, found[0], allow) for group in found[1:] for entrant in group}
+
+
+def _against(entrant: Entrant, group: Sequence[Entrant], allow: Collection[str]) -> str:
+    """The first reason against some member of a group; empty if there is none."""
+    return next((reasons[0] for member in group if (reasons := comparable(member, entrant, allow))), "")
+
+
+def _conditions(record: Record) -> tuple[Any, ...]:
+    """What one request was asked under."""
+    media: Mapping[str, Any] = record.get("media") or {}
+    mode, digest = media.get("mode"), record.get("dataset")
+    ours = mode in ("frames", "proxy")  # else the backend's reader chooses, whatever the file holds
+    offered = media.get("n_frames", media.get("file_frames"))
+    return (
+        digest[:12] if digest else None,
+        record.get("prompt"),
+        None if mode == "unknown" else mode,
+        *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
+        _pixels(media) if mode == "frames" else None,
+        media.get("sampler") if ours else None,
+    )
+
+
+def _pixels(media: Mapping[str, Any]) -> str | None:
+    """What the pixels have gone through: as PNG, or given to a local model, they are those of the stored file."""
+    stored, sent = f"jpeg{media['quality']}" if media.get("quality") else None, media.get("encoding")
+    return stored if sent in (None, "png") else str(sent)
+
+
+def _facts(records: Sequence[Record]) -> dict[str, str]:
+    media = [record.get("media") or {} for record in records]
+    frames = sorted({item["n_frames"] for item in media if item.get("mode") == "frames" and "n_frames" in item})
+    prompts = _stated(record.get("prompt") for record in records)
+    facts = {
+        "dataset": " and ".join(digest[:12] for digest in _stated(record.get("dataset") for record in records)),
+        "prompt": sha256_json(prompts)[:12] if prompts else "",
+        "media": " and ".join(_stated(item.get("mode") for item in media)),
+        "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _common(entrants: Sequence[Entrant]) -> dict[str, str]:
+    stated: dict[str, set[str]] = {}
+    for entrant in entrants:
+        for name, value in entrant.facts.items():
+            stated.setdefault(name, set()).add(value)
+    return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
+
+
+def _stated(values: Iterable[Any]) -> list[str]:
+    return sorted({str(value) for value in values if value is not None})

@@ -1,0 +1,218 @@
+"""Shards of a run made one run again, with nothing missing, nothing twice, and the numbers of a run made at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import read_bytes
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.options import Options
+from siming_tasks.results.discovery import MAX_RESULTS, RunSource
+from siming_tasks.results.expected import Slice
+from siming_tasks.results.read import MAX_LOG_LINE, load_predictions
+from siming_tasks.results.record import Record
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import expected_ids
+
+__all__ = ["Joined", "join_shards", "missing_slices"]
+
+_ALIKE = ("model", "model_name", "generation", "gen_kwargs", "lmms_eval_version")
+"""Facts of a run that its shards share. Arguments of the model may differ: each server has its own address."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What became of the shards: the folder of the one run, its requests by setting, and what is missing of them."""
+
+    folder: Path
+    requests: Mapping[str, int]
+    missing: Mapping[str, tuple[Slice, ...]]
+
+
+def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple[Slice, ...]:
+    """The unbroken rows of a setting's requests that are not among these ids."""
+    known = set(have)
+    rows: list[list[int]] = []
+    for number, name in enumerate(expected_ids(SETTINGS[setting], dataset.videos)):
+        if name in known:
+            continue
+        if rows and sum(rows[-1]) == number:
+            rows[-1][1] += 1
+        else:
+            rows.append([number, 1])
+    return tuple(Slice(offset, limit) for offset, limit in rows)
+
+
+def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, partial: bool = False) -> Joined:
+    """One run of several shards, written whole or not at all.
+
+    Args:
+        sources: the shards, each a folder with sample logs and the results file of lmms-eval.
+        dataset: what they were asked about.
+        out: folder that the run is written to; must not exist.
+        partial: join although requests are missing; the run then says which it was asked.
+
+    Raises:
+        DataError: ``out`` exists, shards are of different models, prompts, data or options, a request has two different
+            answers, or (unless ``partial``) some requests are missing.
+    """
+    if out.exists():
+        raise DataError(f"{out}: exists. Give a new folder.")
+    _check_alike(sources)
+    found = load_predictions([source.path for source in sources], dataset)
+    if errors := [problem for problem in found.problems if problem.severity == "error"]:
+        raise DataError.of(errors)
+    settings = [name for name in SETTINGS if found.records.get(name) or any(name in s.slices for s in sources)]
+    missing = {
+        name: rows
+        for name in settings
+        if (rows := missing_slices(name, dataset, (record["id"] for record in found.records.get(name, ()))))
+    }
+    if missing and not partial:
+        raise DataError.of(list(_problems(missing, dataset, out)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        results = [(file, json.loads(read_bytes(file, MAX_RESULTS))) for file in _results_files(sources)]
+        names = {file.parent.name for file, result in results if result.get("model_name_sanitized")}
+        folder = made / (names.pop() if len(names) == 1 else "")
+        folder.mkdir(exist_ok=True)
+        date = max((_date_of(file) for file, _ in results), default="joined")
+        _copy_samples(sources, found.records, folder, date)
+        if missing:
+            for number, (_, result) in enumerate(results):
+                _write(folder / f"{date}-{number:04d}_results.json", result)
+        elif results:
+            _write(folder / f"{date}_results.json", _merged([result for _, result in results], found.records, dataset))
+        made.chmod(0o755)
+        made.rename(out)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return Joined(out, {name: len(found.records.get(name, ())) for name in settings}, missing)
+
+
+def _check_alike(sources: Sequence[RunSource]) -> None:
+    known: dict[str, tuple[str, Any]] = {}
+    for source in sources:
+        facts = {name: source.facts[name] for name in _ALIKE if name in source.facts}
+        for task, metadata in (source.facts.get("tasks") or {}).items():
+            facts |= {f"{name} of {task}": value for name, value in metadata.items() if name.startswith("siming_")}
+        for name, value in facts.items():
+            path, first = known.setdefault(name, (str(source.path), value))
+            if first != value:
+                raise DataError(
+                    f"{source.path}: {name} is {value!r}, but {first!r} in {path}. They are no shards of one run."
+                )
+
+
+def _problems(missing: Mapping[str, Sequence[Slice]], dataset: Dataset, out: Path) -> Iterator[Problem]:
+    for name, rows in missing.items():
+        count = sum(int(row.limit or 0) for row in rows)
+        every = sum(1 for _ in expected_ids(SETTINGS[name], dataset.videos))
+        shown = "; ".join(f"--offset {row.offset} --limit {row.limit:g}" for row in rows[:5]) + "; ..." * (
+            len(rows) > 5
+        )
+        what = f"{count:,} of {every:,} requests of {SETTINGS[name].task_name} are in no shard ({shown})."
+        fix = "Run them, or join what is there with --partial."
+        yield Problem("shard-missing", what, fix, str(out), None, name)
+
+
+def _results_files(sources: Sequence[RunSource]) -> list[Path]:
+    return sorted(file for source in sources if source.path.is_dir() for file in source.path.rglob("*_results.json"))
+
+
+def _date_of(file: Path) -> str:
+    return file.name.removesuffix("_results.json")
+
+
+def _copy_samples(
+    sources: Sequence[RunSource], records: Mapping[str, Sequence[Record]], folder: Path, date: str
+) -> None:
+    """The lines that the joined records came from: of a request that failed and was asked again, the answer."""
+    files = sorted({file for source in sources for file in _logs(source.path)})
+    for name, present in records.items():
+        wanted = {record["id"]: record["status"] for record in present}
+        task = SETTINGS[name].task_name
+        with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
+            for file in files:
+                if not file.name.endswith(f"_samples_{task}.jsonl"):
+                    continue
+                with file.open("rb") as stream:
+                    for line in iter(lambda stream=stream: stream.readline(MAX_LOG_LINE), b""):  # type: ignore[misc]
+                        record = _record_in(line)
+                        if record and wanted.get(record["id"]) == record.get("status"):
+                            del wanted[record["id"]]
+                            target.write(line if line.endswith(b"\n") else line + b"\n")
+        if wanted:
+            raise DataError(
+                f"{len(wanted)} answers of {task} stand in no sample log. Join the output of --log_samples."
+            )
+
+
+def _logs(path: Path) -> list[Path]:
+    return [path] if path.is_file() else list(path.rglob("*_samples_siming_*.jsonl"))
+
+
+def _record_in(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    parts = (value for value in reversed(row.values()) if isinstance(value, dict)) if isinstance(row, dict) else ()
+    return next((value for value in parts if {"id", "setting", "answers", "status"} <= value.keys()), None)
+
+
+def _merged(
+    results: Sequence[dict[str, Any]], records: Mapping[str, Sequence[Record]], dataset: Dataset
+) -> dict[str, Any]:
+    """The results file of the whole run: its configuration without limit, its numbers computed anew."""
+    merged = dict(results[-1])
+    for key in ("configs", "versions", "n-shot", "higher_is_better", "results"):
+        merged[key] = {name: value for result in results for name, value in (result.get(key) or {}).items()}
+    merged["config"] = {**(merged.get("config") or {}), "limit": None, "offset": None}
+    merged["results"] = {
+        task: _numbers(row, records[name], dataset, name)
+        for task, row in merged["results"].items()
+        if (name := task.removeprefix("siming_")) in records
+    }
+    merged["n-samples"] = {
+        SETTINGS[name].task_name: {"original": len(present), "effective": len(present)}
+        for name, present in records.items()
+    }
+    merged["total_evaluation_time_seconds"] = str(
+        sum(float(result.get("total_evaluation_time_seconds") or 0) for result in results)
+    )
+    for key in ("groups", "group_subtasks", "samples"):
+        merged.pop(key, None)
+    return merged
+
+
+def _numbers(row: Mapping[str, Any], records: Sequence[Record], dataset: Dataset, name: str) -> dict[str, Any]:
+    """One task's row as lmms-eval has it, for all records; computed under the options that the shards were."""
+    options = Options.from_env()
+    said = (row.get("siming_stderr,none") or {}).get("options") or {}
+    chosen = {key: said[key] for key in ("mapping", "positive", "rater", "resamples", "seed") if key in said}
+    evaluation = evaluate_records(records, dataset, replace(options, **chosen), name)
+    found = dict(row)
+    for key in row:
+        metric = key.partition(",")[0]
+        kind, is_error = metric.removesuffix("_stderr"), metric.endswith("_stderr")
+        if metric == "siming_stderr":
+            found[key] = evaluation
+        elif kind in evaluation["metrics"] and (CATALOGUE[kind].compared or not is_error):
+            estimate = evaluation["metrics"][kind]
+            found[key] = estimate.get("stderr" if is_error else "value")
+    return found
+
+
+def _write(path: Path, result: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False, default=str), encoding="utf-8")

@@ -1,0 +1,159 @@
+"""A run: its records, what it was to ask, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import Evaluation, Panel
+from siming_tasks.options import Options
+from siming_tasks.results.discovery import RunSource, run_at
+from siming_tasks.results.expected import asked_ids
+from siming_tasks.results.panel import panel_of
+from siming_tasks.results.read import Seen, load_predictions
+from siming_tasks.results.record import Record
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import expected_ids
+
+__all__ = ["Run", "load_run", "read_run"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one judge answered.
+
+    Attributes:
+        source: where it comes from and how it was made.
+        dataset: what it was asked about.
+        records: by setting, one record per request that has one, in dataset order.
+        problems: findings about its files.
+        files: the files read.
+        partial: only what has a record counts as asked, whatever the run says of itself.
+
+    Example:
+        >>> from siming_tasks import open_dataset, read_run
+        >>> run = read_run(physician, open_dataset(exams))
+        >>> panel = run.panel("full_score", rater="rater_a")
+        >>> panel.reference.shape, len(run.asked("full_score"))
+        ((4, 33), 4)
+    """
+
+    source: RunSource
+    dataset: Dataset
+    records: Mapping[str, Sequence[Record]]
+    problems: tuple[Problem, ...] = ()
+    files: tuple[Path, ...] = ()
+    partial: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.source.name
+
+    @cached_property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that it has records of, in their usual order."""
+        return tuple(name for name in SETTINGS if self.records.get(name))
+
+    def asked(self, setting: str) -> Set[str]:
+        """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
+        slices = self.source.slices.get(setting, ())
+        have = {record["id"] for record in self.records.get(setting, ())} if slices or self.partial else ()
+        return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
+
+    def panel(
+        self, setting: str, rater: str = CONSENSUS, without: Mapping[str, Collection[str]] | None = None
+    ) -> Panel:
+        """Reference and answers of one setting as videos × steps (:func:`~siming_tasks.results.panel.panel_of`)."""
+        records = self.records.get(setting, ())
+        return panel_of(records, self.dataset, setting, rater, asked=self.asked(setting), without=without)
+
+    def evaluate(
+        self,
+        setting: str,
+        options: Options,
+        *,
+        without: Mapping[str, Collection[str]] | None = None,
+        evaluation: Evaluation | None = None,
+    ) -> dict[str, Any]:
+        """Everything that is said about one setting (:func:`~siming_tasks.results.score.evaluate_records`)."""
+        return evaluate_records(
+            self.records.get(setting, ()),
+            self.dataset,
+            options,
+            setting,
+            asked=self.asked(setting),
+            without=without,
+            evaluation=evaluation,
+        )
+
+
+def load_run(
+    source: RunSource | str | Path,
+    dataset: Dataset,
+    *,
+    partial: bool = False,
+    allow: Collection[str] = (),
+    seen: Seen | None = None,
+) -> Run:
+    """A run with every problem of its files in :attr:`Run.problems`.
+
+    Args:
+        source: a prediction file, a sample log, a folder with the parts of a run, or what :func:`run_at` said of it.
+        dataset: what it was asked about.
+        partial: count only the requests that have a record (a limited run that does not say so).
+        allow: ``dataset`` accepts a run that was made on another version of the data set.
+        seen: is given each record with the line that it came from, as it is read.
+    """
+    source = source if isinstance(source, RunSource) else run_at(source)
+    found = load_predictions(source.path, dataset, seen, allow=allow)
+    run = Run(source, dataset, found.records, found.problems, found.files, partial)
+    return replace(run, problems=(*found.problems, *_unanswered(run)))
+
+
+def read_run(
+    source: RunSource | str | Path,
+    dataset: Dataset,
+    *,
+    partial: bool = False,
+    allow: Collection[str] = (),
+    seen: Seen | None = None,
+) -> Run:
+    """:func:`load_run`, if nothing is wrong that would make its numbers untrue.
+
+    Raises:
+        DataError: nothing to read, a line that is not JSON, two different answers to one request, answers off the
+            scale, or a run of another data set; every error is in ``.problems``.
+
+    Example:
+        >>> from siming_tasks import open_dataset, read_run
+        >>> run = read_run(physician, open_dataset(exams))
+        >>> run.name, run.settings, len(run.records["full_score"])
+        ('physician', ('full_score', 'full_error'), 4)
+    """
+    run = load_run(source, dataset, partial=partial, allow=allow, seen=seen)
+    if errors := [problem for problem in run.problems if problem.severity == "error"]:
+        raise DataError.of(errors)
+    return run
+
+
+def _unanswered(run: Run) -> Iterator[Problem]:
+    """One warning per setting that has some records and lacks others."""
+    for name, present in run.records.items():
+        asked = run.asked(name)
+        if len(present) == len(asked):  # every record is of another request, and all of these count as asked
+            continue
+        have = {record["id"] for record in present}
+        every = expected_ids(SETTINGS[name], run.dataset.videos)
+        if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
+            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
+            fix = "Add them, or accept the coverage."
+            yield Problem("prediction-missing", what, fix, str(run.source.path), None, name, "warning")

@@ -1,0 +1,111 @@
+"""What a board takes and what it refuses: the one decision, for the host's board and for the sender's own check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.sanitize import one_line
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.options import Options
+from siming_tasks.results.discovery import REFERENCE_MODEL
+from siming_tasks.results.run import Run
+from siming_tasks.results.supervised import SUPERVISED, is_supervised
+from siming_tasks.tasks import PLAIN, PROBED, SETTINGS
+from siming_tasks.tools.board.checks import check
+from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
+
+__all__ = ["LEARNT", "Admitted", "admit", "refusal"]
+
+LEARNT = (
+    "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
+    "report; submit a model."
+)
+"""Why a board does not take what :mod:`siming_tasks.results.supervised` recognises."""
+
+_ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What a fault of ours over an unforeseen archive would raise: it costs that archive its row, not the others theirs."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """An archive that a board shows: what it says of itself, its answers, their metrics by setting, the findings."""
+
+    received: Received
+    run: Run
+    settings: Mapping[str, Mapping[str, Any]]
+    findings: tuple[str, ...]
+
+
+def admit(path: Path, dataset: Dataset, options: Options) -> Admitted:
+    """Read, check and score one archive. Its bytes are not kept.
+
+    Raises:
+        DataError: the board refuses it; names the file, what is wrong and the way out.
+    """
+    try:
+        return _admitted(read_submission(path, dataset), dataset, options)
+    except _ODD as error:
+        what = f"{type(error).__name__}: {one_line(error, 200)}"
+        raise DataError(f"{path}: cannot be scored ({what}). Make it with `siming submit`.") from error
+
+
+def refusal(path: Path, error: DataError) -> str:
+    """Why an archive was refused, on one line that begins with its name."""
+    why = one_line(str(error).replace(str(path), path.name))
+    name = one_line(path.name)
+    return why if why.startswith(name) else f"{name}: {why}"
+
+
+def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitted:
+    _check_judge(received)
+    run = predictions_of(received, dataset)
+    _check_untrained(received, run)
+    if errors := [problem for problem in run.problems if problem.severity == "error"]:
+        raise DataError.of(errors, shown=3)
+    if not run.settings:
+        raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
+    for name in (*run.settings, *received.submission.claims):
+        if name in SETTINGS and name not in PLAIN:
+            what = "a probe" if name in PROBED else "another form of the reply"
+            raise DataError(
+                f"{received.path}: holds {SETTINGS[name].task_name}, {what}, which is no part of the benchmark. Make "
+                "it with `siming submit`."
+            )
+    settings = {name: run.evaluate(name, options) for name in run.settings}
+    _check_claims(received)
+    findings = tuple(map(one_line, check(received, settings, run.problems)))
+    return Admitted(replace(received, predictions=b""), run, settings, findings)
+
+
+def _check_judge(received: Received) -> None:
+    """A board is of models: what answers from the labels, or without any video, has a row of its own there."""
+    if received.submission.run.get("model") == REFERENCE_MODEL:
+        what = "a run of a reference judge (--model siming_reference), which is no model"
+        raise DataError(f"{received.path}: {what}. Physicians and blind judges have rows of their own; submit a model.")
+
+
+def _check_untrained(received: Received, run: Run) -> None:
+    """Whoever learnt from the labels of these very exams is told apart, whoever packed it."""
+    if received.submission.run.get("judge") == SUPERVISED or is_supervised(run.records):
+        raise DataError(f"{received.path}: {LEARNT}")
+
+
+def _check_claims(received: Received) -> None:
+    """Numbers are claimed of settings and metrics that there are, and are possible."""
+    where, fix = f"{received.path}: submission.json: claims", "Make it with `siming submit`."
+    for name, claims in received.submission.claims.items():
+        if name not in SETTINGS:
+            raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(SETTINGS)}. {fix}")
+        known = select(SETTINGS[name].answer)
+        for metric, value in claims.items():
+            if metric not in known:
+                raise DataError(f"{where}.{name}: unknown metric {metric[:64]!r}; one of {', '.join(known)}. {fix}")
+            row = CATALOGUE[metric]
+            if value is not None and not row.low <= value <= row.high:
+                what = f"{value:g}; it lies between {row.low:g} and {row.high:g}."
+                raise DataError(f"{where}.{name}.{metric}: {what} {fix}")

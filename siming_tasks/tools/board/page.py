@@ -1,0 +1,99 @@
+"""The board as a page: verified rows, community rows, what is odd about each, and what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
+from siming_tasks.report.charts.kinds import Mark
+from siming_tasks.report.charts.ladder import Ladder, Rung, ladder
+from siming_tasks.report.pages.figures import bands, shown
+from siming_tasks.report.pages.site import Site
+from siming_tasks.tasks import BENCHMARK, SETTINGS
+
+__all__ = ["board_page"]
+
+
+def board_page(out: Path, board: Mapping[str, Any]) -> None:
+    """Write ``index.html`` and the files that it needs.
+
+    Args:
+        out: the board's folder.
+        board: what :func:`siming_tasks.tools.board.build.build_board` writes to ``board.json``.
+    """
+    shared = {name: board[name] for name in ("version", "synthetic", "dataset", "rubric", "options")}
+    pages = [{"name": "Board", "href": "index.html"}]
+    site = Site(out, {"title": "SiMing-Bench board", "pages": pages, "detail_resamples": DETAIL_RESAMPLES, **shared})
+    site.static()
+    rows = [_row(row) for row in board["rows"]]
+    same = "gave the same answer to every step" if board["match"] == 1 else (
+        f"gave the same answer to at least {100 * board['match']:g} % of the steps")  # fmt: skip
+    site.page(
+        "index.html",
+        "board.html",
+        sections=[
+            ("Verified", f"The host ran these models again and the run {same}.",
+             [row for row in rows if row["verified"]]),
+            ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
+             [row for row in rows if not row["verified"]]),
+        ],
+        columns=[(SETTINGS[name].title, name, headline(SETTINGS[name].answer)) for name in _columns(rows)],
+        beside=_beside(board["beside"]),
+        charts=[chart for name in SETTINGS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
+        refused=board["refused"],
+        few=board["dataset"]["videos"] < TRUSTED,
+    )  # fmt: skip
+
+
+def _beside(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """One row for each physician and blind judge, with its estimate in each setting."""
+    rows: dict[str, dict[str, Any]] = {}
+    for setting, mine in found.items():
+        for row in mine:
+            known = {key: row[key] for key in ("name", "role", "note")}
+            rows.setdefault(row["name"], {**known, "settings": {}})["settings"][setting] = row["metrics"]
+    return list(rows.values())
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The benchmark's settings, and those controls that any row has."""
+    return [name for name in SETTINGS if name in BENCHMARK or any(name in row["settings"] for row in rows)]
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with the settings in which it answered too little to be compared."""
+    weak = [
+        name
+        for name, found in row["settings"].items()
+        if (found["metrics"][headline(SETTINGS[name].answer)]["coverage"] or 0) < COMPARABLE
+    ]
+    return {**row, "weak": weak}
+
+
+def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The headline of one setting for every row that has it, by value, before the physicians and the blind judges.
+
+    A row without a re-run is a square; one that answered too little is pale.
+    """
+    metric = headline(SETTINGS[name].answer)
+    marked = [
+        (row["model"]["name"], row["settings"][name]["filled"][metric], "model" if row["verified"] else "clip",
+         name in row["weak"])
+        for row in rows
+        if name in row["settings"]
+    ]  # fmt: skip
+    if not marked:
+        return None
+    marked += [(row["name"], row["filled"][metric], row["role"], False) for row in others]
+    marked = [item for item in marked if item[1]["value"] is not None]
+    marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
+    rungs = [Rung(Mark.of(label, estimate, role=role, thin=weak), shown(estimate), "not comparable" if weak else "")
+             for label, estimate, role, weak in marked]  # fmt: skip
+    title, axis = SETTINGS[name].title, CATALOGUE[metric].title
+    alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
+    humans, blind = bands(others, metric)
+    return {"title": title, "svg": ladder(Ladder(title, axis, rungs, humans, blind), alt)}

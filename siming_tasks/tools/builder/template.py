@@ -1,0 +1,226 @@
+"""A workbook for physicians to fill in, which a build reads without a mapping file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import atomic_path
+from siming_tasks.common.sanitize import cell, one_line, visible
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.tools.builder.sheets.cells import folded, trimmed
+from siming_tasks.tools.builder.sheets.videos import VideoFiles
+
+__all__ = ["NOT_APPLICABLE", "SPANS", "allowed_points", "rater_titles", "video_names", "write_template"]
+
+NOT_APPLICABLE = "N/A"
+SPANS = "spans"
+"""Title of the sheet for start and end."""
+MAX_LIST = 255
+"""Longest list of values that a spreadsheet takes inside a cell's rule."""
+MAX_TITLE, MAX_RATERS = 31, 26
+_PROMPT, _PROMPT_TITLE = 255, 32
+
+
+@dataclass(frozen=True)
+class Template:
+    """What the sheets are made of."""
+
+    steps: tuple[RubricStep, ...]
+    videos: tuple[str, ...]
+    titles: tuple[str, ...]
+
+
+def write_template(
+    out: Path, rubric: Rubric, videos: Path, raters: Sequence[str] = ("a", "b"), skills: Sequence[str] = ()
+) -> Template:
+    """Write a workbook with a sheet for each physician (a row per video, a column per step) and one for the spans.
+
+    Headings, videos and steps are locked (without a password); a cell takes the points of its step or N/A; a step's
+    criteria are the note of its heading and are shown beside the cell that is filled in.
+
+    Args:
+        out: the new ``.xlsx`` file.
+        rubric: whose steps are the columns.
+        videos: folder of the video files.
+        raters: names of the physicians; the sheets are called ``rater_<name>``.
+        skills: ids of the skills to take (default: all).
+
+    Returns:
+        The steps, the names of the videos, and the titles of the physicians' sheets.
+
+    Raises:
+        DataError: ``out`` exists or is no ``.xlsx``; a name that a workbook cannot hold; no such skill.
+    """
+    if out.suffix.lower() != ".xlsx":
+        raise DataError(f"{out}: a template is an .xlsx file. Name it so.")
+    if out.exists():
+        raise DataError(f"{out}: exists, and may hold somebody's points. Name another file.")
+    known = [skill.id for skill in rubric.skills]
+    if unknown := [skill for skill in skills if skill not in known]:
+        raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
+    steps = tuple(step for step in rubric.steps if not skills or rubric.skill_of[step.id] in skills)
+    template = Template(steps, video_names(VideoFiles(videos)), rater_titles(raters))
+    book = _book(template)
+    with atomic_path(out) as temporary:
+        book.save(temporary)
+    return template
+
+
+def video_names(files: VideoFiles) -> tuple[str, ...]:
+    """The shortest name of each video that means it alone: its stem, its file name, or its path below the folder.
+
+    Raises:
+        DataError: lists the files whose name would not come back out of a cell.
+    """
+    names: list[str] = []
+    problems: list[Problem] = []
+    for path in files.files:
+        relative = path.relative_to(files.folder).as_posix()
+        usable = [
+            name
+            for name in (path.stem, path.name, relative)
+            if files.find(name) == [path] and trimmed(cell(name)) == name == visible(name) and name.isprintable()
+        ]
+        if usable:
+            names.append(usable[0])
+        else:
+            what = f"video {relative!r}: its name does not survive a spreadsheet, or another file's is too much alike."
+            problems.append(Problem("video-name", what, "Rename the file.", str(files.folder)))
+    if problems:
+        raise DataError.of(problems, shown=20)
+    return tuple(names)
+
+
+def rater_titles(raters: Sequence[str]) -> tuple[str, ...]:
+    """Titles of the physicians' sheets.
+
+    Raises:
+        DataError: a name that a sheet's title cannot have, or two that are one.
+
+    Example:
+        >>> rater_titles(["a", "Li"])
+        ('rater_a', 'rater_li')
+    """
+    titles: list[str] = []
+    for name in raters:
+        title = folded(name.strip())
+        title = title if title.startswith("rater_") else f"rater_{title}"
+        if not name.strip() or not title.isprintable() or set(title) & set("[]:*?/\\'") or len(title) > MAX_TITLE:
+            what = f"Rater {one_line(name)!r} cannot be the title of a sheet"
+            raise DataError(f"{what}: at most {MAX_TITLE - 6} characters, none of [ ] : * ? / \\ '. Shorten it.")
+        if title in titles or title == f"rater_{CONSENSUS}":
+            raise DataError(f"Rater {name!r}: two raters of one name, or the consensus, which is not a rater's sheet.")
+        titles.append(title)
+    if not 1 <= len(titles) <= MAX_RATERS:
+        raise DataError(f"{len(titles)} raters; 1 to {MAX_RATERS} have a sheet.")
+    return tuple(titles)
+
+
+def allowed_points(step: RubricStep) -> list[str]:
+    """What a step can be given, from 0 up, and N/A.
+
+    Example:
+        >>> from siming_tasks.rubrics import default_rubric
+        >>> allowed_points(default_rubric().by_id["cpr_01"])
+        ['0', '1', '2', 'N/A']
+    """
+    levels = round(step.max_score / step.grain)
+    return [*(f"{level * step.grain:g}" for level in range(levels + 1)), NOT_APPLICABLE]
+
+
+def _book(template: Template) -> Any:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for title in template.titles:
+        _rater(book.create_sheet(title), template)
+    _spans(book.create_sheet(SPANS), template)
+    return book
+
+
+def _rater(sheet: Any, template: Template) -> None:
+    from openpyxl.comments import Comment
+
+    _begin(sheet, ["video_id", *(step.id for step in template.steps)], "B2")
+    last = len(template.videos) + 1
+    for row, video in enumerate(template.videos, 2):
+        _locked(sheet, row, 1, video)
+        for column in range(2, len(template.steps) + 2):
+            _open(sheet, row, column, "General")
+    for column, step in enumerate(template.steps, 2):
+        head = sheet.cell(1, column)
+        head.comment = Comment(visible(_note(step)), "siming", height=280, width=380)
+        rule = _rule(step, f"{head.column_letter}2")
+        sheet.add_data_validation(rule)
+        rule.add(f"{head.column_letter}2:{head.column_letter}{last}")
+
+
+def _spans(sheet: Any, template: Template) -> None:
+    _begin(sheet, ["video_id", "step_id", "start", "end"], "C2")
+    row = 1
+    for video in template.videos:
+        for step in template.steps:
+            row += 1
+            _locked(sheet, row, 1, video)
+            _locked(sheet, row, 2, step.id)
+            for column in (3, 4):
+                _open(sheet, row, column, "@")  # as text: 1:23 would become a time of day
+
+
+def _begin(sheet: Any, heads: Sequence[str], frozen: str) -> None:
+    from openpyxl.styles import Alignment, Font
+
+    for column, name in enumerate(heads, 1):
+        head = sheet.cell(1, column, name)
+        head.font, head.alignment = Font(bold=True), Alignment(horizontal="center" if column > 1 else "left")
+        sheet.column_dimensions[head.column_letter].width = 28 if column == 1 else max(9, len(name) + 2)
+    sheet.freeze_panes = frozen
+    sheet.protection.sheet = True
+    sheet.protection.formatColumns = sheet.protection.formatRows = False  # False allows it
+
+
+def _locked(sheet: Any, row: int, column: int, text: str) -> None:
+    """Text that no spreadsheet takes for a formula or a number."""
+    place = sheet.cell(row, column)
+    place.value, place.data_type, place.number_format = cell(text), "s", "@"
+
+
+def _open(sheet: Any, row: int, column: int, form: str) -> None:
+    from openpyxl.styles import Protection
+
+    place = sheet.cell(row, column)
+    place.protection, place.number_format = Protection(locked=False), form
+
+
+def _rule(step: RubricStep, first: str) -> Any:
+    """The points that a cell takes, and what is shown beside it while it is filled in."""
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    allowed = allowed_points(step)
+    listed = f'"{",".join(allowed)}"'
+    if len(listed) <= MAX_LIST:
+        rule = DataValidation(type="list", formula1=listed, allow_blank=True)
+    else:
+        number = f"ISNUMBER({first}),{first}>=0,{first}<={step.max_score:g},MOD({first},{step.grain:g})=0"
+        rule = DataValidation(type="custom", formula1=f'OR({first}="{NOT_APPLICABLE}",AND({number}))', allow_blank=True)
+    rule.errorTitle, rule.error = step.id, f"0 to {step.max_score:g} in steps of {step.grain:g}, or {NOT_APPLICABLE}."
+    rule.promptTitle, rule.prompt = one_line(step.name, _PROMPT_TITLE), one_line(_criteria(step, " "), _PROMPT)
+    rule.showErrorMessage = rule.showInputMessage = True
+    return rule
+
+
+def _criteria(step: RubricStep, joint: str) -> str:
+    said = step.criteria
+    lines = [f"{step.max_score:g}: {said.full}", f"Between: {said.partial}", f"0: {said.fail}"]
+    return joint.join(lines)
+
+
+def _note(step: RubricStep) -> str:
+    names = " ".join(filter(None, (step.name, step.name_zh)))
+    return f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")

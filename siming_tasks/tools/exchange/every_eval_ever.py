@@ -1,0 +1,215 @@
+"""A run in the schema of Every Eval Ever, version 0.3.0 (https://github.com/evaleval/every_eval_ever).
+
+One aggregate file and, only where labels may leave, one line per request beside it: that schema wants the reference and
+whether it was met.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_write, canonical_json
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tools.exchange.taken import Taken
+
+__all__ = ["aggregate", "instances", "write_every_eval_ever"]
+
+SCHEMA = "0.3.0"
+COLLECTION = "siming-bench"
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+def write_every_eval_ever(taken: Taken, out: Path) -> list[Path]:
+    """Write ``out/data/siming-bench/<developer>/<model>/<uuid>.json`` and perhaps ``<uuid>_samples.jsonl``.
+
+    Raises:
+        DataError: the labels are withheld, so that there is no number.
+    """
+    found = aggregate(taken, str(int(time.time())))
+    digest = hashlib.sha256(canonical_json(found).encode()).digest()
+    name = uuid.UUID(bytes=digest[:16], version=4)
+    folder = Path("data", COLLECTION, *found["model_info"]["id"].split("/"))
+    files = [out / folder / f"{name}.json"]
+    if taken.labels:
+        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in instances(taken, found)]
+        samples = folder / f"{name}_samples.jsonl"
+        with atomic_write(out / samples) as stream:
+            stream.writelines(lines)
+        files.append(out / samples)
+        found["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": samples.as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256("".join(lines).encode()).hexdigest(),
+            "total_rows": len(lines),
+        }
+    with atomic_write(files[0]) as stream:
+        json.dump(found, stream, indent=1, ensure_ascii=False, allow_nan=False)
+    return files
+
+
+def aggregate(taken: Taken, now: str) -> dict[str, Any]:
+    """The aggregate record; ``now`` in seconds since 1970.
+
+    A metric without a value has no entry: it is named, with the reason, in ``source_metadata``.
+    """
+    facts, model = taken.run.source.facts, _model_id(taken)
+    rows = [
+        (name, metric, estimate)
+        for name, result in taken.results.items()
+        for metric, estimate in result["metrics"].items()
+    ]
+    left_out = {f"{name}/{metric}": estimate for name, metric, estimate in rows if not _stands(estimate)}
+    library = {"name": "siming-tasks", "version": _version()}
+    if facts.get("lmms_eval_version"):
+        library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{COLLECTION}/{model}/{now}",
+        "retrieved_timestamp": now,
+        **({"evaluation_timestamp": str(int(facts["date"]))} if _is_number(facts.get("date")) else {}),
+        "source_metadata": {
+            "source_name": "siming-tasks",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+            "additional_details": {
+                "synthetic": _word(taken.dataset.synthetic),
+                **{f"undefined {name}": str(estimate["reason"]) for name, estimate in left_out.items()},
+            },
+        },
+        "eval_library": {**library, "additional_details": {"task_suite": f"siming-tasks {_version()}"}},
+        "model_info": {
+            "name": taken.run.name,
+            "id": model,
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+                "judge": taken.run.source.role,
+                **({"model_args": str(facts["model_args"])} if facts.get("model_args") else {}),
+            },
+        },
+        "evaluation_results": [_result(taken, *row) for row in rows if _stands(row[2])],
+    }
+
+
+def instances(taken: Taken, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One line per request: the score is the share of its steps on which the answer is the consensus."""
+    lines = []
+    for record in taken.records():
+        answers, reference = taken.answers(record), taken.reference(record)
+        met = [answers.get(step) == value for step, value in reference.items()]
+        if not met:
+            continue
+        prompt, truth = taken.prompt(record), canonical_json(reference)
+        extracted = {
+            "turn_idx": 0,
+            "source": "output.raw",
+            "extracted_value": canonical_json(answers),
+            "extraction_method": "siming-tasks parser",
+            "is_terminal": True,
+        }
+        failed = record["status"] != "ok"
+        lines.append(
+            {
+                "schema_version": SCHEMA,
+                "evaluation_id": found["evaluation_id"],
+                "model_id": found["model_info"]["id"],
+                "evaluation_name": _name(taken, record["setting"]),
+                "evaluation_result_id": f"{record['setting']}/{headline(SETTINGS[record['setting']].answer)}",
+                "sample_id": record["id"],
+                "sample_hash": hashlib.sha256((prompt + truth).encode()).hexdigest(),
+                "interaction_type": "single_turn",
+                "input": {"raw": prompt, "reference": [truth]},
+                "output": {"raw": [taken.replies[record["id"]]] if record["id"] in taken.replies else []},
+                "messages": None,
+                "answer_attribution": [extracted],
+                "evaluation": {"score": sum(met) / len(met), "is_correct": all(met)},
+                **({"error": record["status"]} if failed else {}),
+                "metadata": {"synthetic": _word(taken.dataset.synthetic), "prompt": str(record.get("prompt"))},
+            }
+        )
+    return lines
+
+
+def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
+    row, result = CATALOGUE[metric], taken.results[name]
+    interval = None
+    if estimate["low"] is not None:
+        interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
+    spread = {
+        **({"standard_error": {"value": estimate["stderr"], "method": "by video"}} if estimate["stderr"] else {}),
+        **({"confidence_interval": {**interval, "method": "resampling of videos"}} if interval else {}),
+        "num_samples": estimate["n_videos"],
+        "num_bootstrap_samples": taken.options.resamples,
+    }
+    return {
+        "evaluation_result_id": f"{name}/{metric}",
+        "evaluation_name": _name(taken, name),
+        "source_data": {
+            "dataset_name": taken.dataset.name,
+            "source_type": "other",
+            "additional_details": {
+                "version": taken.dataset.version,
+                "digest": taken.dataset.digest,
+                "synthetic": _word(taken.dataset.synthetic),
+            },
+        },
+        "metric_config": {
+            "evaluation_description": SETTINGS[name].question,
+            "metric_id": f"siming.{metric}",
+            "metric_name": row.title,
+            "metric_kind": metric,
+            "metric_unit": "proportion" if row.low == 0 else "coefficient",
+            "metric_parameters": {key: result["options"][key] for key in ("mapping", "positive", "rater")},
+            "lower_is_better": not row.higher_is_better,
+            "score_type": "continuous",
+            "min_score": row.low,
+            "max_score": row.high,
+        },
+        "score_details": {
+            "score": estimate["value"],
+            "details": {
+                "coverage": str(estimate["coverage"]),
+                "steps_or_videos": str(estimate["n_items"]),
+                "flags": " ".join(estimate["flags"]),
+                "prompt": f"{result['prompt']['version']} {result['prompt']['template']}",
+            },
+            "uncertainty": spread,
+        },
+    }
+
+
+def _stands(estimate: Mapping[str, Any]) -> bool:
+    return estimate["value"] is not None and not estimate["undefined"]
+
+
+def _name(taken: Taken, setting: str) -> str:
+    return f"siming_{setting}" + (f" [SYNTHETIC {taken.dataset.name}]" if taken.dataset.synthetic else "")
+
+
+def _model_id(taken: Taken) -> str:
+    name = taken.run.name
+    return name if _ID.fullmatch(name) and not name.endswith(".") else f"unspecified/{taken.run.source.slug}"
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _version() -> str:
+    from siming_tasks import __version__
+
+    return __version__

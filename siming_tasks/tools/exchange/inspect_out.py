@@ -1,0 +1,112 @@
+"""A run as logs of Inspect, one for each setting, written by Inspect itself."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_path, canonical_json
+from siming_tasks.results.record import Record
+from siming_tasks.tasks.prompt import PROMPT_VERSION
+from siming_tasks.tools.exchange.inspect_in import NO_REPLY, inspect_log
+from siming_tasks.tools.exchange.taken import Taken
+
+__all__ = ["write_inspect"]
+
+
+def write_inspect(taken: Taken, out: Path) -> list[Path]:
+    """Write ``out/siming_<setting>.eval``, which ``inspect view`` opens.
+
+    A sample's input is the prompt; which frames were shown stands in its metadata. Its score ``read`` is the status of
+    the reply; ``exact``, the share of steps answered as the consensus has them, is there only where labels may leave.
+    Numbers are left out where the labels are withheld.
+
+    Raises:
+        OptionsError: Inspect is not installed.
+    """
+    log = inspect_log()
+    files = []
+    for name in taken.run.settings:
+        path = out / f"siming_{name}.eval"
+        with atomic_path(path) as part:
+            log.write_eval_log(_log(log, taken, name), part, format="eval")
+        files.append(path)
+    return files
+
+
+def _log(log: Any, taken: Taken, name: str) -> Any:
+    records = taken.run.records[name]
+    about = {**taken.about, "settings": name, "note": _note(taken)}
+    label = f" [SYNTHETIC {taken.dataset.name}]" if taken.dataset.synthetic else ""
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    spec = log.EvalSpec(
+        created=now,
+        task=f"siming_{name}",
+        task_display_name=f"siming_{name}{label}",
+        task_version=PROMPT_VERSION,
+        dataset=log.EvalDataset(
+            name=taken.dataset.name, samples=len(records), sample_ids=[record["id"] for record in records]
+        ),
+        model=taken.run.name,
+        config=log.EvalConfig(),
+        tags=["SYNTHETIC"] if taken.dataset.synthetic else None,
+        metadata=about,
+    )
+    done = sum(record["status"] != "request_failed" for record in records)
+    return log.EvalLog(
+        status="success",
+        eval=spec,
+        results=log.EvalResults(
+            total_samples=len(records), completed_samples=done, scores=_numbers(log, taken, name), metadata=about
+        ),
+        stats=log.EvalStats(started_at=now, completed_at=now),
+        samples=[_sample(log, taken, record) for record in records],
+    )
+
+
+def _note(taken: Taken) -> str:
+    return "SYNTHETIC: simulated exams; no finding about any model." if taken.dataset.synthetic else ""
+
+
+def _numbers(log: Any, taken: Taken, name: str) -> list[Any]:
+    if taken.dataset.withheld:
+        return []
+    found = taken.results[name]["metrics"]
+    metrics = {
+        metric: log.EvalMetric(name=metric, value=estimate["value"], metadata=estimate)
+        for metric, estimate in found.items()
+        if estimate["value"] is not None and not estimate["undefined"]
+    }
+    undefined = {metric: estimate["reason"] for metric, estimate in found.items() if metric not in metrics}
+    return [log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata={"undefined": undefined})]
+
+
+def _sample(log: Any, taken: Taken, record: Record) -> Any:
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Score
+
+    reply, answers, reference = taken.replies.get(record["id"]), taken.answers(record), taken.reference(record)
+    read = canonical_json(answers)
+    scores = {"read": Score(value=record["status"], answer=read)}
+    if reference:
+        share = sum(answers.get(step) == value for step, value in reference.items()) / len(reference)
+        scores["exact"] = Score(value=share, answer=read)
+    cut = (record.get("usage") or {}).get("finish_reason") == "length"
+    failed = record["status"] == "request_failed"
+    error = log.EvalError(message=reply or record["status"], traceback="", traceback_ansi="") if failed else None
+    return log.EvalSample(
+        id=record["id"],
+        epoch=1,
+        input=taken.prompt(record),
+        target=canonical_json(reference) if reference else "",
+        output=ModelOutput.from_content(taken.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
+        scores=scores,
+        metadata={
+            "media": record.get("media") or {},
+            "missing": record["missing"],
+            "prompt": record.get("prompt"),
+            **({} if reply is not None or failed else {NO_REPLY: True}),
+        },
+        error=error,
+    )

@@ -1,0 +1,97 @@
+"""The exact requests of a run as a file, so that anybody can answer them by other means than lmms-eval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_write
+from siming_tasks.data import Dataset
+from siming_tasks.media import Backend
+from siming_tasks.options import Options
+from siming_tasks.plugin.hooks.dataset_cache import Doc
+from siming_tasks.plugin.hooks.docs import documents, generated
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tools.exchange.messages import FORMS, Beside, Inline
+
+__all__ = ["Written", "media_folder", "write_requests"]
+
+ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True)
+"""Who answers is not known: frames unless told otherwise, encoded as the run says."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: the file, and how many requests it holds."""
+
+    path: Path
+    requests: int
+    dataset: Dataset
+
+
+def media_folder(out: Path) -> Path:
+    """Where the frames of a file of requests stand, if they are not inside it."""
+    return out.with_name(f"{out.stem}_media")
+
+
+def write_requests(
+    options: Options,
+    settings: Sequence[str],
+    out: Path,
+    *,
+    form: str = "openai",
+    files: bool = False,
+    limit: int | None = None,
+    watched: Any = None,
+) -> Written:
+    """Write one line per request: its id, what it is about, and what a model is to be sent.
+
+    Args:
+        options: of the run: data set, frames, sizes, encoding, cache.
+        settings: names, in the order in which their requests are written.
+        out: the file; ``<stem>_media/`` beside it takes the media if ``files``.
+        form: a key of :data:`siming_tasks.tools.exchange.messages.FORMS`.
+        files: media as files beside ``out`` instead of ``data:`` URLs.
+        limit: only the first so many requests of each setting, as lmms-eval's ``--limit`` has it.
+        watched: is given the list of documents and gives them back one by one, such as a progress bar.
+
+    Raises:
+        DataError: no usable data set, or nothing to ask.
+        MediaError: a video cannot be shown.
+        OptionsError: the media cannot be had in the wanted form.
+    """
+    SESSION.begin(options)
+    dataset = SESSION.current()
+    docs = [doc for name in settings for doc in documents(SETTINGS[name], dataset)[:limit]]
+    place = Beside(media_folder(out)) if files else Inline()
+    asked = generated()
+    with SESSION.asking(ANYBODY), atomic_write(out) as stream:
+        for doc in _all(docs, watched):
+            sent = FORMS[form](doc, place)
+            about = {
+                **{key: doc[key] for key in ("id", "setting", "video_id")},
+                "step_id": doc["step_id"] or None,
+                "synthetic": dataset.synthetic,
+                "dataset": dataset.digest,
+                "prompt": SESSION.of(doc).prompt(doc, options.prompt)[1],
+                **_put(doc),
+                "media": SESSION.shown(doc),
+                "generation": asked,
+            }
+            stream.write(json.dumps({**about, **sent}, ensure_ascii=False) + "\n")
+    return Written(out, len(docs), dataset)
+
+
+def _put(doc: Doc) -> dict[str, str]:
+    """How the question is put, where that is not the benchmark's own way."""
+    words, part = SESSION.asking_of(SETTINGS[doc["setting"]]).words, doc.get("part", "")
+    return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
+
+
+def _all(docs: list[dict[str, str]], watched: Any) -> Iterator[Doc]:
+    found: Iterable[Doc] = watched(docs) if watched else docs
+    yield from found

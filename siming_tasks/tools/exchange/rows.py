@@ -1,0 +1,105 @@
+"""A run as lines for analysis: one per request (JSON Lines), or one per asked step (Parquet)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_path, atomic_write
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
+from siming_tasks.tools.exchange.taken import Taken
+
+__all__ = ["step_rows", "write_jsonl", "write_parquet"]
+
+_KEPT = (
+    "id",
+    "setting",
+    "video_id",
+    "step_id",
+    "status",
+    "missing",
+    "abstained",
+    "evidence",
+    "prompt",
+    "media",
+    "usage",
+)
+
+
+def write_jsonl(taken: Taken, out: Path) -> None:
+    """One object per request: what was asked and shown, how the reply was read, the reply itself."""
+    with atomic_write(out) as stream:
+        for record in taken.records():
+            line = {
+                **taken.about,
+                **{key: record[key] for key in _KEPT if record.get(key) is not None},
+                "answers": taken.answers(record),
+                "reply": taken.replies.get(record["id"]),
+                **({"reference": taken.reference(record)} if taken.labels else {}),
+            }
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def step_rows(taken: Taken) -> Iterator[dict[str, Any]]:
+    """One row per asked step; a request without a line has status ``no_line``."""
+    rubric = taken.dataset.rubric.by_id
+    skills = {step.id: skill.id for skill in taken.dataset.rubric.skills for step in skill.steps}
+    for name in taken.run.settings:
+        setting, asked = SETTINGS[name], taken.run.asked(name)
+        records = {record["id"]: record for record in taken.run.records[name]}
+        for video_id, step_id in expected_requests(setting, taken.dataset.videos):
+            if (request := record_id(name, video_id, step_id)) not in asked:
+                continue
+            empty: dict[str, Any] = {
+                "id": request,
+                "setting": name,
+                "video_id": video_id,
+                "step_id": step_id,
+                "answers": {},
+            }
+            record = records.get(request, {**empty, "status": "no_line", "missing": {}})
+            answers, reference = taken.answers(record), taken.reference(record)
+            media, usage = record.get("media") or {}, record.get("usage") or {}
+            for step in steps_of(setting, taken.dataset.video(video_id), step_id):
+                answer, best = answers.get(step), reference.get(step)
+                points = setting.answer == "score"
+                yield {
+                    **taken.about,
+                    **{key: record[key] for key in ("id", "setting", "video_id")},
+                    "step_id": step,
+                    "skill": skills[step],
+                    "max_score": rubric[step].max_score,
+                    "status": record["status"],
+                    "missing": record["missing"].get(step),
+                    "abstained": step in (record.get("abstained") or ()),
+                    "points": answer if points else None,
+                    "verdict": None if points else answer,
+                    "media_mode": media.get("mode"),
+                    "n_frames": media.get("n_frames"),
+                    "fps": media.get("fps"),
+                    "prompt_tokens": usage.get("prompt_tokens"),
+                    "completion_tokens": usage.get("completion_tokens"),
+                    **({"reference_points": best if points else None} if taken.labels else {}),
+                    **({"reference_verdict": None if points else best} if taken.labels else {}),
+                }
+
+
+def write_parquet(taken: Taken, out: Path) -> None:
+    """A table of :func:`step_rows`; its metadata say what it is of, too."""
+    import pyarrow
+    import pyarrow.parquet
+
+    words, numbers, truths = pyarrow.string(), pyarrow.float64(), pyarrow.bool_()
+    types = {"synthetic": truths, "abstained": truths, "n_frames": pyarrow.int64()}
+    types |= {"prompt_tokens": pyarrow.int64(), "completion_tokens": pyarrow.int64()}
+    types |= dict.fromkeys(("max_score", "points", "fps", "reference_points"), numbers)
+    rows = list(step_rows(taken))
+    schema = pyarrow.schema(
+        [(name, types.get(name, words)) for name in rows[0]],
+        metadata={key: str(value) for key, value in taken.about.items()},
+    )
+    with atomic_path(out) as part:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), part)

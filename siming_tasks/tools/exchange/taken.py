@@ -1,0 +1,145 @@
+"""A run as exports take it: records, replies, numbers, and the labels only where they may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.redact import redact
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.report.study.replies import raw_reply
+from siming_tasks.results.discovery import RunSource
+from siming_tasks.results.record import Record
+from siming_tasks.results.run import Run, read_run
+from siming_tasks.results.scores import score_run
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import step_spans, steps_of
+from siming_tasks.tasks.prompt import build_prompt
+from siming_tasks.tasks.prompting import Asking, steps_in
+
+__all__ = ["Taken", "take"]
+
+PARTED = "\n\n---\n\n"
+"""Between the prompts, and the replies, of an exam that was asked about in parts."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One run.
+
+    Attributes:
+        run: what was read.
+        options: how it is scored.
+        replies: by the id of the request, where the run's files hold them.
+        labels: whether the consensus of each step may be written.
+    """
+
+    run: Run
+    options: Options
+    replies: Mapping[str, str]
+    labels: bool = False
+    _prompts: dict[Any, str] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> Dataset:
+        """What the run was asked about."""
+        return self.run.dataset
+
+    @cached_property
+    def results(self) -> Mapping[str, Mapping[str, Any]]:
+        """By setting, everything that is known of it (:func:`siming_tasks.results.score.evaluate_records`).
+
+        Raises:
+            DataError: the labels are withheld.
+        """
+        return score_run(self.run, self.options).settings
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What every line of an export says of its run."""
+        return {
+            "run": self.run.name,
+            "judge": self.run.source.role,
+            "synthetic": self.dataset.synthetic,
+            "dataset": self.dataset.name,
+            "dataset_version": self.dataset.version,
+            "dataset_digest": self.dataset.digest,
+        }
+
+    def records(self) -> Iterator[Record]:
+        """All records, setting by setting."""
+        for name in self.run.settings:
+            yield from self.run.records[name]
+
+    def prompt(self, record: Record) -> str:
+        """The text that was asked; frames are not in it. That of an exam asked about in parts is all of them."""
+        setting, video, rubric = (
+            SETTINGS[record["setting"]],
+            self.dataset.video(record["video_id"]),
+            self.dataset.rubric,
+        )
+        every, style = steps_of(setting, video, record["step_id"]), Asking.said(record.get("asking") or "").style
+        texts = []
+        for part in record.get("parts") or ("",):
+            names = steps_in(part, every, rubric.skill_of)
+            spans = step_spans(setting, video, names)
+            if (key := (setting.name, names, spans, style)) not in self._prompts:
+                steps = [rubric.by_id[name] for name in names]
+                self._prompts[key] = build_prompt(setting, steps, spans, rubric, style)
+            texts.append(self._prompts[key])
+        return PARTED.join(texts)
+
+    def answers(self, record: Record) -> dict[str, float | str]:
+        """A record's answers: points, or the two words."""
+        return {step: said(record["setting"], value) for step, value in record["answers"].items()}
+
+    def reference(self, record: Record) -> dict[str, float | str]:
+        """The consensus on the steps that a record is about, as answers are written; empty unless labels may leave."""
+        if not self.labels:
+            return {}
+        setting, video = SETTINGS[record["setting"]], self.dataset.video(record["video_id"])
+        best = self.dataset.rubric.by_id
+        points = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record["step_id"])}
+        if setting.answer == "score":
+            return {name: value for name, value in points.items() if value is not None}
+        wrong = {name: float(value < best[name].max_score) for name, value in points.items() if value is not None}
+        return {name: said(setting.name, value) for name, value in wrong.items()}
+
+
+def said(setting: str, value: float) -> float | str:
+    """An answer as people write it."""
+    return value if SETTINGS[setting].answer == "score" else "incorrect" if value else "correct"
+
+
+def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool = False, kept: bool = False) -> Taken:
+    """Read a run for an export.
+
+    Args:
+        source: where it is.
+        dataset: what it was asked about.
+        options: how it is scored.
+        labels: whether the consensus may be written.
+        kept: whether the labels were joined from a file that is kept apart: then they never leave.
+
+    Raises:
+        DataError: unusable files, or labels are wanted that are withheld.
+    """
+    if labels and (kept or dataset.withheld or dataset.meta.get("labels") == "withheld"):
+        raise DataError(f"{dataset.root}: the labels are withheld and do not leave. Leave --with-labels out.")
+    found: dict[str, dict[str, str]] = {}
+
+    def seen(record: Record, line: Mapping[str, Any]) -> None:
+        mine = found.setdefault(record["id"], {})
+        mine.pop(part := record.get("part") or "", None)
+        if (reply := raw_reply(line)) is not None:
+            failed = record["status"] == "request_failed"  # the host's error text, which may hold a secret
+            mine[part] = str(redact(reply)) if failed else reply
+
+    run = read_run(source, dataset, seen=seen)
+    replies = {name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in found.items() if texts}
+    return Taken(run, options, replies, labels)

@@ -1,0 +1,145 @@
+"""A report served to this machine: its pages, the videos of the data set where the pages link to, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from siming_tasks.common.errors import DataError, SimingError
+from siming_tasks.common.files import inside
+from siming_tasks.common.sanitize import visible
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.report.links import Links
+from siming_tasks.report.pages.site import POLICY
+from siming_tasks.tools.local_server.door import Key, Place, guarded
+from siming_tasks.tools.local_server.playable import playable
+
+__all__ = ["Shown", "application", "find_dataset"]
+
+HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "cache-control": "no-cache"}
+PLACE = Place("Report", "report", "siming view", "/static/icon.svg", HEADERS)
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".pdf": "application/pdf",
+    ".md": "text/plain",
+    ".csv": "text/plain",
+    ".tex": "text/plain",
+    ".mp4": "video/mp4",
+    ".m4v": "video/mp4",
+    ".mov": "video/mp4",
+    ".webm": "video/webm",
+}
+"""What a report is made of; other files are not served."""
+ABOVE = 4
+"""How many folders above a video its data set is looked for."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report with the data set whose videos it shows.
+
+    Attributes:
+        folder: the report.
+        links: to its videos.
+        dataset: None: they were not found, or the report needs none.
+        cache: where copies are made of videos that browsers do not play.
+    """
+
+    folder: Path
+    links: Links
+    dataset: Dataset | None
+    cache: Path
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """By path on the server, the id of the video that pages link to there.
+
+        A link may lead out of the report (``../../data/media/x.mp4``); a browser ends it at the top of the server.
+        """
+        return {
+            unquote(urlsplit(urljoin("http://h/videos/", link)).path): name for name, link in self.links.videos.items()
+        }
+
+    def remark(self) -> str:
+        """What a user must know about the videos; empty if all is well."""
+        if not self.links.videos:
+            return "" if (self.folder / "media").is_dir() else "The report was made without videos."
+        if self.dataset is None:
+            return "Its videos are not where the report links to: give their data set with --data DIR."
+        gone = [video for video in self.dataset.videos if not self.dataset.media_path(video).is_file()]
+        return f"{len(gone)} of {len(self.dataset.videos)} videos are missing in {self.dataset.root}." if gone else ""
+
+
+def find_dataset(folder: Path, links: Links, named: Path | None) -> Dataset | None:
+    """The data set that a report was made of; None if none is named and the links lead to none.
+
+    Args:
+        folder: the report.
+        links: of the report.
+        named: by the user.
+
+    Raises:
+        DataError: the named folder is no data set, or another one.
+    """
+    if named:
+        dataset = open_dataset(named, media=False)
+        if dataset.digest != links.dataset:
+            raise DataError(
+                f"{named}: is {dataset.name} {dataset.digest[:12]}, and the report shows {links.name} "
+                f"{links.dataset[:12]}. Give the data set that it was made of."
+            )
+        return dataset
+    for link in list(links.videos.values())[:1]:
+        video = (folder / "videos" / unquote(link)).resolve()
+        for root in list(video.parents)[:ABOVE]:
+            if (root / "dataset.yaml").is_file():
+                try:
+                    dataset = open_dataset(root, media=False)
+                except DataError:
+                    return None
+                return dataset if dataset.digest == links.dataset else None
+    return None
+
+
+def application(shown: Shown, *, key: Key) -> Starlette:
+    """The application that serves a report: GET and HEAD, parts of files, no listing, nothing by a link out of it."""
+    dataset = shown.dataset
+    videos = {} if dataset is None else {at: name for at, name in shown.addresses.items() if name in dataset.by_id}
+
+    def page(request: Request) -> Response:
+        address = f"/{request.path_params['path']}"
+        if dataset and address in videos:
+            return _video(dataset, videos[address], shown.cache)
+        try:
+            file = inside(shown.folder, address.lstrip("/") or "index.html")
+        except ValueError:
+            return _nothing()
+        kind = KINDS.get(file.suffix)
+        return FileResponse(file, media_type=kind) if kind and file.is_file() else _nothing()
+
+    return guarded([Route("/{path:path}", page, methods=["GET"])], key, PLACE)
+
+
+def _video(dataset: Dataset, name: str, cache: Path) -> Response:
+    video = dataset.video(name)
+    try:
+        digest = dataset.media_digest(video, cache)  # refuses a file that is not the one stated
+        path, kind = playable(dataset.media_path(video), digest, cache)
+    except SimingError as error:
+        return PlainTextResponse(visible(str(error)), 404)
+    return FileResponse(path, media_type=kind)
+
+
+def _nothing() -> Response:
+    return PlainTextResponse("Not Found", 404)

@@ -1,0 +1,140 @@
+"""Counterfactual twins: two exams that differ in one act, and how the labels must differ because of it.
+
+*History* twins: the act is in an earlier step; the frames of the target step's clip are the same in both videos, its
+score is not (a shock with and without "clear!" before it). *Local* twins: the execution of the target step itself
+differs. Both twins get the same room, trainee, raters' luck and step times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.rubrics import Rubric, default_rubric
+from siming_tasks.tools.simulator.acts.exam import FULL, SHORT, perform
+from siming_tasks.tools.simulator.exam import Exam, examine
+from siming_tasks.tools.simulator.plan import ExamPlan, completed, draw_plan
+from siming_tasks.tools.simulator.raters import draw_raters
+from siming_tasks.tools.simulator.render import FPS
+
+__all__ = ["HISTORY", "LOCAL", "Twins", "pair_row", "simulate_pairs"]
+
+HISTORY: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("aed_08", ("aed_07.omitted",)),
+    ("cpr_17", ("cpr_16.wrong_manoeuvre", "cpr_16.soft_tissue_or_mouth_closed")),
+    ("aed_06", ("aed_05.omitted",)),
+    ("cpr_09", ("cpr_05.omitted",)),
+    ("aed_09", ("aed_08.omitted",)),
+    ("cpr_18", ("cpr_14.large_miscount", "cpr_14.silent")),
+    ("aed_08", ("aed_06.omitted",)),
+    ("cpr_19", ("cpr_18.omitted",)),
+    ("bmv_05", ("bmv_04.mostly_without_rise", "bmv_04.jab")),
+    ("cpr_18", ("cpr_17.neither_effective", "cpr_17.not_watching_chest")),
+)
+"""Target step, and the earlier errors that fail the step it requires."""
+
+LOCAL: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("cpr_11", ("cpr_11.mostly_shallow",)),
+    ("aed_03", ("aed_03.one_misplaced",)),
+    ("cpr_10", ("cpr_10.one_hand",)),
+    ("bmv_03", ("bmv_03.mask_misplaced",)),
+    ("cpr_12", ("cpr_12.far_out",)),
+    ("aed_07", ("aed_07.contact_overlooked",)),
+    ("cpr_05", ("cpr_05.wrong_site",)),
+    ("cpr_13", ("cpr_13.hands_leave_chest",)),
+    ("cpr_06", ("cpr_06.soft_surface",)),
+    ("bmv_04", ("bmv_04.over_inflation",)),
+)
+"""Target step, and the errors made in it."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Two exams that differ in one act; ``exams[0]`` is video a, ``exams[1]`` video b."""
+
+    pair_id: str
+    kind: str
+    step_id: str
+    changed: tuple[str, ...]
+    exams: tuple[Exam, Exam]
+
+    def slots(self, short: bool) -> dict[str, float]:
+        """Seconds to give each step in both videos so that what follows happens at the same time."""
+        both = [perform(e.plan, pace=SHORT if short else FULL, fps=FPS, seed=e.look).lengths for e in self.exams]
+        return {step: max(lengths[step] for lengths in both) for step in both[0]}
+
+
+def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[Twins, ...]:
+    """Twins with their labels, history and local in turn; the recipes repeat with other trainees and looks.
+
+    Args:
+        number: how many pairs.
+        seed: of trainees, raters, looks, and of which twin is video a.
+        rubric: default: the embedded one (the recipes are its).
+    """
+    rubric = rubric or default_rubric()
+    raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
+    twins = []
+    for index in range(number):
+        kind, recipes = (("history", HISTORY), ("local", LOCAL))[index % 2]
+        target, errors = recipes[index // 2 % len(recipes)]
+        rng = np.random.default_rng([seed, 5, index])
+        base = _without(draw_plan(rubric, rng), _closure(rubric, target), rubric)
+        spoiled = completed(rubric, _joined(base, errors), base.ability)
+        plans = (base, spoiled) if rng.random() < 0.5 else (spoiled, base)
+        first, second = (
+            examine(f"pair{index + 1:03d}{side}", plan, raters, seed=(seed, 100_000 + index), rubric=rubric)
+            for side, plan in zip("ab", plans, strict=True)
+        )
+        twins.append(Twins(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
+    return tuple(twins)
+
+
+def pair_row(twins: Twins) -> dict[str, Any]:
+    """The pair's line in ``pairs.jsonl``; ``direction`` is +1 if video b must score higher on the step, else -1."""
+    first, second = twins.exams
+    points = [(first.truth[step].points, second.truth[step].points) for step in first.truth]
+    before, after = first.truth[twins.step_id].points, second.truth[twins.step_id].points
+    return {
+        "pair_id": twins.pair_id,
+        "kind": twins.kind,
+        "video_a": first.video_id,
+        "video_b": second.video_id,
+        "changed_act": list(twins.changed),
+        "step_id": twins.step_id,
+        "direction": 1 if after > before else -1,
+        "points": [before, after],
+        "unchanged_steps": [step for step, (a, b) in zip(first.truth, points, strict=True) if a == b],
+    }
+
+
+def _closure(rubric: Rubric, target: str) -> set[str]:
+    """The step and all that it requires, directly or not: there the twins' common trainee makes no errors."""
+    steps, queue = {target}, [target]
+    while queue:
+        for requirement in rubric.by_id[queue.pop()].requires:
+            if requirement.id not in steps:
+                steps.add(requirement.id)
+                queue.append(requirement.id)
+    return steps
+
+
+def _without(plan: ExamPlan, steps: set[str], rubric: Rubric) -> ExamPlan:
+    """The plan without errors in these steps, nor errors elsewhere that entail some there."""
+    kept: dict[str, tuple[str, ...]] = {}
+    for step, errors in plan.errors.items():
+        for error in errors:
+            alone = completed(rubric, {step: (error,)})
+            if not any(alone.errors[other] for other in steps):
+                kept[step] = (*kept.get(step, ()), error)
+    return completed(rubric, kept, plan.ability)
+
+
+def _joined(plan: ExamPlan, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    chosen = dict(plan.errors)
+    for error in errors:
+        step = error.rpartition(".")[0]
+        chosen[step] = (*chosen.get(step, ()), error)
+    return chosen

@@ -1,0 +1,130 @@
+"""The station's pages as an ASGI application: whoever lacks the token gets nothing, and nothing else is reachable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from siming_tasks.common.errors import SimingError
+from siming_tasks.common.sanitize import visible
+from siming_tasks.tools.local_server.door import Key, Place, guarded
+from siming_tasks.tools.local_server.playable import playable
+from siming_tasks.tools.station.work import Item, Refusal, Work
+
+__all__ = ["POLICY", "application"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store"}
+STATIC = {
+    "station.css": "text/css",
+    "station.js": "text/javascript",
+    "player.js": "text/javascript",
+    "sheet.js": "text/javascript",
+    "keys.js": "text/javascript",
+    "line.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+MAX_BODY = 20_000
+"""Bytes of an act: a comment of 2,000 characters and its keys."""
+PLACE = Place("Rating station", "rating station", "siming rate", "/icon.svg", HEADERS)
+
+
+def application(work: Work, *, key: Key, cache: Path) -> Starlette:
+    """The application that serves one rater's work.
+
+    Args:
+        work: what is served; it is asked from several threads.
+        key: opens it.
+        cache: the cache folder.
+    """
+
+    def item_of(request: Request) -> Item | None:
+        number = int(request.path_params["number"])
+        return work.items[number] if number < len(work.items) else None
+
+    def media(request: Request) -> Response:
+        item = item_of(request)
+        if item is None or work.mode == "model":  # who answers as a model sees what the model sees
+            return _nothing()
+        if changed := item.exam.changed():
+            return PlainTextResponse(visible(changed), 409)
+        try:
+            path, kind = playable(item.exam.path, item.exam.digest, cache)
+        except SimingError as error:
+            return PlainTextResponse(visible(str(error)), 409)
+        return FileResponse(path, media_type=kind)
+
+    def frame(request: Request) -> Response:
+        item = item_of(request)
+        path = work.picture(item, int(request.path_params["frame"])) if item else None
+        return FileResponse(path, media_type="image/jpeg") if path else _nothing()
+
+    def opened(body: dict[str, Any]) -> dict[str, Any]:
+        return work.open(_number(body, work), body.get("id"))
+
+    def acted(body: dict[str, Any]) -> dict[str, Any]:
+        return work.act(_number(body, work), body.get("id"), body.get("step"), body.get("kind"), body.get("value"))
+
+    routes = [
+        Route("/", _static("page.html", "text/html")),
+        *(Route(f"/{name}", _static(name, kind)) for name, kind in STATIC.items()),
+        Route("/work", lambda request: JSONResponse(work.start())),
+        Route("/open", _told(opened), methods=["POST"]),
+        Route("/act", _told(acted), methods=["POST"]),
+        Route("/media/{number:int}", media),
+        Route("/frame/{number:int}/{frame:int}", frame),
+    ]
+    return guarded(routes, key, PLACE)
+
+
+def _nothing() -> Response:
+    return PlainTextResponse("Not Found", 404)
+
+
+def _static(name: str, kind: str) -> Callable[[Request], Response]:
+    content = (resources.files("siming_tasks.tools.station") / "static" / name).read_bytes()
+    return lambda request: Response(content, media_type=kind)
+
+
+def _told(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that takes a JSON object and answers with one, or with a sentence about why not."""
+
+    async def endpoint(request: Request) -> Response:
+        raw = b""
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > MAX_BODY:
+                return JSONResponse({"error": "Too long."}, 413)
+        try:
+            body = json.loads(raw) if request.headers.get("content-type") == "application/json" else None
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            return JSONResponse({"error": "Not a JSON object."}, 400)
+        try:
+            return JSONResponse(await run_in_threadpool(answer, body))
+        except Refusal as refused:
+            return JSONResponse({"error": visible(str(refused))}, 409)
+        except SimingError as error:  # the disk is full, the video went away
+            return JSONResponse({"error": visible(str(error))}, 500)
+
+    return endpoint
+
+
+def _number(body: dict[str, Any], work: Work) -> int:
+    number = body.get("item")
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(work.items):
+        raise Refusal("There is no such exam.")
+    return number

@@ -1,0 +1,5 @@
+"""The score matrices that tests of metrics use."""
+
+from tests.metrics.conftest import panel, synthetic
+
+__all__ = ["panel", "synthetic"]

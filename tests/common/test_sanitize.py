@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.sanitize import cell, cell_text, literal, one_line, visible
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\u202e\u2066\u200b\ufeff\u2028\ud800\x00"
+
+
+@given(st.text())
+def test_nothing_unseen_is_left(text: str) -> None:
+    """Unicode's own classes: no control, format or surrogate character but newline and tab."""
+    shown = visible(text)
+    left = {character for character in shown if unicodedata.category(character) in ("Cc", "Cf", "Cs")} - {"\n", "\t"}
+    # format characters that are drawn: Arabic number signs and the like
+    assert all(re.match("ARABIC|SYRIAC|KAITHI|EGYPTIAN|END OF AYAH", unicodedata.name(found, "?")) for found in left)
+
+
+def test_a_message_is_one_bounded_line() -> None:
+    problem = Problem("x", f"step '{HOSTILE}\nsiming: all well' is unknown.", "Mend it." + "y" * 10_000, "f\n.jsonl", 3)
+    said = str(problem)
+    assert len(said) <= 2_000 and said.isprintable()
+    assert "\n" not in one_line("a\nb\x0bc\u2028d\x85e")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "＝1", "''=1"]
+)
+def test_formulas_are_text_in_a_spreadsheet(text: str) -> None:
+    assert cell(text).startswith("'") and cell_text(cell(text)) == text
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "+2.5", "v001", "张三", "O'Brien", "'quoted'", ""])
+def test_other_cells_are_left_alone(text: str) -> None:
+    assert cell(text) == text
+
+
+@given(st.text())
+def test_every_cell_comes_back(text: str) -> None:
+    assert cell_text(cell(text)) == text
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerow([cell(text)])
+    assert not re.match('"?[=@+\t\r]', stream.getvalue()) or re.fullmatch(r"[+-]?\d+(\.\d+)?", text)
+
+
+def test_markdown_takes_names_literally() -> None:
+    assert literal("a|b") == r"a\|b" and literal("`x`") == r"\`x\`" and literal("<img>&lt;") == r"\<img\>\&lt;"
+    assert literal("rater_a") == "rater_a" and literal("_x_") == r"\_x\_" and literal("1. x") == r"1\. x"
+    assert literal("# x") == r"\# x" and literal("- x") == r"\- x" and literal("a\n\nb") == "a  b"
+    assert literal("[a](http://b)") == r"\[a\](http://b)"

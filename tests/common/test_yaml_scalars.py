@@ -1,0 +1,117 @@
+"""What YAML makes of what people write, and what is read instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.common.errors import DataError, RubricError
+from siming_tasks.common.files import read_yaml, sha256_json
+from siming_tasks.data.rows import DatasetInfo
+from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
+from siming_tasks.tools.builder.sheets.mapping import read_mapping
+from tests.rubrics.test_rubrics import SMALL
+
+TEXT = yaml.safe_dump(SMALL, sort_keys=False)
+
+
+def written(tmp_path: Path, old: str, new: str) -> Path:
+    assert TEXT.count(old) >= 1
+    path = tmp_path / "rubric.yaml"
+    path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["1", "1.10", "010", "1:30", "1:30:00", "2024-01-01", "2024-01-01 10:00:00", "no", "Yes", "on", "true", "1_000",
+     "1e3", "0x1F", ".5", "-.inf", ".nan", "12345678901234567890123", "= 3", "正确"],
+)  # fmt: skip
+def test_text_is_what_stands_there(tmp_path: Path, word: str) -> None:
+    assert load_rubric(written(tmp_path, "version: '1'", f"version: {word}")).version == word
+    step = load_rubric(written(tmp_path, "partial: Some.", f"partial: {word}")).steps[0]
+    assert step.criteria.partial == word
+    assert load_rubric(written(tmp_path, "version: '1'", f"version: '1'\ntitle: {word}")).title == word
+
+
+@pytest.mark.parametrize("word", ["", "~", "null"])
+def test_nothing_is_nothing(tmp_path: Path, word: str) -> None:
+    assert load_rubric(written(tmp_path, "version: '1'", f"version: '1'\ntitle: {word}")).title is None
+    with pytest.raises(RubricError, match=r"rubric\.yaml:3: version: Input should be a valid string"):
+        load_rubric(written(tmp_path, "version: '1'", f"version: {word}"))
+
+
+@pytest.mark.parametrize(
+    ("word", "points"),
+    [("2", 2), ("02", 2), ("010", 10), ("2.0", 2), ("+2", 2), ("2.", 2), ("2e0", 2), ("'2'", 2), ("2.50", 2.5)],
+)
+def test_digits_are_read_as_people_read_them(tmp_path: Path, word: str, points: float) -> None:
+    assert load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}")).steps[0].max_score == points
+
+
+@pytest.mark.parametrize(
+    "word", ["yes", "no", "On", "true", "1:30", "1:30.5", "2024-01-01", "0x2", "2,5", "two", "2 points", "'yes'", "1_0",
+             ".inf", ".nan", "½", "[2]", "2/3"]
+)  # fmt: skip
+def test_words_are_no_points(tmp_path: Path, word: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}"))
+    said = str(caught.value)
+    line = next(number for number, text in enumerate(TEXT.splitlines(), 1) if "max_score: 2" in text)
+    assert f"rubric.yaml:{line}: skills.0.steps.0.max_score: " in said
+    if word != "[2]":
+        bare = word.strip("'")
+        assert f"`{bare}` is not a number; write points such as 2 or 2.5." in said
+
+
+@pytest.mark.parametrize("word", ["yes", "1:30", "fast"])
+def test_other_numbers_say_what_was_found(tmp_path: Path, word: str) -> None:
+    path = written(tmp_path, "max_score: 2", f"max_score: 2\n    evidence: {{min_fps: {word}}}")
+    with pytest.raises(RubricError, match=rf"min_fps: Input should be a valid number.*, found '{word}'"):
+        load_rubric(path)
+
+
+def test_what_is_free_keeps_yamls_own_reading(tmp_path: Path) -> None:
+    """Sources and facts go into stated digests as they were read."""
+    path = written(tmp_path, "version: '1'", "version: '1'\nsources: {A: {year: 2015, old: no, at: 1:30}}")
+    assert load_rubric(path).sources == {"A": {"year": 2015, "old": False, "at": 90}}
+    assert load_rubric(written(tmp_path, "max_score: 2", "max_score: 2\n    critical: yes")).steps[0].critical is True
+    assert sha256_json(default_rubric().model_dump(mode="json")).startswith("a4dee87bf40e969b")
+
+
+def test_a_data_sets_card(tmp_path: Path) -> None:
+    path = tmp_path / "dataset.yaml"
+    path.write_text(
+        "name: 2024\nversion: 1.10\nlanguages: [no, zh]\nsynthetic: yes\nlicense: off\ncreated: 2024-01-01\n"
+    )
+    info = DatasetInfo.model_validate(read_yaml(path, DatasetInfo))
+    assert (info.name, info.version, info.languages, info.synthetic) == ("2024", "1.10", ("no", "zh"), True)
+    assert info.license == "off"
+
+
+def test_a_mapping_file(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(
+        "steps: {1.10: cpr_01, 010: cpr_02}\nraters: {no: rater_a, 1:30: rater_b}\nnot_applicable: [no, off]\n"
+    )
+    found = read_mapping(path)
+    assert (found.steps, found.raters) == ({"1.10": "cpr_01", "010": "cpr_02"}, {"no": "rater_a", "1:30": "rater_b"})
+    assert found.not_applicable == ("no", "off")
+    path.write_text("steps: {1.1: a, 1.10: b}\nrate: 30000/1001\n")
+    assert read_mapping(path).steps == {"1.1": "a", "1.10": "b"}
+
+
+def test_plain_data_is_checked_too() -> None:
+    data: dict[str, Any] = {**SMALL, "version": None}
+    with pytest.raises(RubricError, match="version: Input should be a valid string"):
+        rubric_from(data)
+
+
+def test_a_key_that_stands_twice_is_still_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text("steps: {1: a, '1': b}\n")
+    with pytest.raises(DataError, match="key '1' appears twice"):
+        read_mapping(path)

@@ -1,9 +1,0 @@
-"""The fixtures of the rooms that requests and runs come from."""
-
-from __future__ import annotations
-
-from tests.hooks.conftest import begin, other_demo, run
-from tests.host.conftest import host, warm
-from tests.report.conftest import exams, make_run
-
-__all__ = ["begin", "exams", "host", "make_run", "other_demo", "run", "warm"]

@@ -1,0 +1,54 @@
+"""What siming_nano understands of a message: the prompts of the suite as they are, and nothing besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.models.nano.messages import question, sight
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.prompt import build_prompt, frame_caption
+
+STEPS = default_rubric().steps
+
+
+def asked(prompt: str, times: tuple[float, ...] = ()) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = []
+    for time in times:
+        content += [{"type": "text", "text": frame_caption(time)}, {"type": "image", "url": f"picture {time}"}]
+    return [{"role": "user", "content": [*content, {"type": "text", "text": prompt}]}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "key", "clip"),
+    [
+        ("full_score", "scores", False),
+        ("full_error", "verdicts", False),
+        ("clip_score", "score", True),
+        ("clip_error", "verdict", True),
+    ],
+)
+def test_every_prompt_of_the_benchmark_is_understood(setting: str, key: str, clip: bool) -> None:
+    steps = STEPS[4:5] if clip else STEPS
+    found = question(asked(build_prompt(SETTINGS[setting], steps)))
+    assert found.steps == {step.id: step.max_score for step in steps}
+    assert (found.key, found.clip) == (key, clip)
+
+
+def test_step_times_do_not_disturb() -> None:
+    prompt = build_prompt(SETTINGS["full_timed_score"], STEPS[:2], [(1.0, 2.0), None])
+    assert list(question(asked(prompt)).steps) == ["cpr_01", "cpr_02"]
+
+
+def test_images_come_with_their_times_or_not_at_all() -> None:
+    shown = sight(asked("What is this?", (0.0, 1.5, 12.25)), 64)
+    assert shown is not None
+    assert shown.pictures == ["picture 0.0", "picture 1.5", "picture 12.25"]
+    np.testing.assert_allclose(shown.times, [0.0, 1.5, 12.2], atol=0.051)  # captions have one decimal
+    assert sight(asked("What is this?"), 64) is None
+    untimed = [{"role": "user", "content": [{"type": "image", "url": "picture"}, {"type": "text", "text": "?"}]}]
+    assert sight(untimed, 64) is None
+    assert sight([{"role": "user", "content": "What is this?"}], 64) is None

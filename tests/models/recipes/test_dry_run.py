@@ -1,0 +1,99 @@
+"""Recipes run: each command as it is printed, at a server on loopback that takes the service's place."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.data import open_dataset
+from siming_tasks.models.recipes import recipes
+from siming_tasks.parsing import format_answers
+from tests.plugin.serving import Server, completion, generated
+
+TASKS = ("full_score", "full_error", "clip_score", "clip_error")
+OFTEN = ("gpt-4o", "gpt-5.2", "qwen3-omni-30b", "gemini-3.1-pro")
+"""One of each class, and one of each kind of model that a class treats in a way of its own."""
+
+NAMES = [name for name, one in recipes().items() if one.model and not one.undone]
+
+
+def cases() -> list[Any]:
+    return [pytest.param(name, marks=() if name in OFTEN else pytest.mark.matrix) for name in NAMES]
+
+
+def sent_here(words: list[str], server: Server) -> tuple[dict[str, str], list[str]]:
+    """Variables and flags of a printed command, with the address and key of the service replaced by a server's."""
+    start = words.index("lmms-eval")
+    variables = dict(word.split("=", 1) for word in words[:start])
+    flags = words[start + 1 : words.index("--log_samples")]
+    place = flags.index("--model_args") + 1
+    arguments = dict(part.split("=", 1) for part in flags[place].split(","))
+    if "base_url" in arguments:
+        arguments["base_url"] = server.url
+    flags[place] = ",".join(f"{key}={value}" for key, value in arguments.items())
+    keys = {"OPENAI_API_KEY": "k", "GOOGLE_API_KEY": "k"}
+    addresses = {"OPENAI_BASE_URL": server.url, "GOOGLE_GEMINI_BASE_URL": server.url.removesuffix("/v1")}
+    return {**variables, **keys, **addresses}, flags
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name", cases())
+def test_the_printed_command_runs_to_its_end(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, name: str
+) -> None:
+    """The model's name, the number of frames and the tokens arrive as the recipe says, and every reply is read."""
+    one, dataset = recipes()[name], open_dataset(short_demo)
+    if one.model == "gemini":
+        pytest.importorskip("google.genai")
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> Any:
+        steps = [step for step in dataset.rubric.steps if f"[{step.id}]" in text]
+        reply = format_answers(dict.fromkeys((step.id for step in steps), 1.0), steps,
+                               "error" if '"verdict' in text else "score")  # fmt: skip
+        return generated(reply) if one.model == "gemini" else completion(reply)
+
+    server = serve(answer)
+    variables, flags = sent_here(shlex.split(one.command()), server)
+    small = {"SIMING_FRAME_SIZE": "64", "SIMING_CLIP_FRAMES": "5"}
+    run = host(*flags, "--limit", "1", data=short_demo, **small, **variables)
+    for task in TASKS:
+        assert run.task(task)["coverage"] == 1.0
+        assert run.task(task)["siming_stderr"]["statuses"]["ok"] == 1
+    shown = [run.samples(task)[0]["siming_stderr"]["media"]["n_frames"] for task in TASKS]
+    assert shown == [one.full_frames, one.full_frames, 5, 5]
+    assert sorted(len(images) for images, _ in server.received) == sorted(shown)
+    assert all(len(texts) == len(images) + 1 for images, texts in server.received)  # a time each, and the prompt
+    for asked in server.options:
+        if one.model == "gemini":
+            assert asked["path"].endswith(f"/models/{one.model_args['model_version']}:generateContent")
+            assert asked["generationConfig"]["maxOutputTokens"] == 4096
+        else:
+            assert asked["model"] == one.model_args["model_version"]
+            assert 4096 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name", ["llava-video-7b", "llava-onevision-7b"])
+@pytest.mark.skipif(importlib.util.find_spec("llava") is not None, reason="the package that is missed is installed")
+def test_what_cannot_be_run_here_is_refused_in_a_sentence(
+    host: Callable[..., Any], short_demo: Path, name: str
+) -> None:
+    words = shlex.split(recipes()[name].command())
+    flags = words[words.index("lmms-eval") + 1 : words.index("--log_samples")]
+    run = host(*flags, "--limit", "1", data=short_demo, SIMING_MEDIA="video")
+    (said,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
+    assert run.code == 1 and "Traceback" not in run.output
+    assert f"--model {recipes()[name].model} needs llava @ git+https://" in said and "it is not installed" in said
+
+
+def test_what_is_not_run_says_why_and_what_was_run_says_so() -> None:
+    assert {name for name, one in recipes().items() if one.how == "run"} == set(NAMES)
+    assert set(OFTEN) <= set(NAMES)
+    assert {recipes()[name].model for name in OFTEN} == {recipes()[name].model for name in NAMES}
+    for one in recipes().values():
+        assert bool(one.undone) == (one.how != "run"), one.name

@@ -1,0 +1,191 @@
+"""Recipes against the installed lmms-eval; limits against requests of known weight."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import io
+import shlex
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.media import PAPER_FRAMES
+from siming_tasks.models.recipes import Weight, recipe, recipes, service_at, service_of_backend, services
+from siming_tasks.models.recipes.page import as_page
+
+MB = 1_000_000
+
+
+def accepted(path: str) -> set[str]:
+    """The named parameters of a class's ``__init__`` and, where it has ``**kwargs``, of its base's, by the source."""
+    module, _, name = path.rpartition(".")
+    spec = importlib.util.find_spec(module)
+    assert spec is not None and spec.origin is not None, path
+    tree = ast.parse(Path(spec.origin).read_text())
+    (node,) = (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
+    init = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    found = {arg.arg for arg in (*init.args.args, *init.args.kwonlyargs)} if init else set()
+    if init is None or init.args.kwarg:
+        imported = {
+            (alias.asname or alias.name): f"{one.module}.{alias.name}"
+            for one in tree.body
+            if isinstance(one, ast.ImportFrom)
+            for alias in one.names
+        }
+        for base in (one.id for one in node.bases if isinstance(one, ast.Name)):
+            if imported.get(base, "").startswith("lmms_eval.models."):
+                found |= accepted(imported[base])
+    return found - {"self"}
+
+
+def test_the_papers_twelve_models() -> None:
+    ours = [one for one in recipes().values() if one.paper]
+    assert len(ours) == 12  # table 4 has LLaVA-Video in two sizes
+    assert {one.paper for one in ours} == set(PAPER_FRAMES)
+    assert all(one.full_frames == PAPER_FRAMES[one.paper] and one.frames is None for one in ours)
+    assert recipe("GPT 4o").name == "gpt-4o" and recipe("gpt-4o").full_frames == 50
+    with pytest.raises(OptionsError, match="There is no recipe 'gpt-1'"):
+        recipe("gpt-1")
+
+
+@pytest.mark.host
+@pytest.mark.filterwarnings("ignore")  # of the host's own imports
+@pytest.mark.parametrize("name", [name for name, one in recipes().items() if one.model])
+def test_the_host_has_the_backend_and_its_class_takes_the_arguments(name: str) -> None:
+    from lmms_eval.models import MODEL_REGISTRY_V2
+
+    one = recipes()[name]
+    path = MODEL_REGISTRY_V2.resolve(one.model).class_path
+    unknown = set(one.model_args) - accepted(path)
+    assert not unknown, f"{one.model} does not take {unknown}"
+    words = shlex.split(one.command())
+    assert (
+        dict(part.split("=", 1) for part in words[words.index("--model_args") + 1].split(",")).keys()
+        == one.model_args.keys()
+    )
+
+
+def test_what_a_class_takes_is_found_in_its_source() -> None:
+    """The test above can fail: a class that inherits, one that does not, and a wrong argument."""
+    chat = accepted("lmms_eval.models.chat.openai.OpenAICompatible")
+    assert {"pass_video_url", "model_version", "timeout"} <= chat and "pretrained" not in chat
+    assert "force_sample" in accepted("lmms_eval.models.simple.llava_vid.LlavaVid")
+
+
+def test_servers_allow_what_is_sent() -> None:
+    for one in recipes().values():
+        if one.server:
+            words = shlex.split(one.server)
+            assert words[:3] == ["vllm", "serve", one.where] == ["vllm", "serve", one.model_args["model_version"]]
+            assert words[words.index("--limit-mm-per-prompt") + 1] == f'{{"image": {one.full_frames}}}'
+            assert words[words.index("--max-model-len") + 1] == str(one.context)
+        assert one.service in ("", *services())
+        assert not one.successor_of or recipes()[one.successor_of].paper
+
+
+def test_the_page_is_made_of_the_file() -> None:
+    assert (Path(__file__).parents[3] / "docs" / "howto" / "recipes.md").read_text() == as_page()
+
+
+def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe"]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]  # below the head of the table
+    assert len(lines) == len(recipes()) and "retired 2026-03-09" in next(
+        line for line in lines if "gemini-3-pro" in line
+    )
+    assert main(["recipe", "Gemini 3 Pro"]) == 0
+    said = capsys.readouterr().out
+    assert "CANNOT be run again: retired on 2026-03-09" in said and "SIMING_FRAMES=120 lmms-eval --model gemini" in said
+    assert main(["recipe", "x"]) == 2
+
+
+def test_limits_by_hand() -> None:
+    """32 MB for Anthropic: base64 makes 4/3 of 23.9 MB, and 0.1 MB are left for words."""
+    service = services()["anthropic"]
+    assert service.refuses(Weight(80, 23_900_000, 300_000, 896)) == []
+    assert service.refuses(Weight(80, 24_000_000, 300_000, 896)) == [
+        "32.1 MB, and at most 32 MB are taken: 79 such images fit"
+    ]
+    assert service.fitting(Weight(80, 24_000_000, 300_000, 896)) == int((32 * MB - 100_000) / (300_000 * 4 / 3)) == 79
+    assert service.refuses(Weight(120, 1 * MB, 9_000, 896)) == ["120 images, and at most 100 are taken"]
+    assert service.refuses(Weight(2, 8 * MB, 4 * MB, 896)) == ["an image of 5.3 MB, and at most 5 are taken"]
+    assert service.refuses(Weight(21, 1 * MB, 9_000, 2001)) == ["more than 20 images with a side above 2000 pixels"]
+
+
+def test_services_are_known_by_host_and_backend() -> None:
+    assert service_at("api.openai.com") is services()["openai"]
+    assert service_at("me.openai.azure.com") is services()["azure"]
+    assert (
+        service_at("127.0.0.1") is service_at("api.openai.com.evil.example") is service_at("notapi.openai.com") is None
+    )
+    assert service_of_backend("claude") is services()["anthropic"] and service_of_backend("async_openai") is None
+
+
+def photograph(shape: tuple[int, int], quality: int) -> float:
+    """Bytes a pixel of a noisy picture."""
+    rng = np.random.default_rng(0)
+    side = 1024
+    distance = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) + 1 / side
+    world = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((side, side))) / distance**1.1)
+    grey = np.clip(world / world.std() * 42 + 120 + rng.normal(0, 3, world.shape), 0, 255).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(grey[: shape[1], : shape[0]]).convert("RGB").save(stream, "JPEG", quality=quality)
+    return len(stream.getvalue()) / (shape[0] * shape[1])
+
+
+def test_the_plan_says_what_fits_and_what_would(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*arguments: str) -> dict[str, str]:
+        assert main(["plan", "--videos", "2", *arguments]) == 0
+        lines = [*capsys.readouterr().out.partition(" a request\n(")[2].splitlines(), ""]
+        return {
+            line.split()[0]: line + after * ("would fit" in after)
+            for line, after in pairwise(lines)
+            if line.startswith(("  full_", "  clip_"))
+        }
+
+    gemini = said("--model", "gemini", "--frames", "120")
+    assert "DOES NOT FIT" in gemini["full_score"] and "at most 20 MB are taken" in gemini["full_score"]
+    assert "would fit" in gemini["full_score"] and "fits" in gemini["clip_score"].split(":")[1]
+    fits = int(gemini["full_score"].partition("taken: ")[2].split()[0])
+    assert "DOES NOT FIT" not in said("--model", "gemini", "--frames", str(fits))["full_score"]
+    assert "DOES NOT FIT" in said("--model", "gemini", "--frames", str(fits + 1))["full_score"]
+    png = said("--model", "openai", "--frames", "64", "--image-format", "png")
+    assert "DOES NOT FIT" in png["full_score"] and "--image-format jpeg" in png["full_score"]
+    claude = said("--model", "anthropic", "--frames", "120")
+    assert "120 images, and at most 100" in claude["full_score"]
+    assert said("--model", "Gemini-3 Pro").keys() == gemini.keys()  # a name of the paper asks its recipe's service
+    with_frames = photograph((896, 504), 90)
+    assert 0.33 / 2.5 < with_frames < 0.33 * 2.5
+
+
+@pytest.mark.host
+def test_a_run_that_cannot_fit_is_refused_before_its_first_request(host: Callable[..., Any], short_demo: Path) -> None:
+    """claude takes 100 images a request, and its class has no address to be sent elsewhere."""
+    pytest.importorskip("anthropic")
+    arguments = ("--model", "claude", "--tasks", "siming_full_score", "--limit", "1")
+    small = {"SIMING_FRAME_SIZE": "64", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    run = host(*arguments, data=short_demo, SIMING_FRAMES="101", **small)
+    assert run.code == 1
+    (said,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
+    assert "a request of siming_full_score has 101 images, and at most 100 are taken by Anthropic (as of 20" in said
+    assert "SIMING_FRAMES=100 fits" in said and "Model Responding" not in run.output
+
+
+@pytest.mark.host
+@pytest.mark.filterwarnings("ignore")
+def test_which_service_a_model_object_asks() -> None:
+    from lmms_eval.models.chat.openai import OpenAICompatible
+
+    from siming_tasks.plugin.payload_limits import service_asked_by
+
+    ours = OpenAICompatible(model_version="m", api_key="k", base_url="http://127.0.0.1:9/v1")
+    theirs = OpenAICompatible(model_version="m", api_key="k", base_url="https://api.openai.com/v1")
+    assert service_asked_by(ours) is None and service_asked_by(theirs) is services()["openai"]

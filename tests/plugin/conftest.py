@@ -1,0 +1,195 @@
+"""Running the real lmms-eval command and reading what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from tests.plugin.serving import Server
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 600
+
+TWO_PROCESSES = (
+    *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
+    *("-m", "lmms_eval"),
+)
+"""A launcher that runs lmms-eval in two processes on this machine."""
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    """No file grows beyond so many bytes: what a full disk does, without one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished lmms-eval command."""
+
+    code: int
+    output: str
+    folder: Path
+
+    def results(self) -> dict[str, Any]:
+        """The results file; a crash exits 0 and leaves none, so its presence is part of every test."""
+        files = sorted(self.folder.rglob("*_results.json"))
+        assert len(files) == 1, self.output[-5000:]
+        text = files[0].read_text()
+        assert "NaN" not in text
+        return json.loads(text)
+
+    def task(self, name: str) -> dict[str, Any]:
+        """The metrics of one task, without the filter in their names."""
+        row = self.results()["results"][f"siming_{name}"]
+        return {key.removesuffix(",none"): value for key, value in row.items()}
+
+    def samples(self, name: str) -> list[dict[str, Any]]:
+        """The logged samples of one task."""
+        (file,) = self.folder.rglob(f"*_samples_siming_{name}.jsonl")
+        return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+class Warm:
+    """The process of ``warm.py``, started when it is first asked for a run."""
+
+    process: subprocess.Popen[str] | None = None
+    pid = 0
+    """Of the run that goes on, or went on last."""
+
+    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, **script: str) -> int:
+        """Run ``lmms-eval`` (or a script) with these arguments in a fork; its exit code (negative: a signal)."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, str(Path(__file__).with_name("warm.py"))],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                env=environment(),
+            )  # fmt: skip
+            assert self.read() == "ready"
+        assert self.process.stdin is not None
+        job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output), **script}
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.pid = int(self.read())
+        killer = threading.Timer(TIMEOUT, os.kill, (self.pid, signal.SIGKILL))
+        killer.start()
+        try:
+            return int(self.read())
+        finally:
+            killer.cancel()
+
+    def read(self) -> str:
+        assert self.process is not None and self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.__exit__(None, None, None)  # closes the pipes, which ends it, and waits
+
+
+def environment(**env: str) -> dict[str, str]:
+    """This process's environment without settings of ours, offline."""
+    ours = {key: value for key, value in os.environ.items() if not key.startswith(("SIMING_", "OPENAI_"))}
+    loopback = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    return {**ours, **loopback, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **env}
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    process = Warm()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
+    """``host(*arguments, data=folder, name="run", launcher=(), script="", ENV=...)`` runs lmms-eval in an empty folder.
+
+    In a fork of a process that has lmms-eval imported (``warm.py``); with a launcher as a process of its own; with a
+    script through that, which ends in lmms-eval's ``main``.
+    """
+
+    def call(
+        *arguments: str,
+        data: Path | None,
+        name: str = "run",
+        launcher: tuple[str, ...] = (),
+        script: str = "",
+        **env: str,
+    ) -> Run:
+        folder = tmp_path / name
+        folder.mkdir()
+        own = "--output_path" in arguments
+        out = Path(arguments[arguments.index("--output_path") + 1]) if own else folder / "out"
+        argv = [*arguments, *(() if own else ("--output_path", str(out))), "--log_samples"]
+        settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
+        settings["SIMING_REPLIES"] = str(folder / "replies")  # each run asks anew unless a test says otherwise
+        env = environment(**{**settings, **({"SIMING_DATA": str(data)} if data else {}), **env})
+        if not launcher:
+            code = warm.run(argv, folder, env, folder / "log", **({"script": script} if script else {}))
+            return Run(code, (folder / "log").read_text(errors="replace"), out)
+        done = subprocess.run(
+            [*launcher, *argv], cwd=folder, env=env, text=True, errors="replace", timeout=TIMEOUT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        return Run(done.returncode, done.stdout, out)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def command() -> tuple[str, ...]:
+    """The console script as a launcher: a process of its own, nothing imported before."""
+    return (str(Path(sys.executable).with_name("lmms-eval")),)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def start(answer: Callable[..., Any], port: int = 0) -> Server:
+        servers.append(Server(answer, port))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.gone()
+
+
+@pytest.fixture(scope="session")
+def tiny_vlm(shared: Path, warm: Any) -> Path:
+    with FileLock(shared / "tiny_vlm.lock"):
+        if not (out := shared / "tiny_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
+            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
+    return out
+
+
+@pytest.fixture(scope="session")
+def speaking_vlm(shared: Path, warm: Any) -> Path:
+    """The tiny model with one and the same readable reply to every clip."""
+    with FileLock(shared / "speaking_vlm.lock"):
+        if not (out := shared / "speaking_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "speaking_vlm.log"
+            says = '{"score": 1, "verdict": "correct"}'
+            code = warm.run([str(out), "--says", says], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
+    return out

@@ -1,0 +1,161 @@
+"""SIMING_PROMPT and SIMING_ASK from the documents of a task to its results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli.main import main
+from siming_tasks.data import Dataset
+from siming_tasks.models.baselines.judges import judge
+from siming_tasks.parsing import format_answers
+from siming_tasks.plugin import hooks
+from siming_tasks.results.comparable import Entrant, comparable
+from siming_tasks.results.expected import asked_ids, slices_of
+from siming_tasks.results.read import load_predictions, write_predictions
+from siming_tasks.results.record import join
+from siming_tasks.results.retry_failed import failed_requests
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import SETTINGS
+from tests.plugin.hooks.conftest import aggregated, docs
+from tests.results.test_read import logged
+
+FULL = "full_score"
+
+
+def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> list[dict[str, Any]]:
+    """What lmms-eval holds of a reference judge's replies to all documents."""
+    ask, found = judge(kind, run), []
+    for doc in docs(name):
+        video, part = run.video(doc["video_id"]), doc.get("part", "")
+        names = [doc["step_id"]] if doc["step_id"] else list(video.applicable_ids)
+        unit, _, group = part.partition(":")
+        steps = [run.rubric.by_id[one] for one in names
+                 if not part or group == (one if unit == "step" else run.rubric.skill_of[one])]  # fmt: skip
+        answer = SETTINGS[name].answer
+        found.append(hooks.process_results(doc, [lead + format_answers(ask(video, steps, answer), steps, answer)]))
+    return found
+
+
+def numbers(found: dict[str, Any]) -> dict[str, Any]:
+    whole = found["siming_stderr"]
+    return {name: whole[name] for name in ("metrics", "per_skill", "filled", "statuses", "missing", "requests")}
+
+
+@pytest.mark.parametrize(("unit", "share"), [("skill", 3), ("step", 33)])
+@pytest.mark.parametrize("name", [FULL, "full_error"])
+def test_an_exam_asked_about_in_parts_is_one_exam(name: str, unit: str, share: int, run: Dataset, begin: Any) -> None:
+    """The same answers, asked for one by one, are the same numbers; the results say how they were asked for."""
+    whole = aggregated(results(name, run))
+    begin(run.root, ASK=unit)
+    asked = docs(name)
+    assert len(asked) == share * len(run.videos) and len({doc["id"] for doc in asked}) == len(asked)
+    parts = results(name, run)
+    found = aggregated(parts)
+    assert numbers(found) == numbers(whole)
+    assert found["siming_stderr"]["prompt"]["asking"] == unit and "asking" not in whole["siming_stderr"]["prompt"]
+    for key, value in whole.items():
+        assert key == "siming_stderr" or found[key] == value
+    assert json.loads(getattr(hooks, f"metadata_{name}")["siming_options"])["ask"] == unit
+    assert getattr(hooks, f"alias_{name}").startswith(f"siming_{name} (by {unit})")
+    first = hooks.doc_to_text(asked[0], {"media": "video"})
+    assert first.count("Requirement: ") == (1 if unit == "step" else 19) and "examination" in first
+
+
+def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any, tmp_path: Path) -> None:
+    begin(run.root, ASK="step")
+    parts = results(FULL, run)
+    asked = docs(FULL)
+    parts[1] = hooks.process_results(asked[1], ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"])
+    parts[40] = hooks.process_results(asked[40], ["I cannot help with that."])
+    records = [row["siming_stderr"] for row in parts]
+    merged, conflicts = join(records)
+    assert len(merged) == len(run.videos) and not conflicts
+    first, second = merged[:2]
+    assert first["status"] == "request_failed" and len(first["answers"]) == 32 and len(first["parts"]) == 33
+    assert second["status"] == "refused" and second["missing"] == {asked[40]["part"].removeprefix("step:"): "absent"}
+    path = logged(tmp_path / "1_samples_siming_full_score.jsonl", records)
+    read = read_run(path, run)
+    assert [dict(one)["answers"] for one in read.records[FULL]] == [one["answers"] for one in merged]
+    assert [one["prompt"] for one in read.records[FULL]] == [one["prompt"] for one in merged]
+    assert [(one.document, one.id) for one in failed_requests(read)] == [(1, first["id"])]
+    # asked again, in a second log: the answer takes the failure's place
+    logged(tmp_path / "2_samples_siming_full_score.jsonl", [results(FULL, run)[1]["siming_stderr"]])
+    again = read_run(tmp_path, run)
+    assert again.records[FULL][0]["status"] == "ok" and len(again.records[FULL][0]["answers"]) == 33
+    assert failed_requests(again) == []
+
+
+def test_parts_are_written_as_one_line_and_read_back(run: Dataset, begin: Any, tmp_path: Path) -> None:
+    begin(run.root, ASK="skill")
+    merged, _ = join([row["siming_stderr"] for row in results(FULL, run)])
+    path = write_predictions(merged, tmp_path / "p.jsonl")
+    assert len(path.read_text().splitlines()) == len(run.videos)
+    found = load_predictions(path, run).records[FULL]
+    assert [(one["answers"], one["asking"], one["prompt"]) for one in found] == [
+        (one["answers"], "skill", one["prompt"]) for one in merged
+    ]
+
+
+def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, begin: Any, tmp_path: Path) -> None:
+    begin(run.root, ASK="skill")
+    one = results(FULL, run, "rater_a")[0]["siming_stderr"]
+    other = {**one, "answers": dict.fromkeys(one["answers"], 0.0)}
+    merged, conflicts = join([one, one, other])
+    assert conflicts == [one["id"]] and merged[0]["answers"] == {}
+    for number, record in enumerate((one, other)):
+        logged(tmp_path / f"{number}_samples_siming_full_score.jsonl", [record])
+    (problem,) = [p for p in load_predictions(tmp_path, run).problems if p.severity == "error"]
+    assert problem.code == "prediction-twice" and "with another answer" in problem.what
+
+
+def test_of_a_limited_run_in_parts_only_what_has_a_record_was_asked(run: Dataset) -> None:
+    config = {"metadata": {"siming_options": '{"ask": "step"}'}}
+    (part,) = slices_of([{"config": {"limit": 5}, "configs": {"siming_full_score": config}}])[FULL]
+    assert part.parts and asked_ids(FULL, run.videos, ["full_score/v001"], slices=[part]) == {"full_score/v001"}
+    (whole,) = slices_of([{"config": {}, "configs": {"siming_full_score": config}}])[FULL]
+    assert len(asked_ids(FULL, run.videos, [], slices=[whole])) == len(run.videos)
+
+
+def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: Any, tmp_path: Path) -> None:
+    plain = [row["siming_stderr"] for row in results(FULL, run)]
+    assert hooks.generation_kwargs["max_new_tokens"] == 4096
+    begin(run.root, PROMPT="reasoned")
+    assert hooks.generation_kwargs["max_new_tokens"] == 16_384
+    reasoned = results(
+        FULL, run, lead="The trainee knelt at 3 s and pressed {too shallow}.\n- cpr_01: fine, 2 points\n\n"
+    )
+    found = aggregated(reasoned)
+    assert found["siming_stderr"]["prompt"]["template"] != "87b558eb3d34"
+    assert found["siming_stderr"]["prompt"]["asking"] == "reasoned" and found["coverage"] == 1
+    assert hooks.metadata_full_score["siming_prompt"] != "3-A 87b558eb3d34"
+    entrants = []
+    for name, records in (("a", plain), ("b", [row["siming_stderr"] for row in reasoned])):
+        path = logged(tmp_path / f"{name}_samples_siming_full_score.jsonl", records)
+        entrants.append(Entrant.of(read_run(path, run), FULL))
+    (reason,) = comparable(*entrants)
+    assert "differ in prompt" in reason and comparable(*entrants, allow=["prompt"]) == []
+
+
+def test_what_the_plan_says(run: Dataset, begin: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(run.root)
+
+    def rows(*flags: str) -> dict[str, list[str]]:
+        capsys.readouterr()
+        assert main(["plan", *flags]) == 0
+        said = capsys.readouterr().out
+        assert f"a reply of {'16,384' if 'reasoned' in flags else '4,096'}" in said
+        cells = [line.replace(",", "").replace("|", " ").split() for line in said.splitlines()]
+        return {row[0]: row for row in cells if row}
+
+    once, parts = rows(), rows("--ask", "step", "--prompt", "reasoned")
+    for name in ("full_score", "full_timed_error"):
+        assert [int(value) for value in parts[name][1:3]] == [33 * int(value) for value in once[name][1:3]]
+        assert parts[name][3] == once[name][3]
+    assert parts["clip_score"][1:4] == once["clip_score"][1:4]
+    begin(run.root, ASK="step")
+    assert main(["shards", "2", "--tasks", "siming_full"]) == 2
+    assert "Shards are made of whole exams" in capsys.readouterr().err

@@ -1,0 +1,129 @@
+"""Tasks with another form of the reply, from the document to the printed numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from siming_tasks.data import Dataset
+from siming_tasks.media import unobservable_reason
+from siming_tasks.metrics import evaluate
+from siming_tasks.metrics.catalogue import headline
+from siming_tasks.metrics.no_video_baselines import step_prior
+from siming_tasks.models.baselines.forms import pointer
+from siming_tasks.models.baselines.judges import judge
+from siming_tasks.parsing import format_answers
+from siming_tasks.plugin import hooks
+from siming_tasks.results.format_results import claimed_spans
+from siming_tasks.results.panel import labels_of
+from siming_tasks.tasks import SETTINGS
+from tests.plugin.hooks.conftest import aggregated, docs
+
+
+def asked(doc: dict[str, Any], run: Dataset) -> list[Any]:
+    video = run.video(doc["video_id"])
+    return [run.rubric.by_id[name] for name in ([doc["step_id"]] if doc["step_id"] else video.applicable_ids)]
+
+
+def answered(name: str, run: Dataset, away: Any) -> dict[str, Any]:
+    """The numbers of a judge that answers the consensus, and abstains from the steps in ``away(doc, steps, rate)``."""
+    results = []
+    for doc in docs(name):
+        hooks.doc_to_messages(doc)
+        steps, video = asked(doc, run), run.video(doc["video_id"])
+        rate = hooks.process_results(doc, [""])["siming_stderr"]["media"]["fps"]
+        gone = [step.id for step in steps if away(step, rate)]
+        answer = SETTINGS[name].answer
+        best = {step.id: video.step(step.id).consensus for step in steps if step.id not in gone}
+        said = best if answer == "score" else {s: float(v < run.rubric.by_id[s].max_score) for s, v in best.items()}
+        results.append(hooks.process_results(doc, [format_answers(said, steps, answer, abstained=gone)]))
+    return aggregated(results)
+
+
+@pytest.mark.parametrize("name", ["full_score_abstain", "full_error_abstain", "clip_score_abstain"])
+def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> None:
+    """It abstains exactly where the rubric's table says that the frames lack the evidence."""
+    begin(run.root, FRAMES="40")
+    found = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
+    whole = found["siming_stderr"]
+    facts = whole["abstention"]
+    assert facts["precision"]["value"] == facts["recall"]["value"] == 1
+    assert facts["accuracy"]["value"] == 1 and 0 < facts["abstained"]["value"] < 1
+    assert found["abstained"] == facts["abstained"]["value"] == pytest.approx(1 - found["coverage"])
+    assert found["aurc"] == pytest.approx(facts["area"]["value"])
+    key = headline(SETTINGS[name].answer)
+    assert found["headline_full"] == pytest.approx(whole["filled"][key]["value"])
+    assert found["headline_full"] == pytest.approx(facts["headline"]["value"]) and found["headline_full"] < 1
+    assert whole["missing"] == {} and whole["statuses"]["abstained"] > 0
+    assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
+
+
+@pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
+def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset) -> None:
+    found = answered(name, run, lambda step, rate: True)
+    key = headline(SETTINGS[name].answer)
+    blind = evaluate(step_prior(labels_of(run, name)), resamples=0).metrics[key].value
+    assert found["headline_full"] == pytest.approx(blind) and found["headline_gain"] == 0
+    assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
+
+
+def test_in_the_benchmark_nobody_abstains(run: Dataset) -> None:
+    """The same words there are no answer, and the results have no such status."""
+    (doc, *_) = docs("clip_score")
+    values = hooks.process_results(doc, ['{"score": "not visible"}'])
+    assert values["siming_stderr"]["status"] == "wrong_keys" and "abstained" not in values["siming_stderr"]
+    result = hooks.evaluation([values["siming_stderr"]])
+    assert "abstained" not in result["statuses"] and "abstention" not in result
+
+
+def pointing(name: str, run: Dataset, kind: str) -> dict[str, Any]:
+    """The numbers of a reference judge that says what its answers rest on."""
+    ask, point, results = judge(kind, run), pointer(kind, run), []
+    for doc in docs(name):
+        steps, video, answer = asked(doc, run), run.video(doc["video_id"]), SETTINGS[name].answer
+        span = video.step(doc["step_id"]).span if doc["step_id"] else None
+        parts = {doc["step_id"]: [(0.0, span[1] - span[0])]} if span else point(video, steps)
+        reply = format_answers(ask(video, steps, answer), steps, answer, evidence=parts)
+        results.append(hooks.process_results(doc, [reply]))
+    return aggregated(results)
+
+
+@pytest.mark.parametrize("name", ["full_score_evidence", "full_error_evidence"])
+def test_who_knows_the_spans_names_them(name: str, run: Dataset) -> None:
+    found = pointing(name, run, "oracle")
+    facts = found["siming_stderr"]["evidence"]
+    spans = [label.span for video in run.videos for label in video.applicable if label.span]
+    assert found["evidence_iou"] == pytest.approx(1) and found["evidence_hit"] == 1 and found["wrong_reason"] == 0
+    assert found["evidence"] == facts["claimed"]["value"] == 1 and facts["claimed"]["n_items"] == len(spans)
+    assert found[headline(SETTINGS[name].answer)] == 1
+    assert all(facts["chance"][row]["iou"]["value"] < 0.4 for row in ("random", "middle"))
+
+
+@pytest.mark.parametrize(("kind", "row"), [("all_correct", "middle"), ("step_prior", "prior"), ("random", "random")])
+def test_judges_without_the_video_are_the_chance_rows(kind: str, row: str, run: Dataset) -> None:
+    """They name what the row is computed of; the one that draws is near its expectation."""
+    found = pointing("full_score_evidence", run, kind)["siming_stderr"]["evidence"]
+    for value in ("iou", "hit"):
+        near = 0.08 if row == "random" else 1e-3
+        assert found[value]["value"] == pytest.approx(found["chance"][row][value]["value"], abs=near)
+
+
+def test_a_clip_is_asked_which_seconds_but_not_where(run: Dataset) -> None:
+    found = pointing("clip_error_evidence", run, "oracle")
+    assert found["evidence"] == 1 and found["mcc"] == 1 and found["evidence_iou"] is None
+    assert "A clip shows nothing but the step" in found["siming_stderr"]["evidence"]["iou"]["reason"]
+
+
+def test_the_claimed_spans_of_a_run_are_in_seconds_of_the_video(run: Dataset) -> None:
+    (doc, *_), (clip, *_) = docs("full_score_evidence"), docs("clip_score_evidence")
+    said = '{"scores": {"cpr_01": {"score": 1, "evidence": [[2, 3.5]]}, "cpr_02": {"score": 1, "evidence": []}}}'
+    full = hooks.process_results(doc, [said])["siming_stderr"]
+    assert claimed_spans([full], run, doc["setting"]) == {
+        (doc["video_id"], "cpr_01"): ((2.0, 3.5),),
+        (doc["video_id"], "cpr_02"): (),
+    }
+    one = hooks.process_results(clip, ['{"score": 1, "evidence": [[0.5, 1]]}'])["siming_stderr"]
+    start = run.video(clip["video_id"]).step(clip["step_id"]).start
+    key = clip["video_id"], clip["step_id"]
+    assert claimed_spans([one], run, clip["setting"])[key][0] == pytest.approx((start + 0.5, start + 1))

@@ -1,0 +1,251 @@
+"""Every hook, driven with plain dictionaries: what is asked, what is shown, what comes of the replies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
+
+from siming_tasks.cli import main
+from siming_tasks.common.files import sha256_json
+from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.media import backends, store
+from siming_tasks.options import Options
+from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.results.read import load_predictions
+from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS, UNALTERED
+from siming_tasks.tasks.prompt import build_prompt
+from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
+
+FRAMES = {"media": "frames"}
+
+
+def processed(name: str, kind: str) -> list[dict[str, Any]]:
+    return [hooks.process_results(doc, [reply(doc, kind)]) for doc in docs(name)]
+
+
+def media_of(doc: Doc) -> dict[str, Any]:
+    """What the record says was shown, after frames were asked for."""
+    hooks.doc_to_visual(doc, FRAMES)
+    found: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]["media"]
+    return found
+
+
+def test_documents_name_requests_and_nothing_else(run: Dataset) -> None:
+    (first, *rest) = docs("full_timed_score")
+    video = run.videos[0].video_id
+    assert first == {
+        "id": f"full_timed_score/{video}",
+        "setting": "full_timed_score",
+        "video_id": video,
+        "step_id": "",
+        "root": str(run.root),
+    }
+    assert len(rest) == 3
+    clips = docs("clip_error")
+    assert len(clips) == sum(step.span is not None for exam in run.videos for step in exam.applicable)
+    assert clips[0]["id"] == f"clip_error/{video}/{clips[0]['step_id']}"
+
+
+@pytest.mark.parametrize("name", UNALTERED)
+def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
+    (doc, *_) = docs(name)
+    count = 3 if SETTINGS[name].scope == "clip" else 6
+    images = hooks.doc_to_visual(doc, FRAMES)
+    (turn,) = hooks.doc_to_messages(doc, FRAMES)
+    assert turn["role"] == "user" and [part["type"] for part in turn["content"]] == [*["text", "image"] * count, "text"]
+    sent = [part["url"] for part in turn["content"] if part["type"] == "image"]
+    assert len(images) == count
+    for one, other in zip(images, sent, strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+    note, prompt = hooks.doc_to_text(doc, FRAMES).split("\n\n", 1)
+    assert note.startswith(f"The {count} images above are frames of the video in order")
+    times = note.removesuffix(".").partition("seconds, is ")[2].split(", ")
+    assert [part["text"] for part in turn["content"][:-1:2]] == [f"Frame at {time} s:" for time in times]
+    assert times[0] == "0.0"
+    assert turn["content"][-1]["text"] == prompt
+    (path,) = hooks.doc_to_visual(doc, {"media": "video"})
+    assert Path(path).is_file() and hooks.doc_to_text(doc, {"media": "video"}) == prompt
+    assert hooks.doc_to_messages(doc, {"media": "video"})[0]["content"] == [
+        {"type": "video", "url": path},
+        {"type": "text", "text": prompt},
+    ]
+
+
+def test_a_model_that_opens_images_itself_gets_the_same_as_files(run: Dataset) -> None:
+    (doc, *_) = docs("full_score")
+    images = hooks.doc_to_visual(doc)  # an unknown model: our frames
+    with SESSION.asking(backends()["chat.minicpm_o"]):
+        files = [part["url"] for part in hooks.doc_to_messages(doc)[0]["content"] if part["type"] == "image"]
+    assert len(files) == len(images) == 6 and all(isinstance(file, str) for file in files)
+    for file, image in zip(files, images, strict=True):
+        assert np.array_equal(np.asarray(Image.open(file)), np.asarray(image))
+
+
+def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
+    (doc, *_) = docs("clip_score")
+    with SESSION.asking(backends()["simple.longva"]):
+        (path,) = hooks.doc_to_visual(doc)
+    shown = SESSION.shown(doc)
+    assert path.endswith(".mp4") and shown["mode"] == "video"
+    assert "n_frames" not in shown and "fps" not in shown and shown["file_frames"] > 3
+    assert len(hooks.doc_to_visual(doc)) == 3
+
+
+@pytest.mark.parametrize("name", BENCHMARK)
+def test_prompts_and_their_hashes_are_those_of_the_template(name: str, run: Dataset) -> None:
+    for doc in docs(name)[:40]:
+        asked = [doc["step_id"]] if doc["step_id"] else [s.step_id for s in run.video(doc["video_id"]).applicable]
+        text = build_prompt(SETTINGS[name], [step for step in run.rubric.steps if step.id in asked])
+        assert hooks.doc_to_text(doc, {"media": "video"}) == text
+        assert hooks.process_results(doc, [""])["siming_stderr"]["prompt"] == sha256_json(text)[:12]
+
+
+def test_step_times_are_those_of_the_asked_video(run: Dataset) -> None:
+    """The same steps are asked of all videos; a prompt kept for one must not be given for another."""
+    for name in ("full_timed_score", "full_timed_error"):
+        hashes = set()
+        for doc in docs(name):
+            text = hooks.doc_to_text(doc, {"media": "video"})
+            blocks = {block[1:].split("]")[0]: block for block in text.split("\n\n") if block.startswith("[")}
+            for step in run.video(doc["video_id"]).applicable:
+                line = blocks[step.step_id].splitlines()[1]
+                start, end = step.span or (None, None)
+                assert line == (
+                    "Time: no part of the video is marked as showing this step."
+                    if start is None
+                    else f"Time: shown from {start:.1f} s to {end:.1f} s."
+                )
+            hashes.add(hooks.process_results(doc, [""])["siming_stderr"]["prompt"])
+        assert len(hashes) == 4
+    assert "Time: " not in hooks.doc_to_text(docs("full_score")[0], {"media": "video"})
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
+    found = aggregated(processed(name, "oracle"))
+    details = found.pop("siming_stderr")
+    if SETTINGS[name].abstain:
+        assert [found.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
+        assert found.pop("headline_gain") > 0
+    if SETTINGS[name].evidence:  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
+        assert found.pop("evidence") == 0
+        assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
+    assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(
+        (metric for metric in found if not metric.endswith("_stderr")), 1.0
+    )
+    assert details["setting"] == name and details["requests"]["answered"] == details["requests"]["expected"]
+    assert details["prompt"]["template"] == "87b558eb3d34" or name not in BENCHMARK
+
+
+def labels(points: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """The four labels of the "absolute" reading, written out."""
+    return np.select([points == 0, points >= best, best - points <= 1], [0, 3, 2], 1)
+
+
+def test_aggregates_are_those_of_another_library(run: Dataset) -> None:
+    best = np.array([[run.rubric.by_id[step.step_id].max_score for step in video.steps] for video in run.videos])
+    said, true = (
+        np.array([[step.scores[rater] for step in video.steps] for video in run.videos])
+        for rater in ("rater_b", "consensus")
+    )
+    for name in ("full_score", "full_timed_score"):
+        found = aggregated(processed(name, "rater_b"))
+        kappa = cohen_kappa_score(labels(true, best).ravel(), labels(said, best).ravel(), weights="quadratic")
+        assert found["qwk"] == pytest.approx(kappa, abs=1e-12)
+        assert found["plcc"] == pytest.approx(np.corrcoef(true.sum(axis=1), said.sum(axis=1))[0, 1], abs=1e-9)
+        assert found["qwk_stderr"] > 0 and found["siming_stderr"]["metrics"]["qwk"]["value"] == found["qwk"]
+    for name in ("full_error", "full_timed_error"):
+        found = aggregated(processed(name, "rater_b"))
+        mcc = matthews_corrcoef((true < best).ravel(), (said < best).ravel())
+        assert found["mcc"] == pytest.approx(mcc, abs=1e-12)
+
+
+def test_aggregates_do_not_depend_on_order(run: Dataset) -> None:
+    rows = processed("clip_score", "rater_a")
+    assert aggregated(rows) == aggregated(rows[::-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("", "empty"),
+        (None, "empty"),
+        ("I cannot help with that.", "refused"),
+        ("[LMMS_EVAL_REQUEST_FAILED after 3 retries] x", "request_failed"),
+        (["x"], "no_json"),
+        (b"\xff", "no_json"),
+        (7, "no_json"),
+    ],
+)
+def test_no_reply_is_bad_input(text: Any, status: str, run: Dataset) -> None:
+    (doc, *_) = docs("full_timed_error")
+    for results in ([text], []):
+        record = hooks.process_results(doc, results)["siming_stderr"]
+        assert record["status"] == (status if results else "empty")
+        assert record["answers"] == {} and set(record["missing"]) == {s.id for s in run.rubric.steps}
+    assert hooks.coverage([hooks.process_results(doc, [text])["coverage"]]) == 0.0
+
+
+def test_a_request_answered_twice_and_differently_is_missing(run: Dataset, caplog: pytest.LogCaptureFixture) -> None:
+    asked = docs("full_error")
+    rows = [hooks.process_results(doc, [reply(doc)]) for doc in asked]
+    again = hooks.process_results(asked[0], [reply(asked[0])])
+    assert aggregated([*rows, again])["coverage"] == 1.0
+    other = hooks.process_results(asked[0], [reply(asked[0], "all_failed")])
+    found = aggregated([*rows, other])
+    assert found["coverage"] == 0.75
+    assert found["siming_stderr"]["requests"]["conflicts"] == [asked[0]["id"]]
+    assert "answered twice and differently" in caplog.text
+
+
+def test_withheld_labels_give_a_prediction_file(short_demo: Path, begin: Any, run: Dataset, tmp_path: Path) -> None:
+    withhold(short_demo, tmp_path / "public", tmp_path / "key.json")
+    begin(tmp_path / "public")
+    public = open_dataset(tmp_path / "public")
+    for name in ("clip_score", "full_timed_error"):
+        rows = [hooks.process_results(doc, [reply(doc, "all_correct")]) for doc in docs(name)]
+        found = aggregated(rows, SimpleNamespace(output_path=str(tmp_path / "out")))
+        metrics = [metric for metric in found if not metric.endswith("_stderr") and metric != "coverage"]
+        assert [found[metric] for metric in metrics] == [None] * len(metrics)
+        assert found["coverage"] == 1.0
+        file = tmp_path / "out" / found["siming_stderr"]["predictions"]
+        assert file.name == f"siming_predictions_{name}.jsonl"
+        assert load_predictions(file, public).records == {name: [row["siming_stderr"] for row in rows]}
+        (doc, *_) = docs(name)
+        assert set(json.loads(hooks.doc_to_target(doc)).values()) == {None}
+
+
+@pytest.mark.parametrize("density", ["native", "matched"])
+def test_after_prepare_no_hook_decodes_anything(
+    density: str, run: Dataset, begin: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prepare, hooks and plan show the same frames of the real files."""
+    begin(run.root, CLIP_DENSITY=density)
+    assert main(["prepare"]) == 0
+    monkeypatch.setattr(store, "decode", None)
+    asked: dict[str, list[Doc]] = {name: docs(name) for name in PLAIN}
+    shown = {name: [media_of(doc) for doc in mine] for name, mine in asked.items()}
+    stored = {
+        (doc["video_id"], index)
+        for name, mine in asked.items()
+        for doc, media in zip(mine, shown[name], strict=True)
+        for index in media.get("indices") or range(media["range"][0], media["range"][1] + 1)
+    }
+    assert len(list(Options.from_env().cache_dir.rglob("*.jpg"))) == len(stored)
+    capsys.readouterr()
+    assert main(["plan"]) == 0
+    out = capsys.readouterr().out
+    assert f"frame store: {len(stored):,} frames" in out
+    cells = [line.replace(",", "").replace("|", " ").split() for line in out.splitlines()]
+    rows = {row[0]: row for row in cells if row}
+    for name in PLAIN:
+        counts = [item["n_frames"] for item in shown[name]]
+        assert rows[name][1:4] == [str(len(counts)), str(sum(counts)), str(max(counts))]

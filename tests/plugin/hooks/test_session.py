@@ -1,0 +1,185 @@
+"""What a process remembers: for one run, one data set and one request, and nothing behind anybody's back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.data import Dataset, open_dataset, restate
+from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.run_context import SESSION, Session
+from tests.plugin.hooks.conftest import aggregated, docs, reply
+
+FRAMES = {"media": "frames"}
+Begin = Callable[..., None]
+
+
+def test_fetching_a_hook_does_nothing(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the values that are worked out from the data read the environment, which is unusable here."""
+    before = SESSION.options
+    monkeypatch.setenv("SIMING_FRAMES", "many")
+    for name in ("docs_full_score", "mcc", "qwk_stderr", "coverage", "process_results", "doc_to_text"):
+        assert callable(getattr(hooks, name))
+    assert not hasattr(hooks, "docs_half_score") and not hasattr(hooks, "mcc_error")
+    assert SESSION.options is before
+    for name in ("alias_full_score", "metadata_clip_error", "dataset_kwargs"):
+        with pytest.raises(OptionsError, match="SIMING_FRAMES"):
+            getattr(hooks, name)
+
+
+def test_loading_a_task_again_reads_the_environment_again(run: Dataset, other_demo: Path, begin: Begin) -> None:
+    assert Path(hooks.dataset_kwargs["data_files"]["test"]).parent == run.root
+    begin(other_demo, FRAMES="9")
+    assert hooks.metadata_full_score["siming_digest"] == open_dataset(other_demo).digest != run.digest
+    assert '"frames": 9' in hooks.metadata_full_score["siming_options"]
+    assert {doc["root"] for doc in docs("full_score")} == {str(other_demo)}
+    begin(run.root)
+    assert hooks.metadata_full_score["siming_digest"] == run.digest
+
+
+def test_a_run_keeps_the_options_that_it_began_with(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    (doc, *_) = docs("full_score")
+    monkeypatch.setenv("SIMING_FRAMES", "2")
+    assert len(hooks.doc_to_visual(doc, FRAMES)) == 6
+
+
+def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(run.root, tmp_path / "copy"))
+    begin(root)
+    assert len(docs("full_score")) == 4
+    lines = (root / "videos.jsonl").read_text().splitlines()
+    (root / "videos.jsonl").write_text("\n".join(lines[:3]) + "\n")
+    with pytest.raises(DataError, match="the digest is not that of this rubric, these labels"):
+        begin(root)
+    restate(root)
+    begin(root)
+    assert len(docs("full_score")) == 3
+    (root / "videos.jsonl").write_text("{}\n")
+    with pytest.raises(DataError, match=r"videos\.jsonl:1"):
+        begin(root)
+
+
+def test_two_data_sets_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Path, begin: Begin) -> None:
+    """Asked by turns in one process: what was shown, the labels and the metrics stay with their own data set."""
+    mine = docs("full_error")
+    begin(other_demo)
+    theirs = docs("full_error")
+    assert [doc["id"] for doc in mine] == [doc["id"] for doc in theirs]
+    for doc in mine[:2]:
+        hooks.doc_to_messages(doc, FRAMES)
+    hooks.doc_to_messages(theirs[0], {"media": "video"})
+    records = {doc["root"]: [] for doc in (mine[0], theirs[0])}  # type: ignore[var-annotated]
+    for pair in zip(mine, theirs, strict=True):
+        for doc in pair:
+            records[doc["root"]].append(hooks.process_results(doc, [reply(pair[1], "oracle")]))  # "all is correct"
+    a, b = records[str(run.root)], records[str(other_demo)]
+    modes = [[row["siming_stderr"]["media"]["mode"] for row in rows] for rows in (a, b)]
+    assert modes == [["frames", "frames", "unknown", "unknown"], ["video", "unknown", "unknown", "unknown"]]
+    assert a[0]["siming_stderr"]["dataset"] == run.digest
+    assert b[0]["siming_stderr"]["dataset"] == open_dataset(other_demo).digest
+    for rows, root, wrong in ((a, run.root, True), (b, other_demo, False)):
+        found = aggregated(rows)["siming_stderr"]
+        assert found["dataset"]["digest"] == open_dataset(root).digest
+        assert (found["extra"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
+    with pytest.raises(DataError, match="several data sets"):
+        hooks.mcc([row["mcc"] for row in (a[0], b[0])])
+
+
+def test_a_target_is_the_label_of_its_own_data_set(run: Dataset, other_demo: Path) -> None:
+    (doc, *_) = docs("full_score")
+    best = {step.id: step.max_score for step in run.rubric.steps}
+    assert json.loads(hooks.doc_to_target({**doc, "root": str(other_demo)})) == best
+    assert json.loads(hooks.doc_to_target(doc)) != best
+
+
+def test_replies_from_a_cache_say_that_nobody_knows_what_was_shown(run: Dataset, begin: Begin) -> None:
+    chat, simple = docs("clip_score")[:2]
+    hooks.doc_to_messages(chat, FRAMES)
+    hooks.doc_to_text(simple, {"media": "video"})  # a simple model's text is built even where its media are not
+    media = [hooks.process_results(doc, ["{}"])["siming_stderr"]["media"] for doc in (chat, simple)]
+    assert (media[0]["mode"], media[0]["n_frames"], media[0]["density"]) == ("frames", 3, "native")
+    assert media[1] == {"mode": "video"}
+    begin(run.root)  # the next run in this process gets both replies from a cache
+    assert hooks.process_results(chat, ["{}"])["siming_stderr"]["media"] == {"mode": "unknown"}
+
+
+def test_matched_density_is_said_of_clips_only(run: Dataset, begin: Begin) -> None:
+    begin(run.root, CLIP_DENSITY="matched")
+    said = {}
+    for name in ("full_timed_error", "clip_error"):
+        (doc, *_) = docs(name)
+        hooks.doc_to_visual(doc, FRAMES)
+        said[name] = hooks.process_results(doc, ["{}"])["siming_stderr"]["media"]["density"]
+    assert said == {"full_timed_error": "native", "clip_error": "matched"}
+
+
+def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> None:
+    """Equal items share one evaluation; other answers or other options do not."""
+    asked = docs("full_error")
+    good, bad = (
+        [hooks.process_results(doc, [reply(doc, kind)])["mcc"] for doc in asked] for kind in ("oracle", "random")
+    )
+    assert hooks.mcc(good) == 1.0
+    assert SESSION.evaluated(good) is SESSION.evaluated(list(good))
+    assert hooks.mcc(bad) != 1.0
+    assert hooks.mcc(good) == 1.0
+    begin(run.root, RATER="rater_a")
+    assert hooks.mcc(good) != 1.0
+
+
+def test_replies_about_data_that_are_gone_are_refused(run: Dataset) -> None:
+    item = {"id": "full_error/sim001", "answers": {}, "dataset": "0123456789ab"}
+    with pytest.raises(DataError, match=f"dataset 0123456789ab cannot be scored with .*{run.digest[:12]}"):
+        hooks.mcc([item])
+
+
+def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    monkeypatch.setattr(
+        "siming_tasks.plugin.hooks.dataset_cache.open_dataset", lambda root: opened.append(root) or open_dataset(root)
+    )
+    session = Session()
+    with ThreadPoolExecutor(32) as pool:
+        found = set(pool.map(lambda _: id(session.opened(str(run.root))), range(64)))
+    assert len(found) == len(opened) == 1
+
+
+def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
+    session = Session()
+    roots = [str(shutil.copytree(run.root, tmp_path / str(number))) for number in range(6)]
+    first = session.opened(roots[0])
+    for root in roots[1:]:
+        session.opened(roots[0])
+        session.opened(root)
+    assert session.opened(roots[0]) is first
+    assert len(session._opened) == 4
+
+
+def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run: Dataset) -> None:
+    """Short replies are remembered by step: 3 of 3 points for one step is off the scale of another."""
+    scales = {step.id: step.max_score for step in run.rubric.steps}
+    found = {}
+    for doc in docs("clip_score"):
+        for _ in range(2):
+            found[doc["step_id"]] = hooks.process_results(doc, ['{"score": 2}'])["siming_stderr"]["status"]
+    assert found == {step: "ok" if scales[step] >= 2 else "off_scale" for step in found}
+    assert set(found.values()) == {"ok", "off_scale"}
+
+
+def test_documents_are_gone_through_as_by_the_table_itself(run: Dataset) -> None:
+    import datasets
+
+    table = hooks.docs_clip_score(None)
+    plain = datasets.Dataset.from_list([table[row] for row in range(len(table))])
+    assert isinstance(table, datasets.Dataset) and len(table) > 33
+    assert list(table) == list(plain)
+    assert list(table.select([5, 2])) == list(plain.select([5, 2]))
+    assert [type(row["id"]) for row in table.with_format("numpy")] == [
+        type(row["id"]) for row in plain.with_format("numpy")
+    ]

@@ -1,0 +1,114 @@
+"""The task files, read by lmms-eval's own loader: short, complete, and naming only what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.common.files import sha256_json
+from siming_tasks.data import Dataset
+from siming_tasks.media import backends
+from siming_tasks.metrics.catalogue import select
+from siming_tasks.plugin import hooks
+from siming_tasks.tasks import BENCHMARK, SETTINGS
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
+
+FOLDER = Path(str(resources.files("siming_tasks.yaml_tasks")))
+FILES = sorted(FOLDER.glob("*.yaml"))
+ADDED = {
+    (False, False): (),
+    (True, False): ("abstained", "aurc", "headline_full", "headline_gain"),
+    (False, True): ("evidence", "evidence_iou", "evidence_hit", "wrong_reason"),
+}
+DOWN = ("abstained", "aurc", "wrong_reason")
+
+
+def load(name: str) -> dict[str, Any]:
+    from lmms_eval.utils import load_yaml_config
+
+    return load_yaml_config(str(FOLDER / f"{name}.yaml"), mode="full")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_function_that_a_file_names_is_there(path: Path, run: Dataset) -> None:
+    named = re.findall(r"!function (\S+?)[,}\s]", path.read_text())
+    for name in named:
+        assert getattr(hooks, name.removeprefix("siming_tasks.plugin.hooks.")) is not None
+    assert bool(named) == ("group:" not in path.read_text())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_task_is_complete(name: str, run: Dataset) -> None:
+    task = load(f"siming_{name}")
+    setting = SETTINGS[name]
+    assert (task["task"], task["test_split"], task["output_type"]) == (setting.task_name, "test", "generate_until")
+    assert task["task_alias"] == f"siming_{name} [SYNTHETIC siming-demo]"
+    assert task["generation_kwargs"]["until"] == [] and task["reasoning_tags"] == "none"
+    assert Path(task["dataset_kwargs"]["data_files"]["test"]) == run.root / "videos.jsonl"
+    assert task["process_results"] is hooks.process_results and task["doc_to_messages"] is hooks.doc_to_messages
+    listed = [row["metric"] for row in task["metric_list"]]
+    added = ADDED[setting.abstain, setting.evidence]
+    assert [metric for metric in listed if not metric.endswith("_stderr")] == [*select(setting.answer), *added]
+    assert listed[-1] == "siming_stderr" and task["metric_list"][-1]["aggregation"] is hooks.evaluation
+    for row in task["metric_list"][:-1]:
+        assert row["aggregation"].__name__ == row["metric"]
+        assert row["higher_is_better"] is not (row["metric"].endswith("_stderr") or row["metric"] in DOWN)
+    (doc, *_) = task["process_docs"](None)
+    assert doc["setting"] == name and doc["id"].startswith(f"{name}/")
+
+
+def test_what_a_result_depends_on_stands_in_the_metadata(run: Dataset) -> None:
+    """It is part of every cache key. To the letter, because a changed byte would lose all replies cached so far."""
+    for name in BENCHMARK:
+        assert load(f"siming_{name}")["metadata"] == {
+            "version": "3-A",
+            "siming_dataset": "siming-demo (synthetic)",
+            "siming_digest": run.digest,
+            "siming_prompt": "3-A 87b558eb3d34",
+            "siming_options": '{"media": "auto", "frames": 6, "clip_frames": 3, "frame_size": 896, '
+            '"clip_density": "native"}',
+            "siming_media": sha256_json({name: row.media for name, row in backends().items()})[:12],
+        }
+    timed = load("siming_full_timed_score")["metadata"]
+    assert timed["siming_prompt"] not in (
+        "3-A 87b558eb3d34",
+        load("siming_full_timed_error")["metadata"]["siming_prompt"],
+    )
+
+
+def test_default_options_are_the_words_of_the_first_version(
+    run: Dataset, begin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(run.root)
+    for name in ("FRAMES", "CLIP_FRAMES"):
+        monkeypatch.delenv(f"SIMING_{name}")
+    assert hooks.metadata_full_score["siming_options"] == json.dumps(
+        {"media": "auto", "frames": 64, "clip_frames": 16, "frame_size": 896, "clip_density": "native"}
+    )
+
+
+def test_groups_hold_the_settings_that_say_so() -> None:
+    groups = {path.stem: yaml.safe_load(path.read_text()) for path in FILES if "group:" in path.read_text()}
+    benchmark = groups.pop("siming")
+    said = {name: [s.task_name for s in SETTINGS.values() if s.group == name] for name in groups}
+    assert {name: group["task"] for name, group in groups.items()} == said
+    assert {name for tasks in said.values() for name in tasks} == {setting.task_name for setting in SETTINGS.values()}
+    assert benchmark["task"] == list(dict.fromkeys(SETTINGS[name].group for name in BENCHMARK))
+    assert all(group["metadata"] == {"version": "3-A"} for group in (benchmark, *groups.values()))
+
+
+def test_adding_a_setting_takes_five_lines() -> None:
+    """One description, one file: what is no name of the setting's own is shared."""
+    for name, setting in SETTINGS.items():
+        lines = (FOLDER / f"siming_{name}.yaml").read_text().splitlines()
+        own = ["metric_list"] if setting.abstain or setting.evidence else []
+        assert [line.split(":")[0] for line in lines] == [
+            "task", "include", "task_alias", "process_docs", *own, "metadata"
+        ]  # fmt: skip

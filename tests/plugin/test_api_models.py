@@ -1,0 +1,194 @@
+"""API backends against a real HTTP server on loopback that decodes every image it is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.media import Budget, view
+from siming_tasks.models.baselines import judge
+from siming_tasks.parsing import format_answers
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
+from tests.plugin.serving import Server, completion, pixels
+
+pytestmark = pytest.mark.host
+
+FRAMES, CLIP_FRAMES, LIMIT = 20, 4, 40
+SIZE = 256  # small, because the host's PNG encoder is slow; every frame still differs from every other
+
+
+def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
+    """Which requests show which frames; equal frames may belong to several."""
+    found: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
+    for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
+        for video_id, step_id in expected_requests(SETTINGS[f"{scope}_score"], dataset.videos)[:LIMIT]:
+            video = dataset.video(video_id)
+            shown = view(
+                dataset.media_path(video), digest=dataset.media_digest(video),
+                span=video.step(step_id).span if step_id else None,
+                budget=Budget(frames=frames), mode="frames", cache=cache, size=SIZE,
+            )  # fmt: skip
+            found.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
+    return found
+
+
+MODEL_ARGS = {
+    "openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_concurrent=4,base_url=",
+    "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,timeout=2,base_url=",
+}
+
+
+@pytest.mark.parametrize("model", MODEL_ARGS)
+def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
+    host: Callable[..., Any], command: tuple[str, ...], serve: Callable[..., Server], short_demo: Path,
+    tmp_path: Path, model: str,
+) -> None:  # fmt: skip
+    dataset = open_dataset(short_demo)
+    frames = expected_frames(dataset, tmp_path / "cache")
+    ask = judge("oracle", dataset)
+
+    def oracle(images: tuple[str, ...], text: str, _: int) -> tuple[int, Any]:
+        video_id, step_id = next(pair for pair in frames[images] if pair[1] is None or f"[{pair[1]}]" in text)
+        scope, answer = ("clip" if step_id else "full"), ("error" if '"verdict' in text else "score")
+        names = (step_id,) if step_id else asked_steps(SETTINGS[f"{scope}_{answer}"], dataset.video(video_id))
+        steps = [dataset.rubric.by_id[name] for name in names]
+        return completion(format_answers(ask(dataset.video(video_id), steps, answer), steps, answer))
+
+    server = serve(oracle)
+    run = host(
+        "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_full,siming_clip",
+        "--limit", str(LIMIT), data=short_demo, launcher=command if model == "openai" else (),
+        SIMING_FRAMES=str(FRAMES), SIMING_CLIP_FRAMES=str(CLIP_FRAMES), SIMING_FRAME_SIZE=str(SIZE),
+    )  # fmt: skip
+    for name in ("full_score", "full_error", "clip_score", "clip_error"):
+        task = run.task(name)
+        assert task["coverage"] == 1.0
+        assert task["qwk" if "score" in name else "mcc"] == 1.0
+        asked = min(LIMIT, len(expected_requests(SETTINGS[name], dataset.videos)))
+        media = task["siming_stderr"]["media"]
+        assert media["modes"] == {"frames": asked} and media["encodings"] == {"jpeg90": asked}
+    assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
+    assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order
+    full = [(images, texts) for images, texts in server.received if len(images) == FRAMES]
+    assert len(full) == 2 * len(dataset.videos)
+    for images, texts in full:
+        assert len(set(images)) == FRAMES
+        assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
+
+
+def test_the_response_cache_knows_what_was_shown(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+
+    def requests(name: str, **env: str) -> int:
+        before = len(server.received)
+        run = host(
+            "--model", "openai", "--model_args", MODEL_ARGS["openai"] + server.url, "--tasks", "siming_clip_score",
+            "--limit", "3", "--use_cache", str(tmp_path / "replies"), data=short_demo, name=name, SIMING_REPLIES="off",
+            **env,
+        )  # fmt: skip
+        assert run.task("clip_score")["coverage"] == 1.0
+        return len(server.received) - before
+
+    assert requests("first", SIMING_CLIP_FRAMES="2") == 3
+    assert requests("again", SIMING_CLIP_FRAMES="2") == 0
+    assert requests("other frames", SIMING_CLIP_FRAMES="3") == 3
+
+
+@pytest.mark.parametrize("model", MODEL_ARGS)
+def test_failed_requests_are_counted_and_the_run_finishes(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, model: str
+) -> None:
+    faults: list[Callable[[], Any]] = [
+        lambda: (429, {"error": {"message": "slow down"}}),
+        lambda: (500, {"error": {"message": "broken"}}),
+        lambda: (200, {**completion("")[1], "choices": []}),
+        lambda: completion(None),
+        lambda: time.sleep(2.5),  # hangs longer than the client waits, then drops the connection
+    ]
+    broken: dict[str, int] = {}
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> Any:
+        step = text.split("[", 1)[1].split("]", 1)[0]  # retries of one step meet the same fault
+        kind = broken.setdefault(step, len(broken))
+        return faults[kind]() if kind < len(faults) else completion('{"score": 0}')
+
+    server = serve(answer)
+    run = host(
+        "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_clip_score",
+        "--limit", "12", data=short_demo, SIMING_CLIP_FRAMES="2",
+    )  # fmt: skip
+    task = run.task("clip_score")
+    statuses = task["siming_stderr"]["statuses"]
+    assert statuses["ok"] == 7
+    assert statuses["request_failed"] + statuses["empty"] == 5 and statuses["request_failed"] >= 4
+    assert task["coverage"] == pytest.approx(7 / 12)
+    assert "not-comparable" in task["siming_stderr"]["metrics"]["qwk"]["flags"]
+
+
+def test_failed_requests_alone_are_asked_again_and_joined(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fail, list, ask again by the printed commands, join: the numbers of a run that nothing disturbed."""
+    dataset = open_dataset(short_demo)
+    bad = {f"[{step}]" for step in ("cpr_03", "cpr_04")}
+    broken = True
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> Any:
+        step = text.split("[", 1)[1].split("]", 1)[0]
+        if broken and f"[{step}]" in bad:
+            return 500, {"error": {"message": "broken"}}
+        return completion(json.dumps({"score": int(hashlib.sha256(step.encode()).hexdigest(), 16) % 2}))
+
+    server = serve(answer)
+    arguments = MODEL_ARGS["openai"].replace("api_key=k", "api_key=sk-private") + server.url
+    options = {"SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": str(SIZE)}
+    common = ("--model", "openai", "--model_args", arguments, "--tasks", "siming_clip_score")
+    run = host(*common, data=short_demo, **options)
+    failed = [
+        number
+        for number, (_, step) in enumerate(expected_requests(SETTINGS["clip_score"], dataset.videos))
+        if f"[{step}]" in bad
+    ]
+    assert run.task("clip_score")["siming_stderr"]["statuses"]["request_failed"] == len(failed) > 3
+    broken = False
+    whole = host(*common, data=short_demo, name="undisturbed", **options)
+
+    assert main(["score", str(short_demo), str(run.folder), "--list-failed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["document"] for one in found["failed"]] == failed
+    before = len(server.received)
+    for number, command in enumerate(found["commands"]):
+        words = shlex.split(command.replace("***", "sk-private"))
+        variables = dict(word.split("=", 1) for word in words[: words.index("lmms-eval")])
+        assert variables == {**options, "SIMING_DATA": str(short_demo)}
+        assert variables.pop("SIMING_DATA")
+        again = host(*words[words.index("lmms-eval") + 1 :], data=short_demo, name=f"again{number}", **variables)
+        assert again.folder == run.folder
+    assert len(server.received) - before == len(failed)  # these and no other
+
+    def scores(folder: Path) -> Any:
+        assert main(["score", str(short_demo), str(folder), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
+
+    joined, undisturbed = scores(run.folder), scores(whole.folder)
+    assert joined["metrics"] == undisturbed["metrics"] and joined["metrics"]["coverage"]["value"] == 1.0
+    assert joined["statuses"] == undisturbed["statuses"]
+    assert listed(short_demo, run.folder, capsys) == []
+
+
+def listed(data: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """What is left after the parts are joined."""
+    assert main(["score", str(data), str(folder), "--list-failed", "--json"]) == 0
+    return list(json.loads(capsys.readouterr().out)["failed"])

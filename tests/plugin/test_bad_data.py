@@ -1,0 +1,166 @@
+"""Wrong data stop a run before a model is loaded, with one message that says where and how."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.common.errors import SimingError
+from siming_tasks.data import restate
+from siming_tasks.plugin import register as plugin
+
+CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
+
+
+@pytest.fixture
+def copy(short_demo: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(short_demo, tmp_path / "data"))
+
+
+def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    path = root / "videos.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def preflight(monkeypatch: pytest.MonkeyPatch, data: object, *names: str) -> str:
+    monkeypatch.setenv("SIMING_DATA", str(data))
+    with pytest.raises(SimingError) as caught:
+        plugin.preflight(names)
+    return str(caught.value)
+
+
+def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    message = preflight(monkeypatch, tmp_path / "nowhere")
+    assert "nowhere" in message and "no such folder" in message and "unset SIMING_DATA" in message
+
+
+def test_missing_media(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    victim = next((copy / "media").glob("*.mp4"))
+    victim.unlink()
+    message = preflight(monkeypatch, copy)
+    assert victim.name in message and "videos.jsonl:" in message
+
+
+def test_media_that_is_no_video(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    victim = next((copy / "media").glob("*.mp4"))
+    victim.write_text("not a video")
+    assert victim.name in preflight(monkeypatch, copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: rows[1]["steps"][0].update(step_id="cpr_99"), ("videos.jsonl:2", "cpr_99")),
+        (lambda rows: rows[2]["steps"][3]["score"].update(consensus=99), ("videos.jsonl:3", "99", "scale")),
+        (lambda rows: rows[1].update(video_id=rows[0]["video_id"]), ("videos.jsonl:2", "line 1")),
+        (lambda rows: rows[0].update(media="../../etc/passwd"), ("videos.jsonl:1", "leaves")),
+    ],
+    ids=["unknown step", "off scale", "duplicate id", "path escape"],
+)
+def test_wrong_rows(monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, words: tuple[str, ...]) -> None:
+    edit(copy, change)
+    message = preflight(monkeypatch, copy)
+    for word in words:
+        assert word in message
+
+
+def swap(root: Path) -> None:
+    one, two = sorted((root / "media").glob("*.mp4"))[:2]
+    one.rename(root / "spare")
+    two.rename(one)
+    (root / "spare").rename(two)
+
+
+def no_spans(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        for step in row["steps"]:
+            step.update(start=None, end=None)
+
+
+def not_applicable(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        row["steps"] = [{"step_id": step["step_id"], "applicable": False} for step in row["steps"]]
+
+
+def test_videos_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path, tmp_path: Path) -> None:
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    swap(copy)
+    message = preflight(monkeypatch, copy)
+    for name in ("media/sim001.mp4", "media/sim002.mp4"):
+        assert f"{name} is not the file that the digest was taken of (stated " in message
+    assert f"siming check {copy} --restate" in message
+
+
+def test_labels_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    edit(copy, lambda rows: rows[0]["steps"][0]["score"].update(consensus=0))
+    assert "the digest is not that of this rubric, these labels and these media" in preflight(monkeypatch, copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "tasks", "words"),
+    [
+        (
+            no_spans,
+            ["siming"],
+            ("siming_clip_score and siming_clip_error", "no applicable step has a span", "siming_full"),
+        ),
+        (no_spans, ["siming_clip_error", "mme"], ("nothing to ask in siming_clip_error:",)),
+        (
+            not_applicable,
+            ["siming_full"],
+            ("siming_full_score and siming_full_error", "no step of any video is applicable"),
+        ),
+    ],
+)
+def test_tasks_without_documents(
+    monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], words: tuple[str, ...]
+) -> None:
+    edit(copy, change)
+    restate(copy)
+    message = preflight(monkeypatch, copy, *tasks)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+    edit(copy, no_spans)
+    restate(copy)
+    monkeypatch.setenv("SIMING_DATA", str(copy))
+    plugin.preflight(["siming_full"])
+
+
+@pytest.mark.host
+def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], copy: Path) -> None:
+    edit(copy, no_spans)
+    restate(copy)
+    model = ("--model", "siming_reference", "--model_args", "media=false")
+    run = host(*model, "--tasks", "siming", data=copy)
+    assert run.code == 1
+    assert run.output.count("siming-tasks: ") == 1 and CLIPS in run.output
+    assert "Traceback" not in run.output
+    run = host(
+        "--model", "siming_reference", "--model_args", "media=false", "--tasks", "siming_full", data=copy, name="2"
+    )
+    assert run.code == 0 and run.task("full_score")["coverage"] == 1.0
+
+
+@pytest.mark.host
+def test_the_real_command_stops_before_the_model_is_loaded(
+    host: Callable[..., Any], command: tuple[str, ...], copy: Path
+) -> None:
+    edit(copy, lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
+    run = host(
+        "--model", "qwen2_5_vl", "--model_args", "pretrained=/no/such/model,device=cpu", "--tasks", "siming_full",
+        data=copy, launcher=command,
+    )  # fmt: skip
+    assert run.code == 1
+    assert run.output.count("siming-tasks: ") == 1 and "cpr_99" in run.output
+    assert "Traceback" not in run.output and "/no/such/model" not in run.output.split("siming-tasks: ")[1]

@@ -1,0 +1,61 @@
+"""``simple_evaluate`` without a model's name: what arrives is what was decoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugin.conftest import environment
+from tests.plugin.serving import Server, completion
+from tests.plugin.test_api_models import MODEL_ARGS
+
+pytestmark = pytest.mark.host
+
+SCRIPT = str(Path(__file__).with_name("api_run.py"))
+FRAMES = 64
+
+
+@pytest.mark.parametrize("how", ["name", "manager", "instance", "subclass"])
+def test_every_image_arrives_once(
+    warm: Any, serve: Callable[..., Server], short_demo: Path, shared: Path, tmp_path: Path, how: str
+) -> None:
+    server = serve(lambda *_: completion("{}"))
+    env = environment(
+        SIMING_DATA=str(short_demo), SIMING_CACHE=str(shared / "siming-cache"), SIMING_FRAME_SIZE="256",
+        SIMING_FRAMES=str(FRAMES),
+    )  # fmt: skip
+    argv = [how, MODEL_ARGS["async_openai"] + server.url, "siming_full_score", "1", str(tmp_path / "out.json")]
+    code = warm.run(argv, tmp_path, env, tmp_path / "log", script=SCRIPT)
+    assert code == 0, (tmp_path / "log").read_text()[-3000:]
+    ((images, texts),) = server.received
+    assert (len(images), len(set(images)), len(texts)) == (FRAMES, FRAMES, FRAMES + 1)
+    (sample,) = json.loads((tmp_path / "out.json").read_text())["samples"]["siming_full_score"]
+    assert (sample["siming_stderr"]["media"]["mode"], sample["siming_stderr"]["media"]["n_frames"]) == (
+        "frames",
+        FRAMES,
+    )
+
+
+@pytest.mark.parametrize("how", ["name", "manager", "instance"])
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"SIMING_MEDIA": "video"}, "OptionsError: SIMING_MEDIA=video: with this backend lmms-eval 0.7.3 replaces"),
+        ({"SIMING_DATA": "/nowhere"}, "DataError: "),
+    ],
+    ids=["file", "data"],
+)
+def test_what_cannot_work_is_said_as_it_is(
+    warm: Any, short_demo: Path, tmp_path: Path, how: str, env: dict[str, str], words: str
+) -> None:
+    """Not as an ImportError of a task file; and no request is sent (nobody listens on port 9)."""
+    argv = [how, MODEL_ARGS["async_openai"] + "http://127.0.0.1:9", "siming_full_score", "1", str(tmp_path / "o.json")]
+    settings = {"SIMING_DATA": str(short_demo), "SIMING_CACHE": str(tmp_path / "cache"), **env}
+    code = warm.run(argv, tmp_path, environment(**settings), tmp_path / "log", script=SCRIPT)
+    said = [line for line in (tmp_path / "log").read_text().splitlines() if "Error: " in line]
+    assert code == 1 and len(said) == 1 and said[0].startswith(f"siming_tasks.common.errors.{words}"), said
+    assert not (tmp_path / "o.json").exists()

@@ -1,0 +1,106 @@
+"""The main job through the real command: nothing is lost on the road, constants score what theory says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.data import open_dataset, withhold
+from siming_tasks.options import Options
+from siming_tasks.results.scores import score_predictions
+from tests.plugin.conftest import TWO_PROCESSES
+
+pytestmark = pytest.mark.host
+
+TASKS = "siming_full,siming_clip"
+NAMES = ("full_score", "full_error", "clip_score", "clip_error")
+FEW = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2"}  # for judges that look at no frame
+
+
+def arguments(kind: str, tasks: str = TASKS) -> list[str]:
+    return ["--model", "siming_reference", "--model_args", f"kind={kind}", "--tasks", tasks]
+
+
+def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[str, ...], short_demo: Path) -> None:
+    run = host(*arguments("oracle"), data=short_demo, launcher=command)
+    for scope in ("full", "clip"):
+        score, error = run.task(f"{scope}_score"), run.task(f"{scope}_error")
+        assert [score[name] for name in ("plcc", "srcc", "qwk", "coverage")] == [1.0] * 4
+        assert [error[name] for name in ("mcc", "precision", "recall", "f1", "coverage")] == [1.0] * 5
+        assert score["qwk_stderr"] == error["mcc_stderr"] == 0.0
+    details = run.task("full_score")["siming_stderr"]
+    assert details["synthetic"] is True
+    assert details["statuses"]["ok"] == 4 and sum(details["statuses"].values()) == 4
+    assert details["media"]["modes"] == {"frames": 4}
+    assert "SYNTHETIC" in run.output  # in the printed table
+    metadata = run.results()["configs"]["siming_full_score"]["metadata"]
+    assert metadata["version"] == "3-A"
+    assert metadata["siming_digest"] == open_dataset(short_demo).digest
+    assert run.results()["versions"]["siming_clip_error"] == "3-A"
+    assert len(run.samples("full_score")) == 4
+    spans = sum(step.span is not None for video in open_dataset(short_demo).videos for step in video.applicable)
+    assert len(run.samples("clip_error")) == spans
+    record = run.samples("clip_score")[0]["siming_stderr"]
+    assert record["media"]["mode"] == "frames" and record["status"] == "ok" and record["missing"] == {}
+
+
+def test_all_correct_is_undefined_and_says_so(host: Callable[..., Any], short_demo: Path) -> None:
+    run = host(*arguments("all_correct", "siming_full"), data=short_demo, **FEW)
+    score, error = run.task("full_score"), run.task("full_error")
+    assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, 0.0, 0.0, 1.0)
+    assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (0.0, 0.0, 0.0, 0.0)
+    details = score["siming_stderr"]["metrics"]
+    assert details["plcc"]["undefined"] is True and details["plcc"]["reason"]
+    assert details["qwk"]["undefined"] is False  # a constant against varied labels: defined, no agreement beyond chance
+    assert error["siming_stderr"]["metrics"]["mcc"]["undefined"] is True
+
+
+def work(run: Any, name: str) -> tuple[set[int], int]:
+    """The ranks that built requests of a setting, and how many of them rank 0 scored, as the run itself says."""
+    ranks = {int(rank) for rank in re.findall(rf"Building contexts for siming_{name} on rank (\d+)", run.output)}
+    (scored,) = re.findall(rf"Postprocessed (\d+) docs for siming_{name}/", run.output)
+    return ranks, int(scored)
+
+
+def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
+    one = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
+    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=TWO_PROCESSES, **FEW)
+    for name in NAMES:
+        requests = len(one.samples(name))
+        assert work(one, name) == ({0}, requests)
+        assert work(two, name) == ({0, 1}, requests / 2)
+        assert one.task(name) == two.task(name)
+        ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
+        assert ids[0] == ids[1]
+    # the same records, scored without lmms-eval, give the same numbers to the last digit
+    scored = score_predictions(short_demo, two.folder, options=Options(resamples=500))
+    for name in NAMES:
+        mine = dict(scored.settings[name])
+        assert json.loads(json.dumps(mine)) == one.task(name)["siming_stderr"]
+        for metric, estimate in mine["metrics"].items():
+            assert estimate["value"] == one.task(name)[metric]
+
+
+def test_withheld_labels_give_predictions_instead_of_metrics(
+    host: Callable[..., Any], short_demo: Path, tmp_path: Path
+) -> None:
+    withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
+    run = host(*arguments("all_correct", "siming_full"), data=tmp_path / "public", **FEW)
+    for name, metrics in (
+        ("full_score", ("plcc", "srcc", "qwk")),
+        ("full_error", ("mcc", "precision", "recall", "f1")),
+    ):
+        task = run.task(name)
+        assert [task[metric] for metric in metrics] == [None] * len(metrics)
+        assert task["coverage"] == 1.0
+        file = run.folder / task["siming_stderr"]["predictions"]
+        assert file.name == f"siming_predictions_{name}.jsonl" and len(file.read_text().splitlines()) == 4
+        assert file.name in run.output
+    scored = score_predictions(tmp_path / "public", run.folder, labels=tmp_path / "labels.jsonl")
+    assert scored.settings["full_score"]["metrics"]["coverage"]["value"] == 1.0
+    assert scored.settings["full_score"]["metrics"]["qwk"]["value"] == 0.0  # a constant

@@ -1,0 +1,188 @@
+"""Each request's own reply, from real classes of the host against a real server or as they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lmms_eval.api.instance import Instance
+from PIL import Image
+
+from siming_tasks.common.errors import SimingError
+from siming_tasks.media import Backend, backends
+from siming_tasks.parsing import parse_reply
+from siming_tasks.plugin.one_reply_per_request import FAILED
+from siming_tasks.plugin.one_reply_per_request import careful as carefully
+from siming_tasks.rubrics import default_rubric
+
+
+@contextmanager
+def careful(lm: Any, backend: Backend) -> Iterator[None]:
+    """While the block runs, the object is asked as a run asks it."""
+    lm.generate_until = carefully(lm, backend, lm.generate_until)
+    yield
+    del lm.generate_until
+
+
+class Messages(BaseHTTPRequestHandler):
+    """The Anthropic endpoint: answers with the number in the question, refuses the questions in ``server.bad``."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = next(part["text"] for part in body["messages"][0]["content"] if part["type"] == "text")
+        bad = asked in self.server.bad  # type: ignore[attr-defined]
+        answer: dict[str, Any] = {
+            "id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": f"answer to {asked}"}],
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }  # fmt: skip
+        if bad:
+            answer = {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}
+        data = json.dumps(answer).encode()
+        self.send_response(400 if bad else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    found = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
+    found.bad = set()  # type: ignore[attr-defined]
+    threading.Thread(target=found.serve_forever, daemon=True).start()
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{found.server_address[1]}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    yield found
+    found.shutdown()
+    found.server_close()
+
+
+def request(text: str, task: str = "t", doc: int = 0) -> Any:
+    image = Image.new("RGB", (8, 8))
+    arguments = (text, {"max_new_tokens": 9}, lambda _: [image], doc, task, "test")
+    return Instance("generate_until", arguments, 0, {"task": task, "doc_id": doc, "repeats": 1})
+
+
+@pytest.fixture
+def claude(server: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    pytest.importorskip("anthropic")
+    module = pytest.importorskip("lmms_eval.models.simple.claude")
+    monkeypatch.setattr(module, "NUM_SECONDS_TO_SLEEP", 0)
+    model = module.Claude(model_version="m")
+    model.task_dict = {"t": {"test": [None]}}
+    return model
+
+
+def texts(replies: list[Any]) -> list[str]:
+    return [getattr(reply, "text", reply) for reply in replies]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("bad", ["0", "2", "4"])
+def test_claude_keeps_each_reply_with_its_request(claude: Any, server: Any, bad: str) -> None:
+    asked = [request(str(number)) for number in range(5)]
+    server.bad = {bad}
+    with careful(claude, backends()["simple.claude"]):
+        found = texts(claude.generate_until(asked))
+    for number, reply in enumerate(found):
+        if str(number) == bad:
+            status = parse_reply(reply, default_rubric().steps[:1], "score").status
+            assert reply.startswith(FAILED) and status == "request_failed"
+        else:
+            assert reply == f"answer to {number}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_claude_by_itself_shifts_them(claude: Any, server: Any) -> None:
+    """If a later lmms-eval mends it, it need not be asked one by one."""
+    server.bad = {"2"}
+    found = texts(claude.generate_until([request(str(number)) for number in range(5)]))
+    assert len(found) == 6 and found[4] == "answer to 3"  # the reply of request 3 in the place of request 4
+
+
+class Batches:
+    """A class that takes the task of a batch from its first request, as most local ones of the host do."""
+
+    def __init__(self, batch_size: int) -> None:
+        self.batch_size, self.batches = batch_size, []
+
+    def generate_until(self, requests: list[Any]) -> list[str]:
+        found = []
+        for start in range(0, len(requests), self.batch_size):
+            batch = requests[start : start + self.batch_size]
+            self.batches.append([one.args[-2] for one in batch])
+            found += [f"{batch[0].args[-2]}/{one.args[-3]}" for one in batch]
+        return found
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 4])
+def test_a_batch_holds_requests_of_one_task(batch_size: int) -> None:
+    asked = [request("x", task, number) for task, count in (("a", 3), ("b", 2), ("c", 1)) for number in range(count)]
+    lm = Batches(batch_size)
+    with careful(lm, Backend("x", images="several")):
+        assert lm.generate_until(asked) == ["a/0", "a/1", "a/2", "b/0", "b/1", "c/0"]
+    assert all(len(set(batch)) == 1 for batch in lm.batches)
+    assert "generate_until" not in vars(lm)  # as it was
+
+
+def test_replies_that_cannot_be_told_apart_are_not_scored() -> None:
+    class Short:
+        batch_size = 2
+
+        def generate_until(self, requests: list[Any]) -> list[str | None]:
+            return ["one"]
+
+    class Gap(Short):
+        def generate_until(self, requests: list[Any]) -> list[str | None]:
+            return ["one", None]
+
+    asked = [request("1"), request("2")]
+    lm = Short()
+    with careful(lm, Backend("x")), pytest.raises(SimingError, match="Short returned 1 replies to 2 requests: which"):
+        lm.generate_until(asked)
+    gap = Gap()
+    with careful(gap, Backend("x")):
+        assert gap.generate_until(asked) == ["one", f"{FAILED}no reply"]
+
+
+def test_a_class_gets_arguments_of_its_own_and_no_more_tokens_than_it_gives() -> None:
+    class Greedy:
+        batch_size = 1
+
+        def generate_until(self, requests: list[Any]) -> list[str]:
+            kwargs = [request.args[1] for request in requests]
+            said = [str(found["max_new_tokens"]) for found in kwargs]
+            for found in kwargs:
+                found.update(top_p=None)
+            return said
+
+    asked = [request("1"), request("2")]
+    asked[1].args[1]["max_new_tokens"] = 8192
+    greedy = Greedy()
+    with careful(greedy, Backend("x", most_tokens=1500)):
+        assert greedy.generate_until(asked) == ["9", "1500"]
+    assert [one.args[1] for one in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
+
+
+def test_caps_of_the_host_are_those_of_the_table() -> None:
+    models = Path(importlib.util.find_spec("lmms_eval.models").origin).parent  # type: ignore[union-attr, arg-type]
+    for name, row in backends().items():
+        path = models / f"{name.replace('.', '/')}.py"
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        found = re.findall(r'gen_kwargs\["max_new_tokens"\] > (\d+)', text)
+        if row.media:
+            assert {int(number) for number in found} == ({row.most_tokens} - {0}), name

@@ -1,0 +1,174 @@
+"""What cannot work is refused in one sentence before a model is loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.media import Backend, Policy, backends
+from siming_tasks.options import Options
+from siming_tasks.plugin.preflight import Told, as_told, is_ours, refuse
+
+POLICY = Policy.of(Options())
+
+
+def said(told: Told, policy: Policy = POLICY) -> str:
+    with pytest.raises(OptionsError) as caught:
+        refuse(told, policy)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("row", [row for row in backends().values() if row.media is None], ids=lambda row: row.name)
+def test_a_class_that_cannot_judge_is_refused_by_name(row: Backend) -> None:
+    message = said(Told("it", row))
+    assert message.startswith("--model it cannot judge here: ") and "\n" not in message
+    assert "`siming docs models`" in message
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        ({"system_instruction": "Be kind."}, "--system_instruction is never sent"),
+        ({"apply_chat_template": True}, "--apply_chat_template does not work"),
+        ({"num_fewshot": 2}, "--num_fewshot: these tasks have no examples"),
+    ],
+)
+def test_flags_that_do_nothing_or_end_in_a_traceback(rest: dict[str, Any], words: str) -> None:
+    assert said(Told("openai", backends()["chat.openai"], rest=rest)).startswith(words)
+    assert refuse(Told("openai", backends()["chat.openai"], rest=dict.fromkeys(rest)), POLICY) == "frames"
+
+
+def test_a_batch_that_a_class_would_mix_up() -> None:
+    row = backends()["chat.qwen3_omni"]
+    assert row.batch == "one"
+    assert said(Told("it", Backend("x", images="several", batch="one"), batch_size=2)).startswith("--batch_size 2: ")
+    assert refuse(Told("it", Backend("x", images="several", batch="one")), POLICY) == "frames"
+    assert refuse(Told("it", Backend("x", images="several"), batch_size=2), POLICY) == "frames"
+
+
+def test_packages_are_asked_for_where_they_are_needed() -> None:
+    reader = Backend("x", images="several", video="32", video_needs=("no-such-package",))
+    assert refuse(Told("it", reader), POLICY) == "frames"
+    message = said(Told("it", reader), Policy.of(Options(media="video")))
+    assert message.startswith("--model it needs no-such-package, and it is not installed: pip install")
+    old = said(Told("it", Backend("x", images="several", needs=("numpy<1",), note="it is old")))
+    assert "needs numpy<1, and numpy 2" in old and old.endswith("(it is old.)")
+    assert refuse(Told("it", Backend("x", images="several", needs=("numpy>1",))), POLICY) == "frames"
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "words"),
+    [
+        ("qwen3_vl_moe", "Qwen3-VL-30B-A3B", None),
+        ("qwen3_vl_moe", "MediX-R1-30B", "is a mixture of experts"),
+        ("qwen3_vl", "MediX-R1-8B", None),
+        ("qwen3_vl", "my-A3B-distilled", "is dense"),
+        ("glm4v_moe", "GLM-4.6V", None),
+        ("glm4v", "GLM-4.6V-Flash", None),
+        ("glm4v", "GLM-4.1V-9B", "is dense"),
+        ("glm4v_moe", "GLM-4.6V-Flash-big", "is a mixture of experts"),
+    ],
+)
+def test_experts_are_what_the_configuration_says(tmp_path: Path, kind: str, folder: str, words: str | None) -> None:
+    row = backends()["simple.glm4v" if kind.startswith("glm") else "chat.qwen3_vl"]
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
+    told = Told("it", row, {"pretrained": str(tmp_path / folder)})
+    if words is None:
+        assert refuse(told, POLICY) == "frames"
+    else:
+        message = said(told)
+        assert words in message and "random" in message and "pretrained=" in message
+
+
+def test_a_model_on_the_hub_is_looked_up_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the hub's cache keeps it after a download."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    commit = "0123456789012345678901234567890123456789"
+    folder = tmp_path / "models--lab--MediX-R1-30B"
+    (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(commit)
+    (folder / "snapshots" / commit / "config.json").write_text(json.dumps({"model_type": "qwen3_vl_moe"}))
+    row = backends()["chat.qwen3_vl"]
+    assert "is a mixture of experts" in said(Told("it", row, {"pretrained": "lab/MediX-R1-30B"}))
+    for other in ({"pretrained": "lab/unknown"}, {"pretrained": "/no/such/folder"}, {}):
+        assert refuse(Told("it", row, other), POLICY) == "frames"
+
+
+def test_the_host_still_goes_by_the_name() -> None:
+    """If this changes, the refusal above can go."""
+    import inspect
+
+    from lmms_eval.models.simple import glm4v, qwen3_vl
+
+    assert backends()["simple.qwen3_vl"].experts in inspect.getsource(qwen3_vl)
+    assert '"Flash" not in pretrained' in inspect.getsource(glm4v)
+
+
+@pytest.mark.parametrize("said", ["True", "true", True, 1])
+def test_a_file_that_is_handed_on_is_not_converted_wrongly(said: Any) -> None:
+    row, video = backends()["chat.openai"], Policy.of(Options(media="video"))
+    assert refuse(Told("openai", as_told(row, {"pass_video_url": said})), video) == "video"
+    for other in ({}, {"pass_video_url": False}, {"pass_video_url": "False"}):
+        with pytest.raises(OptionsError, match="older ones"):
+            refuse(Told("openai", as_told(row, other)), video)
+
+
+def test_which_tasks_are_ours() -> None:
+    assert is_ours("siming_full_score") and is_ours({"task": "siming_clip_error"})
+    assert not is_ours("mme") and not is_ours({"task": "mme"})
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--model", "fuyu"), "--model fuyu cannot judge here: it looks at one picture a question"),
+        (("--model", "whisper"), "--model whisper cannot judge here: it listens and does not see"),
+        (("--model", "huggingface", "--model_args", "pretrained=x"), "--model huggingface needs transformers<5"),
+        (("--model", "siming_reference", "--system_instruction", "Hi"), "--system_instruction is never sent"),
+        (("--model", "internvl_hf", "--batch_size", "2"), "--batch_size 2: --model internvl_hf answers only"),
+    ],
+    ids=["single image", "sound", "old", "system", "batch"],
+)
+def test_the_real_command(host: Callable[..., Any], short_demo: Path, arguments: tuple[str, ...], words: str) -> None:
+    run = host(*arguments, "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
+    assert run.code == 1
+    assert f"siming-tasks: {words}" in run.output and "Traceback" not in run.output
+    assert not list(run.folder.rglob("*.json"))
+
+
+@pytest.mark.host
+def test_replies_of_predict_only_can_be_scored(
+    host: Callable[..., Any], short_demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (
+        "--model",
+        "siming_reference",
+        "--model_args",
+        "kind=oracle,media=False",
+        "--tasks",
+        "siming_clip_score",
+    )
+    run = host(*arguments, "--predict_only", data=short_demo)
+    assert main(["score", str(short_demo), str(run.folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["settings"]["clip_score"]["metrics"]
+    assert found["coverage"]["value"] == found["qwk"]["value"] == 1.0
+
+
+@pytest.mark.host
+def test_our_models_are_listed(warm: Any, tmp_path: Path) -> None:
+    from tests.plugin.conftest import environment
+
+    assert warm.run(["models"], tmp_path, environment(), tmp_path / "log") == 0
+    assert "siming_reference" in (tmp_path / "log").read_text()

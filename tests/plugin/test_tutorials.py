@@ -1,0 +1,66 @@
+"""The tutorials do what they say: their commands run in their order, and print what stands on the page."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.common.doc_pages import pages
+
+ROOT = Path(__file__).parents[2]
+
+
+def _script() -> Any:
+    spec = importlib.util.spec_from_file_location("run_tutorials", ROOT / "utils" / "run_tutorials.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tutorials = _script()
+PAGES = {name: path.read_text(encoding="utf-8") for name, path in pages().items() if path.parent.name == "tutorials"}
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("names", tutorials.CHAINS, ids=lambda names: names[0])
+def test_the_tutorials_do_what_they_say(names: tuple[str, ...], tmp_path: Path) -> None:
+    with tutorials.served() as server:
+        assert tutorials.walk(names, tmp_path, {**server, "SIMING_RESAMPLES": "500"}) == []
+
+
+def test_every_tutorial_is_walked_and_what_is_not_run_says_why() -> None:
+    walked = {name for names in tutorials.CHAINS for name in names}
+    assert walked == set(PAGES) - {"cluster"}
+    for name, text in PAGES.items():
+        for block in tutorials.blocks(text):
+            assert block.kind in ("sh", "text", "yaml"), (name, block.kind)
+            if block.kind == "sh" and block.mark.startswith("not run"):
+                assert re.fullmatch(r"not run: \w.{9,}", block.mark), (name, block.mark)
+            if name == "cluster" and block.kind == "sh":
+                assert block.mark.startswith("not run: "), block.text
+
+
+def test_another_output_than_the_page_shows_is_found() -> None:
+    printed = "exams: 3 videos, digest 0a1b2c3d4e5f\nkappa   0.51\nlast\n"
+    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.49\nlast", printed) is None
+    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\n...\nlast", printed) is None
+    assert tutorials.missing("exams: 4 videos\nkappa 0.49\nlast", printed) == "exams: 4 videos"
+    assert tutorials.missing("kappa 0.49\nlast", printed) == "kappa 0.49"
+    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.49", printed) == "last"
+    assert tutorials.filled("...\nkappa 0.49\n", printed) == "...\nkappa   0.51\n"
+
+
+def test_a_failing_command_stops_the_walk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tutorials, "FOLDER", tmp_path)
+    page = "```sh\necho one\n```\n\n```text\ntwo\n```\n\n```sh\nexport A=b; false\n```\n\n```sh\ntouch never\n```\n"
+    (tmp_path / "p.md").write_text(page)
+    wrong = tutorials.walk(("p",), tmp_path, {})
+    assert len(wrong) == 2 and "'two'" in wrong[0] and "exit code 1" in wrong[1]
+    assert not (tmp_path / "never").exists()

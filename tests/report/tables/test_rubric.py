@@ -1,0 +1,128 @@
+"""A rubric's sheet: in a terminal and on paper; its text is a stranger's."""
+
+from __future__ import annotations
+
+import copy
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.report.tables.rubric import printable, sheet
+from siming_tasks.rubrics import default_rubric, rubric_from
+from tests.data.conftest import RUBRIC
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \u202e{% for %} & \"'\x1b[31m"
+
+
+class Tags(HTMLParser):
+    """Counts tags and collects text, and refuses one that is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_whole_default_rubric_is_on_the_sheet() -> None:
+    rubric = default_rubric()
+    text, page = " ".join(sheet(rubric).split()), Tags(printable(rubric))
+    printed = " ".join(page.text.split())
+    assert page.tags.count("section") == 3 and page.tags.count("tr") == 3 + 33 and page.tags.count("script") == 0
+    for step in rubric.steps:
+        for said in (step.id, step.name, step.name_zh, step.requirement, *step.criteria.model_dump().values()):
+            assert " ".join(str(said).split()) in text, said
+            assert " ".join(str(said).split()) in printed, said
+    assert "19 steps, 60 points" in text and "19 steps, 60 points" in printed and "33 steps, 100 points" in text
+    assert page.tags.count("b") == sum(int(step.max_score) + 1 for step in rubric.steps) + 33  # and N/A each
+    assert "Needs bmv_02: else at most 1 point." in text and "−2: only taps or only calls" in text
+
+
+def test_one_skill_half_points_and_a_long_scale() -> None:
+    data = copy.deepcopy(RUBRIC)
+    data["skills"][0]["steps"][0] |= {"grain": 0.5, "max_score": 2.5, "critical": True}
+    data["skills"][0]["steps"][1]["max_score"] = 60
+    rubric = rubric_from(data)
+    text = sheet(rubric, ["cpr"])
+    assert "cpr_01  cpr_01 (2.5 points, half points, critical)" in text and "aed_01" not in text
+    page = printable(rubric, ["cpr"])
+    assert re.findall(r"<b>([\d.]+)</b>", page)[:6] == ["0", "0.5", "1", "1.5", "2", "2.5"]
+    assert "____ of 60" in page and "aed_01" not in page
+
+
+def test_text_of_a_rubric_neither_acts_nor_hides() -> None:
+    data = copy.deepcopy(RUBRIC)
+    data |= {"title": HOSTILE, "version": HOSTILE, "setting": HOSTILE}
+    data["skills"][0] |= {"name": HOSTILE, "name_zh": HOSTILE}
+    step = data["skills"][0]["steps"][0]
+    step |= {
+        "name": HOSTILE,
+        "name_zh": HOSTILE,
+        "requirement": HOSTILE,
+        "criteria": dict.fromkeys(step["criteria"], HOSTILE),
+    }
+    step["errors"] = [{"id": "cpr_01.x", "observable": HOSTILE, "deduct": 1}]
+    rubric = rubric_from(data)
+    page = Tags(printable(rubric))
+    assert {"script", "img"} & set(page.tags) == set()
+    places = 1 + 2 * 3 + 2 + 7  # the title; title, version, setting of two sheets; a skill's names; a step's texts
+    assert page.text.count("<script>alert(1)</script>") == page.text.count("{{ 7*7 }}") == places
+    for shown in (page.text, sheet(rubric)):
+        assert "\u202e" not in shown and "\x1b" not in shown and "⟦U+202E⟧" in shown
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sheet.html"
+    assert main(["rubric", "show", "--html", str(out), "--skill", "aed"]) == 0
+    assert capsys.readouterr().out == f"{out}: print it; one sheet per skill.\n"
+    assert Tags(out.read_text(encoding="utf-8")).tags.count("section") == 1
+    assert main(["rubric", "show", "--skill", "bmv"]) == 0
+    assert capsys.readouterr().out.splitlines()[2] == "== Bag-mask ventilation 球囊面罩通气 (bmv): 5 steps, 15 points"
+    (tmp_path / "file").touch()
+    assert main(["rubric", "show", "--html", str(tmp_path / "file/x.html")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs chromium")
+def test_it_prints_one_sheet_a_skill_and_axe_finds_nothing(tmp_path: Path) -> None:
+    """A printer's page count: each skill begins a new page."""
+    import base64
+
+    from axe_core_python.selenium import Axe
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    data = copy.deepcopy(RUBRIC)
+    path = tmp_path / "r.html"
+    path.write_text(printable(rubric_from(data)), encoding="utf-8")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        browser.get(path.as_uri())
+        pdf = base64.b64decode(browser.print_page())
+        found = Axe().run(browser)["violations"]
+    finally:
+        browser.quit()
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 2
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

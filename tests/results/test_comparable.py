@@ -1,0 +1,85 @@
+"""What makes two runs comparable, and how much is looked at to know it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siming_tasks.metrics import Panel
+from siming_tasks.results.comparable import CONDITIONS, Entrant, _conditions, comparable
+
+
+class Looked:
+    """A condition that counts how often it is held against another."""
+
+    times = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        Looked.times += 1
+        return isinstance(other, Looked) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def entrant(name: str, prompts: list[object]) -> Entrant:
+    """A run of as many videos as there are prompts; all else is the same or not stated."""
+    ids = [f"v{number}" for number in range(len(prompts))]
+    points = np.ones((len(ids), 1))
+    panel = Panel(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
+    conditions = {
+        f"full_score/{i}": (None, p, "frames", 8, None, None, None, None) for i, p in zip(ids, prompts, strict=True)
+    }
+    return Entrant(name, panel, conditions, {})
+
+
+def test_the_first_difference_is_named_and_all_are_counted():
+    runs = entrant("a", ["x", "x", "x", "y"]), entrant("b", ["x", None, "y", "z"])
+    assert comparable(*runs) == [
+        "Runs 'a' and 'b' differ in prompt: x against y (full_score/v2; 2 of 4 requests). "
+        "Compare runs with the same prompt, or allow the difference (prompt)."
+    ]
+    assert comparable(*runs, allow=["prompt"]) == []
+
+
+def test_a_difference_everywhere():
+    (reason,) = comparable(entrant("a", ["x"] * 3), entrant("b", ["y"] * 3))
+    assert "x against y (full_score/v0; every request)" in reason
+
+
+def record(**media: object) -> dict[str, object]:
+    return {"id": "full_score/v0", "media": {"mode": "frames", "n_frames": 8, "quality": 90, **media}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ({"encoding": "jpeg90"}, {"encoding": "png"}, False),  # the same pixels in another wrapping
+        ({"encoding": "jpeg90", "bytes": 5}, {}, False),  # a local model is given the pixels of the stored file
+        ({"encoding": "jpeg60"}, {"encoding": "jpeg90"}, True),
+        ({"encoding": "webp85"}, {}, True),
+        ({"encoding": "jpeg90 (3 of 8 images)"}, {"encoding": "jpeg90"}, True),
+        ({"encoding": "jpeg60"}, {"mode": "video"}, False),  # the mode differs, which is said instead
+        ({"encoding": "jpeg60"}, {"quality": None}, False),  # not stated by an older version
+    ],
+)
+def test_what_encoding_cost_is_a_condition(one: dict[str, object], other: dict[str, object], differ: bool) -> None:
+    place = CONDITIONS.index("encoding")
+    found = [_conditions(record(**media))[place] for media in (one, other)]
+    assert (found[0] != found[1] and None not in found) == differ
+
+
+@pytest.mark.parametrize("videos", [10, 100, 1000])
+def test_conditions_are_held_against_each_other_by_kind(videos):
+    """However many requests there are: shared conditions are compared once."""
+    asked = Looked("x")
+    runs = [entrant(name, [asked] * videos) for name in "ab"]
+    Looked.times = 0
+    assert comparable(*runs) == []
+    assert Looked.times <= 2

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import Dataset
+from siming_tasks.results.discovery import dataset_folder, find_runs, slug_of
+
+
+def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    one = ("full_error",)
+    make_run(exams, tmp_path / "a", "rater_b", settings=one)
+    make_run(exams, tmp_path / "b", model="org/Model-7B", settings=one)
+    make_run(exams, tmp_path / "c", model="/models/local-3B", settings=one)
+    sources = find_runs([str(tmp_path / name) for name in "abc"] + [f"mine={tmp_path / 'b'}", str(tmp_path / "b")])
+    assert [s.name for s in sources] == ["rater_b", "org/Model-7B (b)", "local-3B", "mine", "org/Model-7B (b) (2)"]
+    assert [s.slug for s in sources] == ["rater-b", "org-model-7b-b", "local-3b", "mine", "org-model-7b-b-2"]
+    assert [s.reference for s in sources] == [True, False, False, False, False]
+    assert dataset_folder(sources) == exams.root
+
+
+def test_a_folder_of_several_models_is_split(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        make_run(exams, tmp_path / "logs" / name, model=f"org/{name}", settings=("full_error",))
+    assert [s.name for s in find_runs([str(tmp_path / "logs")])] == ["org/x", "org/y"]
+
+
+def test_secrets_do_not_travel(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    make_run(exams, tmp_path / "a", model="m", settings=("full_error",))
+    facts = find_runs([str(tmp_path / "a")])[0].facts
+    assert facts["model_args"] == "pretrained=m,api_key=***"
+    assert "sk-private" not in json.dumps(facts)
+
+
+def test_a_limited_run_knows_it(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    make_run(exams, tmp_path / "a", model="m", settings=("full_error",), config={"limit": 2})
+    assert find_runs([str(tmp_path / "a")])[0].limited
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("../../etc/passwd", "etc-passwd"),
+        ("", "run"),
+        ("..", "run"),
+        ("A" * 300, "a" * 60),
+        ("汉字", "run"),
+        ("a/b:c", "a-b-c"),
+    ],
+)
+def test_slugs_are_plain_file_names(name: str, slug: str) -> None:
+    assert slug_of(name) == slug
+
+
+def test_missing_and_broken_runs_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere: no such file or folder\. Give a prediction file"):
+        find_runs([str(tmp_path / "nowhere")])
+    with pytest.raises(DataError, match="There is no run to read"):
+        find_runs([])
+    (tmp_path / "1_samples_siming_full_score.jsonl").write_text("{}\n")
+    (tmp_path / "1_results.json").write_text("{")
+    with pytest.raises(DataError, match=r"1_results\.json: not a results file of lmms-eval"):
+        find_runs([str(tmp_path)])

@@ -1,0 +1,108 @@
+"""Abstentions and evidence on the way through files: written, read back, refused where edited."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.parsing import format_answers
+from siming_tasks.results.read import load_predictions, write_predictions
+from siming_tasks.results.record import join, read_as, record_of
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import expected_requests, steps_of
+from tests.results.test_read import flat, lines, logged
+
+FORMS = [name for name, setting in SETTINGS.items() if setting.abstain or setting.evidence]
+
+
+@pytest.fixture
+def dataset(folder: Path) -> Dataset:
+    return open_dataset(folder)
+
+
+def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]]:
+    """Records of a run that abstains from every third step, or gives no evidence for it."""
+    setting, records = SETTINGS[name], []
+    for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
+        steps = [dataset.rubric.by_id[one] for one in steps_of(setting, dataset.video(video_id), step_id)]
+        away = [step.id for place, step in enumerate(steps) if (place + number) % every == 0] if setting.abstain else []
+        said = {step.id: 1.0 for step in steps if step.id not in away}
+        parts = {step.id: [(0.5, 2.0 + number)] for step in steps} if setting.evidence else None
+        text = format_answers(said, steps, setting.answer, abstained=away, evidence=parts)
+        records.append(
+            record_of(name, video_id, step_id, read_as(setting, text, steps), prompt="abc", dataset=dataset.digest,
+                      media={"mode": "frames", "fps": 0.5})
+        )  # fmt: skip
+    return records
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_is_written_reads_back_the_same(name: str, dataset: Dataset, tmp_path: Path) -> None:
+    records = answered(name, dataset)
+    assert any(record.get("abstained") or record.get("evidence") for record in records)
+    path = write_predictions(records, tmp_path / "p.jsonl")
+    kept = flat(dict(load_predictions(path, dataset).records))
+    assert [json.loads(json.dumps(dict(record))) for record in kept] == records
+    log = flat(dict(read_run(logged(tmp_path / "1_samples_a.jsonl", records), dataset).records))
+    assert [json.loads(json.dumps(dict(record))) for record in log] == records
+    assert pickle.loads(pickle.dumps(kept)) == kept
+    assert len(dict(kept[0])) == len(kept[0])
+
+
+def test_two_different_abstentions_are_a_conflict(dataset: Dataset) -> None:
+    one, *_ = answered("full_score_abstain", dataset, every=2)
+    other, *_ = answered("full_score_abstain", dataset, every=3)
+    same, none = join([one, one])
+    assert same == [one] and not none
+    found, conflicts = join([one, {**one, "abstained": other["abstained"]}])
+    assert conflicts == [one["id"]] and not found[0]["answers"] and not found[0]["abstained"]
+
+
+def test_a_person_may_write_them_too(dataset: Dataset, tmp_path: Path) -> None:
+    rows = [
+        {"setting": "full_score_abstain", "video_id": "v001",
+         "scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 5, "aed_01": 3}},
+        {"setting": "clip_error_abstain", "video_id": "v002", "step_id": "aed_01", "verdict": "not visible"},
+        {"setting": "full_error_evidence", "video_id": "v001", "evidence": {"cpr_01": [[1, 2.5]], "cpr_02": [[3, 2]]},
+         "verdicts": {"cpr_01": "correct", "cpr_02": "incorrect", "cpr_03": "correct", "aed_01": "correct"}},
+        {"setting": "full_score", "video_id": "v001",
+         "scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 5, "aed_01": 3}},
+    ]  # fmt: skip
+    found = {
+        record["id"]: record for record in flat(dict(read_run(lines(tmp_path / "p.jsonl", rows), dataset).records))
+    }
+    first = found["full_score_abstain/v001"]
+    assert (first["status"], list(first["abstained"]), first["missing"]) == ("abstained", ["cpr_02"], {})
+    assert list(found["clip_error_abstain/v002/aed_01"]["abstained"]) == ["aed_01"]
+    assert found["full_error_evidence/v001"]["evidence"] == {"cpr_01": [[1, 2.5]]}
+    assert found["full_score/v001"]["missing"] == {"cpr_02": "absent"}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("full_score_abstain", {"abstained": ["cpr_99"]}, "abstained 'cpr_99' was not asked"),
+        ("full_score_abstain", {"abstained": ["cpr_02"]}, "abstained 'cpr_02' was not asked, is answered"),
+        ("full_score_abstain", {"abstained": "cpr_01"}, "Input should be a valid list"),
+        ("full_score_evidence", {"evidence": {"cpr_01": [[2, 1]]}}, "evidence of 'cpr_01' was not asked for or ends"),
+        ("full_score_evidence", {"evidence": {"cpr_99": [[1, 2]]}}, "evidence of 'cpr_99' was not asked for or ends"),
+        ("full_score_evidence", {"evidence": {"cpr_01": [[-1, 2]]}}, "greater than or equal to 0"),
+        ("full_score_evidence", {"evidence": {"cpr_01": [["a", 2]]}}, "valid number"),
+        ("full_score_evidence", {"evidence": {"cpr_01": [[1, 2]] * 65}}, "at most 64 items"),
+        ("full_score_evidence", {"abstained": ["cpr_01"], "answers": {}}, "or may not be said"),
+    ],
+)
+def test_an_edited_record_is_refused(
+    dataset: Dataset, tmp_path: Path, name: str, change: dict[str, Any], message: str
+) -> None:
+    record = answered(name, dataset)[0]
+    with pytest.raises(DataError) as caught:
+        read_run(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)
+    assert message in str(caught.value)

@@ -1,0 +1,179 @@
+"""Records and panels on a hand-made data set of two videos and three steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.parsing import parse_reply
+from siming_tasks.results.expected import asked_ids
+from siming_tasks.results.panel import panel_of
+from siming_tasks.results.record import join, prediction_line, record_of
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.rubrics import rubric_from
+from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks.expected_requests import asked_steps, expected_ids, expected_requests
+
+RUBRIC = rubric_from(
+    {
+        "schema_version": 1,
+        "rubric_id": "three",
+        "version": "1",
+        "skills": [
+            {
+                "id": skill,
+                "name": skill,
+                "steps": [
+                    {
+                        "id": name,
+                        "name": name,
+                        "requirement": "Does it.",
+                        "max_score": points,
+                        "criteria": {"full": "All.", "partial": "Some.", "fail": "None."},
+                    }
+                    for name, points in steps
+                ],
+            }
+            for skill, steps in (("x", [("x_01", 3), ("x_02", 2)]), ("y", [("y_01", 1)]))
+        ],
+    }
+)
+
+
+def scores(consensus: float | None, a: float | None = None) -> dict[str, float | None]:
+    return {"consensus": consensus, "rater_a": a}
+
+
+DATASET = Dataset(
+    root=Path("."),
+    name="hand-made",
+    version="1",
+    synthetic=True,
+    digest="d" * 64,
+    rubric=RUBRIC,
+    videos=(
+        Video(
+            "v1",
+            "media/v1.mp4",
+            10.0,
+            (
+                StepLabel("x_01", 0.0, 2.0, scores(3, 2)),
+                StepLabel("x_02", None, None, scores(1, 1)),
+                StepLabel("y_01", applicable=False),
+            ),
+        ),
+        Video(
+            "v2",
+            "media/v2.mp4",
+            10.0,
+            (
+                StepLabel("x_01", 0.0, 2.0, scores(0, 0)),
+                StepLabel("x_02", 2.0, 3.0, scores(2, 2)),
+                StepLabel("y_01", 3.0, 4.0, scores(None, 1)),
+            ),
+        ),
+    ),
+    meta={},
+)
+
+
+def record(setting: str, video: str, step: str | None, reply: str) -> dict[str, Any]:
+    names = (step,) if step else asked_steps(SETTINGS[setting], DATASET.video(video))
+    steps = [RUBRIC.by_id[name] for name in names]
+    return record_of(setting, video, step, parse_reply(reply, steps, SETTINGS[setting].answer))
+
+
+def test_what_each_setting_asks() -> None:
+    assert expected_requests(SETTINGS["full_error"], DATASET.videos) == [("v1", None), ("v2", None)]
+    assert expected_requests(SETTINGS["clip_score"], DATASET.videos) == [
+        ("v1", "x_01"),
+        ("v2", "x_01"),
+        ("v2", "x_02"),
+        ("v2", "y_01"),
+    ]
+
+
+def test_full_panel_by_hand() -> None:
+    records = [
+        record("full_score", "v1", None, '{"scores": {"x_01": 2, "x_02": 1}}'),
+        record("full_score", "v2", None, '{"scores": {"x_01": 0, "x_02": 9, "y_01": 1}}'),
+    ]
+    panel = panel_of(records, DATASET, "full_score")
+    nan = np.nan
+    assert panel.video_ids == ("v1", "v2") and panel.step_ids == ("x_01", "x_02", "y_01")
+    assert panel.skills == ("x", "x", "y")
+    np.testing.assert_array_equal(panel.max_score, [3, 2, 1])
+    np.testing.assert_array_equal(panel.reference, [[3, 1, nan], [0, 2, nan]])  # N/A and withheld are no reference
+    np.testing.assert_array_equal(panel.predicted, [[2, 1, nan], [0, nan, 1]])  # 9 of 2 points is no answer
+    np.testing.assert_array_equal(panel.asked, [[True, True, False], [True, True, True]])
+    other = panel_of(records, DATASET, "full_score", "rater_a")
+    np.testing.assert_array_equal(other.reference, [[2, 1, nan], [0, 2, 1]])
+
+
+def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> None:
+    records = [record("clip_error", "v2", "x_01", '{"verdict": "incorrect"}')]
+    assert panel_of(records, DATASET, "clip_error").asked.sum() == 1
+    whole = panel_of(records, DATASET, "clip_error", asked=asked_ids("clip_error", DATASET.videos, ()))
+    assert whole.asked.sum() == 4 and np.isfinite(whole.predicted).sum() == 1
+    assert whole.predicted[1, 0] == 1.0
+
+
+@pytest.mark.parametrize("setting", list(SETTINGS))
+def test_every_request_is_a_set_without_its_list(setting: str) -> None:
+    ids = list(expected_ids(SETTINGS[setting], DATASET.videos))
+    every = asked_ids(setting, DATASET.videos, ())
+    assert list(every) == ids and len(every) == len(ids) and every == frozenset(ids)
+    assert all(request in every for request in ids)
+    foreign = [f"{setting}/v9", f"{setting}/v1/nope", f"{setting}/v1/y_01", f"other/{ids[0].partition('/')[2]}", ""]
+    foreign += [ids[0] + "/x_01", f"{setting}/v1/", setting] + ([f"{setting}/v1"] if "clip" in setting else [])
+    assert not any(request in every for request in foreign)
+    assert every | {"more"} == frozenset([*ids, "more"])
+
+
+def test_a_request_answered_twice() -> None:
+    one = record("clip_score", "v2", "x_02", '{"score": 1}')
+    other = record("clip_score", "v2", "x_02", '{"score": 2}')
+    assert join([one, one]) == ([one], [])
+    joined, conflicts = join([one, other])
+    assert conflicts == ["clip_score/v2/x_02"] and joined[0]["answers"] == {}
+    again, _ = join([other, one])
+    assert again[0]["answers"] == {}
+
+
+def test_prediction_lines() -> None:
+    full = record("full_error", "v1", None, '{"verdicts": {"x_01": "incorrect", "x_02": "correct"}}')
+    assert prediction_line(full) == {
+        "setting": "full_error",
+        "video_id": "v1",
+        "verdicts": {"x_01": "incorrect", "x_02": "correct"},
+    }
+    clip = record("clip_score", "v2", "x_01", '{"score": 3}')
+    assert prediction_line(clip) == {"setting": "clip_score", "video_id": "v2", "step_id": "x_01", "score": 3}
+    silent = record("clip_score", "v2", "x_01", "")
+    assert prediction_line(silent)["score"] is None
+
+
+def test_evaluation_counts_statuses_and_reasons() -> None:
+    records = [
+        record("full_score", "v1", None, '{"scores": {"x_01": 2, "x_02": 7}}'),
+        record("full_score", "v2", None, "[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"),
+    ]
+    result = evaluate_records(records, DATASET, Options(resamples=50), "full_score")
+    assert result["statuses"]["off_scale"] == 1 and result["statuses"]["request_failed"] == 1
+    assert sum(result["statuses"].values()) == 2
+    assert result["missing"]["off_scale"] == 1
+    assert result["metrics"]["coverage"]["value"] == pytest.approx(1 / 5)
+    assert result["synthetic"] is True and result["requests"] == {"answered": 2, "expected": 2, "conflicts": []}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_records_are_no_numbers(setting: str) -> None:
+    found = evaluate_records([], DATASET, Options(resamples=20), setting)
+    assert found["requests"]["answered"] == 0 < found["requests"]["expected"]
+    assert all(metric["value"] in (None, 0) for metric in found["metrics"].values()), "coverage 0, else nothing"

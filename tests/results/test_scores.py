@@ -1,0 +1,264 @@
+"""Scoring outside a run, with and without the labels at hand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
+from siming_tasks.options import Options
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.run import load_run
+from siming_tasks.results.score import evaluate_records
+from siming_tasks.results.scores import score_predictions, validation
+from tests.data.conftest import unstate, video_row, write_video
+from tests.results.test_read import complete_run, lines, logged
+
+QUICK = Options(resamples=200)
+
+
+@pytest.fixture
+def predictions(folder: Path, tmp_path: Path) -> Path:
+    return write_predictions(complete_run(open_dataset(folder)), tmp_path / "predictions.jsonl")
+
+
+def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Path, tmp_path: Path) -> None:
+    dataset = open_dataset(folder)
+    records = complete_run(dataset)
+    logged(tmp_path / "logs_samples_a.jsonl", reversed(records))
+    for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
+        scores = score_predictions(folder, source, options=QUICK)
+        for name, result in scores.settings.items():
+            assert result == evaluate_records(records, dataset, QUICK, name)  # every request has a record
+    assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
+
+
+def test_by_hand(folder: Path, tmp_path: Path) -> None:
+    """Two steps judged: of cpr_01 (2, 1, 2 points) the wrong one is found, of cpr_02 (1, 2, 1) one of two."""
+    assert [[step["score"]["consensus"] for step in video_row(n)["steps"][:2]] for n in (1, 2, 3)] == [
+        [1, 2],
+        [2, 1],
+        [1, 2],
+    ]
+    verdicts = {"v001": "incorrect", "v002": "incorrect", "v003": "correct"}
+    path = lines(
+        tmp_path / "p.jsonl",
+        [
+            {"setting": "clip_error", "video_id": video, "step_id": "cpr_01", "verdict": verdict}
+            for video, verdict in verdicts.items()
+        ],
+    )
+    result = score_predictions(folder, path, options=QUICK).settings["clip_error"]
+    assert result["metrics"]["precision"]["value"] == pytest.approx(1 / 2)
+    assert result["metrics"]["recall"]["value"] == pytest.approx(1 / 2)
+    assert result["metrics"]["coverage"]["value"] == pytest.approx(3 / 12)
+    assert result["requests"] == {"answered": 3, "expected": 12, "conflicts": []}
+    partial = score_predictions(folder, path, options=QUICK, partial=True).settings["clip_error"]
+    assert partial["metrics"]["coverage"]["value"] == 1.0
+    other = score_predictions(folder, path, options=replace(QUICK, positive="correct")).settings["clip_error"]
+    assert other["metrics"]["recall"]["value"] == 0.0
+
+
+def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
+    base = score_predictions(folder, predictions, options=QUICK).settings["full_score"]
+    rater = score_predictions(folder, predictions, options=replace(QUICK, rater="rater_b")).settings["full_score"]
+    mapped = score_predictions(folder, predictions, options=replace(QUICK, mapping="proportional"))
+    assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
+    assert base["metrics"]["qwk"]["value"] != rater["metrics"]["qwk"]["value"]
+    assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
+    with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
+        score_predictions(folder, predictions, options=replace(QUICK, rater="rater_z"))
+
+
+def test_withheld_labels_leave_no_trace(folder: Path, tmp_path: Path) -> None:
+    dataset = open_dataset(folder)
+    (folder / "events").mkdir()
+    (folder / "events/v001.json").write_text('{"lost": 2}')
+    public = withhold(folder, tmp_path / "public", tmp_path / "keys/labels.json")
+    assert public.withheld and not dataset.withheld
+    assert public.raters == ("consensus",)
+    assert check_dataset(public.root).errors == ()
+    rows = [json.loads(line) for line in (public.root / "videos.jsonl").read_text().splitlines()]
+    assert rows[0]["steps"][0] == {"step_id": "cpr_01", "start": 0.0, "end": 0.4, "score": {"consensus": None}}
+    names = {path.relative_to(public.root).as_posix() for path in public.root.rglob("*") if path.is_file()}
+    assert names == {
+        *("README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "videos.jsonl"),
+        *(f"media/v00{number}.mp4" for number in (1, 2, 3)),
+    }
+    for name in ("README.md", "croissant.json", "dataset.yaml", "videos.jsonl"):
+        text = (public.root / name).read_text()
+        assert "rater_a" not in text and dataset.digest not in text and "lost points" not in text, name
+    assert stat.S_IMODE((tmp_path / "keys/labels.json").stat().st_mode) == 0o600
+
+
+def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_path: Path) -> None:
+    public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
+    path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
+    with pytest.raises(DataError, match=r"the labels are withheld\. Give the label file with --labels"):
+        score_predictions(public.root, path, options=QUICK)
+    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json", options=QUICK)
+    with pytest.raises(DataError, match=r"made on dataset \w{12}, scored on \w{12}\. Give the data set"):
+        score_predictions(folder, path, options=QUICK)
+    full = score_predictions(folder, path, options=QUICK, allow=["dataset"])
+    for name in full.settings:
+        assert hosted.settings[name]["metrics"] == full.settings[name]["metrics"]
+    assert "dataset-differs" in {problem.code for problem in full.problems}
+    assert "dataset-differs" not in {problem.code for problem in hosted.problems}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "public_digest: Field required"),
+        ("[", "Invalid JSON"),
+        (None, "no such file. Give the file that `siming withhold` wrote."),
+        ({"scores": {"v001": {"cpr_01": {"consensus": 9}}}}, "9 points are off the step's scale"),
+        ({"public_digest": "0" * 64}, "these are the labels of dataset 000000000000, the folder is"),
+    ],
+)
+def test_a_label_file_that_does_not_fit(folder: Path, tmp_path: Path, content: Any, message: str) -> None:
+    public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
+    path = tmp_path / "other.json"
+    if isinstance(content, dict):
+        content = json.dumps({**json.loads((tmp_path / "labels.json").read_text()), **content})
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        with_labels(public, path)
+    assert message in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="must lie outside the public folder"):
+        withhold(folder, tmp_path / "public", tmp_path / "public/labels.json")
+    withhold(folder, tmp_path / "public", tmp_path / "labels.json")
+    with pytest.raises(DataError, match=r"exists\. Name another place"):
+        withhold(folder, tmp_path / "public", tmp_path / "labels2.json")
+    with pytest.raises(DataError, match=r"exists\. Name another place"):
+        withhold(folder, tmp_path / "public2", tmp_path / "labels.json")
+    with pytest.raises(DataError, match="there is nothing to withhold"):
+        withhold(tmp_path / "public", tmp_path / "public3", tmp_path / "labels3.json")
+    assert not list(tmp_path.glob(".public*"))
+
+
+def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
+    """The keeper of the labels, or a colleague with the logs, need not have the media."""
+    with_media = score_predictions(folder, predictions, options=QUICK)
+    shutil.rmtree(folder / "media")
+    without = score_predictions(folder, predictions, options=QUICK)
+    assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
+    with pytest.raises(DataError, match="media not found"):
+        open_dataset(folder)
+
+
+def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
+    public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
+    path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
+    summary = validation(load_run(path, open_dataset(public.root, media=False)))
+    assert summary["ok"]
+    assert summary["settings"]["full_score"] == {
+        "requests": 3,
+        "expected": 3,
+        "steps_answered": 12,
+        "steps_in_lines": 12,
+        "statuses": {"ok": 3},
+    }
+    assert summary["settings"]["clip_score"]["statuses"] == {"ok": 11, "refused": 1}
+
+
+def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", str(folder), str(predictions), "--json", "--resamples", "200"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    timed = {"full_timed_score", "full_timed_error"}
+    assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
+    assert printed["settings"]["full_score"] == json.loads(
+        json.dumps(score_predictions(folder, predictions, options=QUICK).settings["full_score"])
+    )
+    assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
+    head = ["setting", "metric", "value", "stderr", "95 % interval", "filled", "videos", "coverage"]
+    assert [cell.strip() for cell in table[2].strip("|").split("|")] == head
+    assert table[-2] == "Fewer than 10 videos: no interval."
+    assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")
+    assert sum(line.startswith("| ") for line in table) == 2 + 3 * (4 + 5)
+    assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
+    assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "usable"
+    lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
+    assert main(["score", str(folder), str(tmp_path / "bad.jsonl"), "--validate-only", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"][0]["code"] == "setting-unknown"
+    assert main(["score", str(folder), str(tmp_path / "bad.jsonl")]) == 1
+    assert capsys.readouterr().err.startswith(f"siming score: {tmp_path}/bad.jsonl:1: setting: unknown setting 'x'.")
+
+
+def test_check_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(folder)]) == 0
+    lines_ = capsys.readouterr().out.splitlines()
+    assert lines_[0] == f"{folder}: SYNTHETIC 3 videos, 0.1 min, 12 judged steps, labels present; 60 pictures decoded."
+    assert lines_[1].startswith("0 errors, 0 warnings. Not looked at: faces, name badges")
+    write_video(folder / "media/v001.mp4", seed=9, audio=True)
+    assert main(["check", str(folder), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["ok"], [problem["code"] for problem in report["errors"]]) == (False, ["media-digest"])
+    assert [problem["code"] for problem in report["warnings"]] == ["media-audio"]
+    assert main(["check", str(folder), "--quick"]) == 0
+    assert "headers and timestamps" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "nowhere")]) == 1
+    assert "error [folder-missing]" in capsys.readouterr().out
+
+
+@pytest.fixture
+def demanding(folder: Path) -> Path:
+    """cpr_01 must be heard, cpr_02 needs 4 frames a second, the others half a frame."""
+    rubric = yaml.safe_load((folder / "rubric.yaml").read_text())
+    steps = rubric["skills"][0]["steps"]
+    steps[0]["evidence"] = {"channel": "audio", "min_fps": 0.5}
+    steps[1]["evidence"] = {"channel": "visual", "min_fps": 4}
+    (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric))
+    unstate(folder)
+    return folder
+
+
+def shown_at(records: list[dict[str, Any]], fps: float) -> list[dict[str, Any]]:
+    return [{**record, "media": {**record["media"], "fps": fps}} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("fps", "has_audio", "seen"),
+    [
+        (1.0, False, {"cpr_03", "aed_01"}),
+        (4.0, False, {"cpr_02", "cpr_03", "aed_01"}),
+        (4.0, True, {"cpr_01", "cpr_02", "cpr_03", "aed_01"}),
+    ],
+)
+def test_metrics_of_what_could_be_seen(
+    demanding: Path, tmp_path: Path, fps: float, has_audio: bool, seen: set[str]
+) -> None:
+    """Leaving steps out is the same as never having asked about them."""
+    records = shown_at(complete_run(open_dataset(demanding)), fps)
+    whole = write_predictions(records, tmp_path / "whole.jsonl")
+    found = score_predictions(demanding, whole, options=QUICK, observable=True, has_audio=has_audio).settings
+    clips = [record for record in records if record["step_id"] in seen]
+    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), options=QUICK, partial=True)
+    for name in ("clip_score", "clip_error"):
+        assert found[name]["metrics"] == only.settings[name]["metrics"]
+    asked = sum(record["setting"] == "clip_score" for record in records)
+    assert found["clip_score"]["unobservable"] == asked - sum(record["setting"] == "clip_score" for record in clips)
+    assert found["full_score"]["unobservable"] == found["clip_score"]["unobservable"]
+
+
+def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
+        score_predictions(demanding, predictions, options=QUICK, observable=True)
+    assert main(["score", str(demanding), str(predictions), "--resamples", "50", "--observable", "--fps", "1"]) == 0
+    assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out

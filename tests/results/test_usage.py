@@ -1,0 +1,141 @@
+"""Tokens, money and time: what is unknown stays unknown, and a price table is read strictly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import open_dataset
+from siming_tasks.parsing import parse_reply
+from siming_tasks.results.prices import Prices, load_prices
+from siming_tasks.results.record import record_of
+from siming_tasks.results.usage import added, usage_summary
+
+TABLE = """\
+currency: EUR
+date: 2026-11-01
+models:
+  gpt-x: {input: 2.5, output: 10}
+  gpt-x-mini*: {input: 0.1, output: 0.4}
+  gpt-x-mini-2026-*: {input: 0.2, output: 0.8}
+"""
+
+
+def test_a_price_is_that_of_the_name_or_of_its_longest_pattern(tmp_path: Path) -> None:
+    (file := tmp_path / "prices.yaml").write_text(TABLE)
+    prices = load_prices(file)
+    assert (prices.currency, prices.date) == ("EUR", "2026-11-01")
+    assert prices.of("gpt-x") == (2.5, 10)
+    assert prices.of("gpt-x-mini") == prices.of("gpt-x-mini-2025") == (0.1, 0.4)
+    assert prices.of("gpt-x-mini-2026-05-01") == (0.2, 0.8)
+    assert prices.of("gpt-x-2026") is None  # a name that only begins alike is another model
+    assert prices.of(None, "other", "gpt-x") == (2.5, 10)
+    # 20,000 tokens read at 2.5 and 500 written at 10 a million
+    assert prices.cost({"prompt_tokens": 20_000, "completion_tokens": 500, "model": "gpt-x"}) == pytest.approx(0.055)
+    assert prices.cost({"prompt_tokens": 20_000, "completion_tokens": None, "model": "gpt-x"}) is None
+    assert prices.cost({"prompt_tokens": 1, "completion_tokens": 1, "model": "unheard-of"}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models: {m: {input: 1, output: 2}}", "date"),
+        ("date: '2026-13-01'\nmodels: {m: {input: 1, output: 2}}", "date"),
+        ("date: 2026-11-01\nmodels: {m: {input: -1, output: 2}}", "models.m.input"),
+        ("date: 2026-11-01\nmodels: {m: {input: 1}}", "models.m.output"),
+        ("date: 2026-11-01\nmodels: {m: {input: .nan, output: 2}}", "models.m.input"),
+        ("date: 2026-11-01\nmodels: {}", "models"),
+        ("date: 2026-11-01\ncurrency: Dollars\nmodels: {m: {input: 1, output: 2}}", "currency"),
+        ("- 1", "prices.yaml"),
+    ],
+)
+def test_a_wrong_price_table_is_named(tmp_path: Path, text: str, said: str) -> None:
+    (file := tmp_path / "prices.yaml").write_text(text)
+    with pytest.raises(DataError) as caught:
+        load_prices(file)
+    assert str(file) in str(caught.value) and said in str(caught.value) and "`siming docs replies`" in str(caught.value)
+
+
+def used(**facts: Any) -> dict[str, Any]:
+    return {"usage": facts}
+
+
+def test_a_total_says_of_how_many_requests_it_is_known() -> None:
+    records = [
+        used(prompt_tokens=100, completion_tokens=10, latency=1.0, cost=0.5, currency="USD", finish_reason="stop"),
+        used(prompt_tokens=200, completion_tokens=None, latency=3.0, finish_reason="length", kept=True),
+        used(prompt_tokens=None, completion_tokens=0, latency=None, cost=0.25, currency="USD"),
+        {},
+    ]
+    found = usage_summary(records)
+    assert found is not None
+    assert found["requests"] == 3 and found["kept"] == 1
+    assert found["prompt_tokens"] == {"total": 300, "requests": 2}
+    assert found["completion_tokens"] == {"total": 10, "requests": 2}
+    assert found["cost"] == {"USD": {"total": 0.75, "requests": 2}}
+    assert found["latency"] == {"median": 2.0, "p95": 2.9, "requests": 2}
+    assert found["finish_reasons"] == {"length": 1, "stop": 1} and found["served"] == {}
+    assert usage_summary([{}, {"usage": None}]) is None
+    anew = usage_summary([{"usage": {**records[0]["usage"], "model": "m"}}], Prices("EUR", "2026-11-01", {"m": (1, 2)}))
+    assert anew is not None and anew["cost"] == {"EUR": {"total": pytest.approx(120e-6), "requests": 1}}
+
+
+def test_several_replies_to_one_request_are_paid_together() -> None:
+    first = {"prompt_tokens": 5, "completion_tokens": 1, "cost": 0.1, "latency": 1.0, "finish_reason": "stop"}
+    assert added([first, {**first, "finish_reason": "length"}]) == {
+        "prompt_tokens": 10, "completion_tokens": 2, "cost": 0.2, "latency": 2.0, "finish_reason": "stop",
+    }  # fmt: skip
+    assert added([first, {**first, "cost": None}])["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "ended", "status"),
+    [
+        ('{"score": 1}', "stop", "ok"),
+        ('{"score": 1} because the hands', "length", "ok"),  # cut after the answer
+        ("First I look at the hands and", "length", "truncated"),
+        ("First I look at the hands and", "stop", "no_json"),
+        ("", "length", "truncated"),  # all tokens went into thinking
+        ("", "stop", "empty"),
+        ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x", "length", "request_failed"),
+    ],
+)
+def test_a_reply_that_was_cut_at_the_limit(short_demo: Path, reply: str, ended: str, status: str) -> None:
+    step = open_dataset(short_demo).rubric.steps[0]
+    parsed = parse_reply(reply, [step], "score")
+    record = record_of("clip_score", "v", step.id, parsed, usage={"finish_reason": ended})
+    assert record["status"] == status and record["answers"] == parsed.answers
+    assert "usage" not in record_of("clip_score", "v", step.id, parsed)
+
+
+def test_score_tells_tokens_and_costs_by_a_table_of_today(
+    short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (prices := tmp_path / "prices.yaml").write_text(TABLE)
+    dataset = open_dataset(short_demo)
+    lines = []
+    for number, video in enumerate(dataset.videos):
+        record = {
+            "id": f"full_score/{video.video_id}", "setting": "full_score", "video_id": video.video_id, "step_id": None,
+            "status": "empty", "answers": {}, "missing": {}, "media": {}, "dataset": dataset.digest,
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "model": "gpt-x", "kept": number == 0},
+        }  # fmt: skip
+        lines.append(json.dumps({"doc_id": number, "siming_stderr": record}))
+    (log := tmp_path / "20260101_samples_siming_full_score.jsonl").write_text("\n".join(lines) + "\n")
+    words = ["score", str(short_demo), str(log), "--resamples", "2"]
+    assert main([*words, "--json"]) == 0
+    usage = json.loads(capsys.readouterr().out)["settings"]["full_score"]["usage"]
+    assert usage["prompt_tokens"] == {"total": 4000, "requests": 4} and usage["kept"] == 1 and usage["cost"] == {}
+    assert main([*words, "--prices", str(prices)]) == 0
+    # 4 x (1000 x 2.5 + 100 x 10) / 1e6
+    expected = "full_score took 4,000 tokens in, 400 out; 0.014 EUR, 0.0035 a video; 1 of 4 replies were kept"
+    assert expected in capsys.readouterr().out
+    lines[0] = lines[0].replace('"prompt_tokens": 1000', '"prompt_tokens": -1')
+    log.write_text("\n".join(lines) + "\n")
+    assert main(words) == 1
+    assert "prompt_tokens" in capsys.readouterr().err

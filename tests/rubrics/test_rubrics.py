@@ -1,0 +1,227 @@
+"""The default rubrics, and what a wrong rubric file is told."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from siming_tasks.common.errors import RubricError
+from siming_tasks.common.files import sha256_json
+from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
+
+SMALL: dict[str, Any] = {
+    "schema_version": 1,
+    "rubric_id": "small",
+    "version": "1",
+    "skills": [
+        {
+            "id": "s",
+            "name": "Skill",
+            "steps": [
+                {
+                    "id": name,
+                    "name": "Step",
+                    "requirement": "Does it.",
+                    "max_score": 2,
+                    "criteria": {"full": "All.", "partial": "Some.", "fail": "None."},
+                    "errors": [{"id": f"{name}.omitted", "observable": "not done", "deduct": 2}],
+                }
+                for name in ("s_01", "s_02")
+            ],
+        }
+    ],
+}
+
+
+def test_default_has_the_papers_shape() -> None:
+    rubric = default_rubric()
+    assert [(skill.id, len(skill.steps), sum(s.max_score for s in skill.steps)) for skill in rubric.skills] == [
+        ("cpr", 19, 60),
+        ("aed", 9, 25),
+        ("bmv", 5, 15),
+    ]
+    assert rubric.max_score == 100
+    assert sum(len(step.errors) for step in rubric.steps) == 148
+    assert sum(step.scope == "history" for step in rubric.steps) == 5
+    assert "not the physicians' rubric of the paper" in (rubric.status or "")
+
+
+def test_default_graph_by_hand() -> None:
+    steps = default_rubric().by_id
+    assert {(r.id, r.effect, r.cap) for r in steps["bmv_04"].requires} == {
+        ("bmv_01", "cap", 3),
+        ("bmv_02", "cap", 1),
+        ("bmv_03", "cap", 1),
+    }
+    assert [r.id for r in steps["aed_08"].requires if r.effect == "void"] == ["aed_03", "aed_04", "aed_06", "aed_07"]
+    assert steps["aed_08"].critical and steps["cpr_12"].evidence.min_fps == 5
+
+
+def test_every_level_of_a_scale_can_be_reached_by_named_errors() -> None:
+    for step in default_rubric().steps:
+        assert {"omitted"} <= {error.name for error in step.errors}
+        assert step.error("omitted").deduct == step.max_score
+
+
+def test_a_source_names_its_publisher_or_says_that_none_was_found() -> None:
+    rubric = default_rubric()
+    assert {fact["source"] for step in rubric.steps for fact in step.facts} == set(rubric.sources)
+    fields = {"title", "publisher", "published_in", "year", "doi", "url", "verification", "note"}
+    for key, source in rubric.sources.items():
+        assert source.keys() <= fields, key
+        assert ("not traced to a primary document" in source.get("note", "")) == ("publisher" not in source), key
+        assert "publisher" in source or source.keys().isdisjoint({"doi", "url", "published_in"}), key
+        assert re.fullmatch(r"10\.\d{4,}/[\w.]+", source.get("doi", "10.0000/none")), key
+        assert source["verification"] in ("excerpt", "secondary", "background", "own"), key
+
+
+def test_a_source_links_to_its_publisher_only() -> None:
+    hosts = {urlsplit(source["url"]).hostname for source in default_rubric().sources.values() if "url" in source}
+    assert hosts == {"openaccess.thecvf.com", "exam.ipmph.com"}
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    data = copy.deepcopy(SMALL)
+    data["skills"][0]["steps"][1].update(changes)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (broken(id="s_01"), "step id 's_01' appears twice"),
+        (broken(id="S-01"), "differ only in case or dashes"),
+        (broken(max_score=0), "skills.0.steps.1.max_score: Input should be greater than 0"),
+        (broken(max_score=1), "error 's_02.omitted' deducts 2 of 1 points"),
+        (broken(requires=[{"id": "s_02"}]), "step 's_02' requires 's_02', which is a later step or itself"),
+        (broken(requires=[{"id": "x"}]), "step 's_02' requires 'x', which is no step of this rubric"),
+        (broken(requires=[{"id": "s_01", "effect": "cap"}]), "give `cap` with `effect: cap`"),
+        (broken(facts=[{"value": "v", "source": "NOWHERE"}]), "cites source 'NOWHERE'"),
+        (broken(colour="red"), "skills.0.steps.1.colour: Extra inputs are not permitted"),
+        ({**SMALL, "schema_version": 2}, "schema_version: Input should be 1"),
+        ([], "Input should be a valid dictionary"),
+    ],
+)
+def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        rubric_from(data, "mine.yaml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("mine.yaml: ")
+    assert caught.value.problems[0].code == "rubric-invalid"
+
+
+@pytest.mark.parametrize(
+    ("changes", "grain"),
+    [
+        ({}, 1),
+        ({"max_score": 2.5}, 0.5),
+        ({"errors": [{"id": "s_02.late", "observable": "late", "deduct": 0.5}]}, 0.5),
+        ({"requires": [{"id": "s_01", "effect": "cap", "cap": 1.5}]}, 0.5),
+        ({"grain": 0.5}, 0.5),
+        ({"grain": 1}, 1),
+        *(
+            ({"criteria": {"full": "All.", "partial": text, "fail": "None."}}, grain)
+            for text, grain in (
+                ("Late: -0.5 each.", 0.5),
+                ("Late (\u22120.5).", 0.5),
+                ("1.5 points if late.", 0.5),
+                ("costs half a point", 0.5),
+                ("每处扣0.5分", 0.5),
+                ("扣半分", 0.5),
+                ("One missing (-1), two -2 each.", 1),
+                ("Depth 4.5 cm; 0.5 s pause; every 2.5 minutes.", 1),
+                ("Compressions at 2-2.5 (per second).", 1),
+                ("No half points.", 1),
+            )
+        ),
+        ({"grain": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
+    ],
+)
+def test_the_grain_is_stated_or_seen(changes: dict[str, Any], grain: float) -> None:
+    first, second = rubric_from(broken(**changes)).steps
+    assert (first.grain, second.grain) == (1, grain)
+    assert [second.on_scale(points) for points in (0, 0.25, 0.5, 1, 1.5, 2, -0.5, 3, float("nan"))] == [
+        *(True, False, grain == 0.5, True, grain == 0.5, True, False, False, False)
+    ]
+
+
+def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
+    assert [step.grain for step in rubric_from({**broken(grain=1), "grain": 0.5}).steps] == [0.5, 1]
+    with pytest.raises(
+        RubricError, match=r"steps\.1\.max_score: grain is 1, but max_score is 2\.5; state `grain: 0\.5` for this step"
+    ):
+        rubric_from({**broken(max_score=2.5), "grain": 1})
+
+
+def test_unused_fields_leave_the_digest_as_it_was() -> None:
+    """Stated digests are taken of the rubric's dump; this one is of the release before these fields."""
+    dump = default_rubric().model_dump(mode="json")
+    assert sha256_json(dump) == "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"
+    assert not {"grain", "setting"} & (dump.keys() | dump["skills"][0]["steps"][0].keys())
+    assert sha256_json(rubric_from(broken(max_score=2.5)).model_dump(mode="json")).startswith("b9c7b1c921d980b5")
+    used = rubric_from({**broken(), "grain": 0.5, "setting": "on a pad"})
+    dump = used.model_dump(mode="json")
+    assert (dump["grain"], dump["setting"], dump["skills"][0]["steps"][1]["grain"]) == (0.5, "on a pad", 0.5)
+    assert rubric_from(dump) == used
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"grain": 0.25}, "0.25 is no grain; 1 (whole points) and 0.5 (half points) are"),
+        ({"grain": True}, "`yes` is not a number; write points such as 2 or 2.5"),
+        ({"grain": 1, "max_score": 2.5}, "grain is 1, but max_score is 2.5; state `grain: 0.5` for this step"),
+        ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
+        ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
+        ({"max_score": True}, "skills.0.steps.1.max_score: `yes` is not a number; write points such as 2 or 2.5"),
+    ],
+)
+def test_points_are_whole_or_half(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(RubricError) as caught:
+        rubric_from(broken(**changes))
+    assert said in str(caught.value)
+
+
+def test_all_faults_are_listed_at_once() -> None:
+    data = broken(max_score=-1, scope="elsewhere")
+    with pytest.raises(RubricError) as caught:
+        rubric_from(data)
+    assert {problem.field for problem in caught.value.problems} == {
+        "skills.0.steps.1.max_score",
+        "skills.0.steps.1.scope",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1, 2", "not valid YAML"),
+        ("a: &x [1]\nb: *x", "aliases (*name) are not accepted here"),
+        ("a: 1\na: 2", "key 'a' appears twice"),
+        ("a: !!python/object/apply:os.system [ls]", "not valid YAML"),
+        ("[" * 3000, "nested too deeply"),
+    ],
+)
+def test_unusable_yaml_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(text)
+    with pytest.raises(RubricError) as caught:
+        load_rubric(path)
+    assert message in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_file_round_trips(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.yaml"
+    path.write_text(yaml.safe_dump(SMALL))
+    assert load_rubric(path) == rubric_from(SMALL)
+    path.write_bytes("requirement: 按压".encode("gbk"))
+    with pytest.raises(RubricError, match="not UTF-8"):
+        load_rubric(path)
+    with pytest.raises(RubricError, match="no such file"):
+        load_rubric(tmp_path / "absent.yaml")

@@ -1,0 +1,236 @@
+"""``siming export``: what other people's readers and schemas say of it, and what must not be in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.data import Dataset, withhold
+from siming_tasks.options import Options
+from siming_tasks.results.run import read_run
+from siming_tasks.results.scores import score_predictions, score_run
+from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tools.exchange.latex import _cell, escaped
+
+SCHEMAS = Path(__file__).with_name("every_eval_ever")
+FEW = ("--resamples", "100")
+HOSTILE = "org/<img src=x onerror=alert(1)>\\input{/etc/passwd}%$&_#"
+
+
+@pytest.fixture(scope="module")
+def folder(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with some errors of its own, one refusal and one failed request that holds a key."""
+    from tests.report.conftest import write_run
+
+    replies = {0: "I cannot help with that.", 1: "[LMMS_EVAL_REQUEST_FAILED] api_key=sk-abcdefghijklmnopqrstuv"}
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return write_run(exams, out, "rater_b", model="org/judge-7B", noise=0.2, replies=replies)
+
+
+def export(folder: Path, exams: Dataset, out: Path, form: str, *more: str) -> Path:
+    words = ["export", str(folder), str(out), "--format", form, "--data", str(exams.root), *FEW, *more]
+    assert main(words) == 0
+    return out
+
+
+def text_of(out: Path) -> str:
+    """All that an export wrote, decoded where it is packed."""
+    files = [out] if out.is_file() else [path for path in out.rglob("*") if path.is_file()]
+    parts = []
+    for file in files:
+        if file.suffix == ".parquet":
+            parts.append(str(pyarrow.parquet.read_table(file).to_pylist()))
+        elif file.suffix == ".eval":
+            from inspect_ai.log import read_eval_log
+
+            parts.append(read_eval_log(file).model_dump_json())
+        else:
+            parts.append(file.read_text())
+    return "\n".join(parts)
+
+
+def test_the_aggregate_is_of_the_schema(folder: Path, exams: Dataset, tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    export(folder, exams, tmp_path, "every-eval-ever", "--with-labels")
+    (file,) = tmp_path.rglob("*.json")
+    (samples,) = tmp_path.rglob("*.jsonl")
+    found = json.loads(file.read_text())
+    assert file.relative_to(tmp_path).parts[:4] == ("data", "siming-bench", "org", "judge-7B")
+    of = [json.loads((SCHEMAS / name).read_text()) for name in ("eval.schema.json", "instance_level_eval.schema.json")]
+    jsonschema.Draft7Validator(of[0]).validate(found)
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    for line in lines:
+        jsonschema.Draft7Validator(of[1]).validate(line)
+    with pytest.raises(jsonschema.ValidationError):  # the check can fail
+        jsonschema.Draft7Validator(of[0]).validate({**found, "evaluation_results": [{}]})
+    beside = found["detailed_evaluation_results"]
+    assert beside["file_path"] == samples.relative_to(tmp_path).as_posix()
+    assert beside["checksum"] == hashlib.sha256(samples.read_bytes()).hexdigest()
+    assert beside["total_rows"] == len(lines) == 2 * 4 + 2 * 132
+    assert {line["evaluation_id"] for line in lines} == {found["evaluation_id"]}
+    numbers = score_predictions(exams, folder, Options(resamples=100)).settings
+    told = {row["evaluation_result_id"]: row["score_details"]["score"] for row in found["evaluation_results"]}
+    assert told == {
+        f"{name}/{metric}": estimate["value"]
+        for name, result in numbers.items()
+        for metric, estimate in result["metrics"].items()
+        if estimate["value"] is not None and not estimate["undefined"]
+    }
+    assert all("[SYNTHETIC siming-demo]" in row["evaluation_name"] for row in found["evaluation_results"])
+    by_id = {line["sample_id"]: line for line in lines}
+    first, second = (by_id[f"full_score/{video.video_id}"] for video in exams.videos[:2])
+    assert first["evaluation"] == {"score": 0.0, "is_correct": False} and first["error"] == "refused"
+    assert second["error"] == "request_failed"
+    video, line = exams.videos[2], by_id[f"full_score/{exams.videos[2].video_id}"]
+    truth = {step.step_id: step.consensus for step in video.applicable}
+    given = json.loads(line["answer_attribution"][0]["extracted_value"])
+    assert json.loads(line["input"]["reference"][0]) == truth
+    assert line["evaluation"]["score"] == sum(given[step] == truth[step] for step in truth) / len(truth)
+
+
+def test_an_undefined_metric_is_named_and_has_no_number(
+    exams: Dataset, make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = make_run(exams, tmp_path / "run", "all_correct", settings=("full_error",))
+    export(run, exams, tmp_path / "out", "every-eval-ever")
+    (file,) = (tmp_path / "out").rglob("*.json")
+    found = json.loads(file.read_text())
+    assert "full_error/mcc" not in {row["evaluation_result_id"] for row in found["evaluation_results"]}
+    assert found["source_metadata"]["additional_details"]["undefined full_error/mcc"]
+    table = export(run, exams, tmp_path / "t.tex", "latex").read_text()
+    assert re.search(r"^all\\_correct & Full video, errors & --", table, re.MULTILINE)
+
+
+def test_a_log_is_one_that_inspect_reads(folder: Path, exams: Dataset, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log")
+    export(folder, exams, tmp_path / "logs", "inspect")
+    assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == sorted(
+        f"siming_{name}.eval" for name in BENCHMARK
+    )
+    found = log.read_eval_log(tmp_path / "logs" / "siming_full_score.eval")
+    assert found.eval.model == "org/judge-7B" and found.eval.tags == ["SYNTHETIC"] and found.status == "success"
+    numbers = score_predictions(exams, folder, Options(resamples=100)).settings["full_score"]["metrics"]
+    (score,) = found.results.scores
+    assert {name: metric.value for name, metric in score.metrics.items()} == {
+        name: estimate["value"] for name, estimate in numbers.items() if not estimate["undefined"]
+    }
+    assert set(score.metadata["undefined"]) == {"plcc", "srcc"}  # two exams of four are answered
+    assert [sample.scores["read"].value for sample in found.samples] == ["refused", "request_failed", "ok", "ok"]
+    assert [sample.error is not None for sample in found.samples] == [False, True, False, False]
+    out = tmp_path / "replies.jsonl"
+    assert main(["import", str(tmp_path / "logs" / "siming_full_score.eval"), str(out), "--format", "inspect"]) == 0
+    again = score_predictions(exams, out, Options(resamples=100)).settings["full_score"]
+    assert again["metrics"] == numbers
+
+
+def test_parquet_and_lines_hold_what_the_run_holds(folder: Path, exams: Dataset, tmp_path: Path) -> None:
+    table = pyarrow.parquet.read_table(export(folder, exams, tmp_path / "a.parquet", "parquet", "--with-labels"))
+    assert table.schema.metadata[b"synthetic"] == b"True"
+    run = read_run(folder, exams)
+    rows = [row for row in table.to_pylist() if row["setting"] == "full_score"]
+    assert len(table) == 4 * 132 and all(row["synthetic"] for row in rows)
+    answers = {record["video_id"]: record["answers"] for record in run.records["full_score"]}
+    for row in rows:
+        assert row["points"] == answers[row["video_id"]].get(row["step_id"])
+        assert row["reference_points"] == exams.video(row["video_id"]).step(row["step_id"]).consensus
+    wrong = [row for row in table.to_pylist() if row["setting"] == "clip_error"]
+    assert {row["verdict"] for row in wrong} == {"correct", "incorrect"} == {row["reference_verdict"] for row in wrong}
+    lines = [json.loads(line) for line in export(folder, exams, tmp_path / "a.jsonl", "jsonl").read_text().splitlines()]
+    assert len(lines) == 2 * 4 + 2 * 132 and lines[0]["reply"] == "I cannot help with that."
+    assert all(line["synthetic"] for line in lines)
+
+
+def test_a_table_is_latex_whatever_a_model_is_called(
+    folder: Path, exams: Dataset, make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    other = make_run(exams, tmp_path / "other", "rater_a", model=HOSTILE)
+    out = tmp_path / "t.tex"
+    words = ["export", str(folder), str(other), str(out), "--format", "latex", "--data", str(exams.root), *FEW]
+    assert main(words) == 0
+    table = out.read_text()
+    numbers = score_run(read_run(folder, exams), Options(resamples=100)).settings["clip_error"]["metrics"]["mcc"]
+    assert numbers["low"] is None  # four exams are too few for an interval
+    assert f"org/judge-7B & Step clips, errors & {numbers['value']:.3f} & " in table
+    numbers = {**numbers, "low": 0.25, "high": 0.75}
+    assert _cell(numbers) == f"{numbers['value']:.3f} [0.250, 0.750]"
+    assert "SYNTHETIC data: simulated exams" in table and "\\input" not in table
+    body = "\n".join(line for line in table.splitlines() if not line.startswith("%"))
+    assert "onerror" in body and not re.search(r"(?<!\\)[%$#]", body)
+    assert escaped("[0pt] x") == "{[}0pt] x"
+    assert escaped("a\\b{c}\n%") == r"a\textbackslash{}b\{c\} \%"
+
+
+def test_several_runs_are_a_table_only(folder: Path, exams: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["export", str(folder), str(folder), "out", "--format", "jsonl", "--data", str(exams.root)]
+    assert main(words) == 2
+    assert "--format jsonl takes one run, and 2 were found." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["every-eval-ever", "inspect", "jsonl", "parquet", "latex"])
+def test_labels_do_not_leave(
+    form: str, folder: Path, exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Consensus values that no answer and no step's scale explains would show: every label is moved to an odd one."""
+    if form == "inspect":
+        pytest.importorskip("inspect_ai")
+    text = text_of(export(folder, exams, tmp_path / f"a.{form}", form))
+    assert not re.search("reference_points|reference_verdict|\"reference\"|'reference'", text)
+    assert "sk-abc" not in text and ("SYNTHETIC" in text or "synthetic" in text)
+    withhold(exams.root, tmp_path / "public", tmp_path / "key.json")
+    rows = tmp_path / "public.jsonl"
+    run = read_run(folder, exams)
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines_of(run.records)))
+    words = [
+        "export",
+        str(rows),
+        str(tmp_path / f"b.{form}"),
+        "--format",
+        form,
+        "--data",
+        str(tmp_path / "public"),
+        *FEW,
+    ]
+    capsys.readouterr()
+    assert main([*words, "--with-labels"]) == 1
+    assert "the labels are withheld" in capsys.readouterr().err
+    assert main([*words, "--labels", str(tmp_path / "key.json"), "--with-labels"]) == 1
+    assert "the labels are withheld and do not leave. Leave --with-labels out." in capsys.readouterr().err
+    assert not (tmp_path / f"b.{form}").exists()
+    assert main([*words, "--labels", str(tmp_path / "key.json")]) == 0
+    if form in ("jsonl", "parquet", "inspect"):
+        assert main(words) == 0  # answers without any label at hand
+    if form == "inspect":  # nor any reply: what was read must not come back as an empty one
+        log = str(tmp_path / "b.inspect" / "siming_clip_error.eval")
+        assert main(["import", log, str(tmp_path / "c.jsonl"), "--format", "inspect"]) == 1
+        assert "was exported from answers without replies." in capsys.readouterr().err
+
+
+def lines_of(records: Any) -> list[dict[str, Any]]:
+    from siming_tasks.results.record import prediction_line
+
+    return [prediction_line(record) for mine in records.values() for record in mine if record["status"] == "ok"]
+
+
+def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) -> None:
+    """Where only the service says that it was: there and back it counts as the same."""
+    pytest.importorskip("inspect_ai")
+    ids = [f"full_error/{video.video_id}" for video in exams.videos]
+    ends = ["length", "stop", None, "length"]
+    lines = [
+        {"id": name, "reply": "Let me see.", "usage": {"finish_reason": end}}
+        for name, end in zip(ids, ends, strict=True)
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    export(tmp_path / "a.jsonl", exams, tmp_path / "logs", "inspect")
+    out = tmp_path / "b.jsonl"
+    assert main(["import", str(tmp_path / "logs" / "siming_full_error.eval"), str(out), "--format", "inspect"]) == 0
+    statuses = [record["status"] for record in read_run(out, exams).records["full_error"]]
+    assert statuses == ["truncated", "no_json", "no_json", "truncated"]

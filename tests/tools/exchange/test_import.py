@@ -1,0 +1,192 @@
+"""``siming import``: replies made by Inspect and VLMEvalKit, in files that these wrote or as they write them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.data import Dataset
+from siming_tasks.results.read import load_predictions
+from siming_tasks.results.scores import score_predictions
+from siming_tasks.tasks import SETTINGS
+from tests.plugin.hooks.conftest import docs, reply
+
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "elsewhere.md"
+FAILED = "Failed to obtain answer via API. "
+
+
+def rows(run: Dataset, name: str) -> list[dict[str, Any]]:
+    return [
+        {"index": doc["id"], "question": "…\n,\t", "answer": "", "prediction": reply(doc, "rater_a")}
+        for doc in docs(name)
+    ]
+
+
+def save(rows: list[dict[str, Any]], path: Path) -> Path:
+    """As pandas saves a table; checked against pandas itself below."""
+    head = list(rows[0])
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(head)
+        for row in rows:
+            book.active.append([row[name] for name in head])
+        book.save(path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, head, delimiter="\t" if path.suffix == ".tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".tsv", ".csv", ".json"])
+def test_a_result_file_scores_as_its_replies_do(suffix: str, run: Dataset, tmp_path: Path) -> None:
+    mine = rows(run, "full_score")
+    direct = tmp_path / "direct.jsonl"
+    direct.write_text("".join(json.dumps({"id": r["index"], "reply": r["prediction"]}) + "\n" for r in mine))
+    file, out = save(mine, tmp_path / f"model_siming{suffix}"), tmp_path / "out.jsonl"
+    assert main(["import", str(file), str(out), "--format", "vlmevalkit"]) == 0
+    assert score_predictions(run, out).settings == score_predictions(run, direct).settings
+    assert [json.loads(line)["reply"] for line in out.read_text().splitlines()] == [r["prediction"] for r in mine]
+
+
+def test_pandas_by_column_is_read_too(run: Dataset, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    mine = rows(run, "clip_error")[:5]
+    pandas.DataFrame(mine).to_json(tmp_path / "a.json")
+    assert main(["import", str(tmp_path / "a.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 0
+    assert [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [
+        row["index"] for row in mine
+    ]
+
+
+def test_failures_gaps_and_cells_that_were_cut_are_no_answers(run: Dataset, tmp_path: Path) -> None:
+    mine = rows(run, "clip_score")[:4]
+    mine[0]["prediction"], mine[1]["prediction"] = FAILED, None
+    mine[2]["prediction"] = ('{"score": 1, "why": "' + "x" * 40_000)[:32_767]
+    out = tmp_path / "out.jsonl"
+    assert main(["import", str(save(mine, tmp_path / "m.xlsx")), str(out), "--format", "vlmevalkit"]) == 0
+    found = load_predictions(out, run).records["clip_score"]
+    assert [record["status"] for record in found] == ["request_failed", "empty", found[2]["status"], "ok"]
+    assert found[2]["usage"]["finish_reason"] == "length"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows[1].update(index="7"), "m.json:2: '7' is no id of a request. Ask with the requests of"),
+        (lambda rows: rows[1].update(index=rows[0]["index"]), "is answered in"),
+        (lambda rows: rows[1].pop("prediction"), "m.json:2: needs the columns `prediction` and `index` (or `id`)."),
+        (lambda rows: rows.clear(), "holds no reply to a request of `siming requests`."),
+    ],
+)
+def test_what_is_no_result_file_is_said(
+    change: Any, said: str, run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = rows(run, "full_score")
+    change(mine)
+    (tmp_path / "m.json").write_text(json.dumps(mine))
+    assert main(["import", str(tmp_path / "m.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_pickle_is_not_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.pkl").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
+    assert main(["import", str(tmp_path / "m.pkl"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert "a result file is one of .xlsx, .tsv, .csv, .json." in capsys.readouterr().err
+    (tmp_path / "m.xlsx").write_bytes(b"PK\x03\x04 no workbook")
+    assert main(["import", str(tmp_path / "m.xlsx"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert "not a workbook that can be read" in capsys.readouterr().err
+
+
+ASK = """
+import json, sys
+import siming_inspect
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+replies = {tuple(key): text for key, text in json.load(open("said.json"))}
+failing = sys.argv[1]
+
+def answer(input, tools, tool_choice, config):
+    images = [part.image for part in input[0].content if part.type == "image"]
+    said = replies[images[0][-400:], input[0].content[-1].text]
+    if said == failing:
+        raise RuntimeError("the service is away, api_key=sk-abcdefghijklmnopqrst")
+    output = ModelOutput.from_content("mockllm/model", said)
+    output.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)  # else it counts them with a download
+    return output
+
+model = get_model("mockllm/model", custom_outputs=answer)
+(log,) = eval(siming_inspect.siming("requests.jsonl"), model=model, log_dir="logs", display="none",
+              fail_on_error=False, epochs=int(sys.argv[2]))
+print(log.location)
+"""
+
+
+def ask_inspect(folder: Path, said: list[Any], failing: str = "", epochs: int = 1) -> Path:
+    """The task of the page, run by Inspect with its own test model."""
+    (block,) = [code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "@task" in code]
+    assert len(block.splitlines()) <= 36
+    (folder / "siming_inspect.py").write_text(block)
+    (folder / "said.json").write_text(json.dumps(said))
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, failing, str(epochs)], cwd=folder, capture_output=True, text=True, timeout=300
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return Path(done.stdout.strip().splitlines()[-1].removeprefix("file://"))
+
+
+def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Requests → Inspect → its log → replies → numbers, equal to those of the replies themselves."""
+    pytest.importorskip("inspect_ai")
+    assert main(["requests", str(tmp_path / "requests.jsonl"), "--setting", "full_score", "--frames", "2"]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()]
+    from siming_tasks.plugin import hooks
+
+    hooks.dataset_kwargs  # noqa: B018 - another run begins
+    answers = {doc["id"]: reply(doc, "rater_b") for doc in docs("full_score")}
+    said = [
+        [[line["messages"][0]["content"][1]["image_url"]["url"][-400:], line["messages"][0]["content"][-1]["text"]],
+         answers[line["id"]]]
+        for line in lines
+    ]  # fmt: skip
+    failing = lines[1]["id"]
+    log = ask_inspect(tmp_path, said, failing=answers[failing], epochs=2)
+    out = tmp_path / "replies.jsonl"
+    assert main(["import", str(log), str(out), "--format", "inspect"]) == 1
+    assert "name the repetition (--epoch)" in capsys.readouterr().err
+    assert main(["import", str(log), str(out), "--format", "inspect", "--epoch", "2"]) == 0
+    records = {record["id"]: record for record in load_predictions(out, run).records["full_score"]}
+    assert {key: record["status"] for key, record in records.items()} == {
+        key: "request_failed" if key == failing else "ok" for key in answers
+    }
+    assert "sk-abc" not in out.read_text()
+    direct = tmp_path / "direct.jsonl"
+    given = [
+        {"id": key, "reply": text} if key != failing else {"id": key, "error": "x"} for key, text in answers.items()
+    ]
+    direct.write_text("".join(json.dumps(line) + "\n" for line in given))
+    mine, theirs = (score_predictions(run, file).settings["full_score"] for file in (out, direct))
+    assert mine["metrics"] == theirs["metrics"] and mine["statuses"] == theirs["statuses"]
+    assert SETTINGS["full_score"].benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
+    assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
+
+
+def test_what_is_no_log_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("inspect_ai")
+    (tmp_path / "a.eval").write_bytes(b"PK\x03\x04 nothing")
+    assert main(["import", str(tmp_path / "a.eval"), str(tmp_path / "out.jsonl"), "--format", "inspect"]) == 1
+    assert "Inspect cannot read it (" in capsys.readouterr().err

@@ -1,0 +1,158 @@
+"""The dataset folder: complete, openable, deterministic, atomic."""
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import av
+import cv2
+import numpy as np
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_file
+from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data.digest import content_digest
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tools.simulator import demo, make_demo, simulate_labels
+from siming_tasks.tools.simulator.acts.exam import perform
+from siming_tasks.tools.simulator.encode import encode
+from siming_tasks.tools.simulator.render import FPS, frames
+
+RUBRIC = default_rubric()
+
+
+def lines(path: Path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def decoded(path: Path):
+    with av.open(str(path)) as file:
+        stream = file.streams.video[0]
+        assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
+        frames = list(file.decode(stream))
+        return frames, float(stream.average_rate)
+
+
+def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
+    dataset = open_dataset(short_demo)
+    assert dataset.synthetic
+    assert dataset.raters == ("consensus", "rater_a", "rater_b")
+    assert [len(video.applicable) for video in dataset.videos] == [33] * 4
+    assert "SYNTHETIC" in (short_demo / "README.md").read_text()
+    assert "may not be concluded" in (short_demo / "README.md").read_text()
+    rows = lines(short_demo / "videos.jsonl")
+    assert all(row["synthetic"] for row in rows)
+    media = {row["media"]: sha256_file(short_demo / row["media"]) for row in rows}
+    assert dataset.meta["media_sha256"] == media
+    assert dataset.digest == content_digest(dataset.rubric, rows, media)
+
+
+def test_media_decode_to_the_stated_length_with_keyframes_every_two_seconds(short_demo):
+    for video in open_dataset(short_demo).videos:
+        frames, fps = decoded(short_demo / video.media)
+        assert len(frames) == round(video.duration * fps)
+        assert [frame.time for frame in frames[:3]] == pytest.approx([0, 1 / fps, 2 / fps])
+        keys = [index for index, frame in enumerate(frames) if frame.key_frame]
+        assert keys == list(range(0, len(frames), round(2 * fps)))
+        assert (short_demo / video.media).stat().st_size < 1_000_000
+
+
+def test_labels_and_logs_are_those_of_the_seed(short_demo):
+    """The workers' files against the labels drawn in this process, without pictures."""
+    for exam, row in zip(simulate_labels(4, 7), lines(short_demo / "videos.jsonl"), strict=True):
+        assert {step["step_id"]: step["score"] for step in row["steps"]} == exam.scores
+        log = json.loads((short_demo / "events" / f"{exam.video_id}.json").read_text())
+        assert log["synthetic"]
+        assert {step["step_id"]: step["points"] for step in log["steps"]} == {
+            step: truth.points for step, truth in exam.truth.items()
+        }
+        made = {error for event in log["events"] for error in event.get("errors", ())}
+        assert made == {error for errors in exam.plan.errors.values() for error in errors}
+
+
+def test_contact_sheets_are_there_to_look_at(short_demo):
+    for video in open_dataset(short_demo).videos:
+        sheet = cv2.imread(str(short_demo / "contact" / f"{video.video_id}.jpg"))
+        assert sheet.shape == (20 + 6 * 138, 6 * 192, 3)  # a band above six rows of pictures with two lines each
+        assert sheet.std() > 20
+
+
+def test_a_video_without_its_folder_still_says_that_it_is_synthetic(short_demo):
+    with av.open(str(short_demo / "media" / "sim001.mp4")) as container:
+        assert "SYNTHETIC" in container.metadata["title"]
+    found = check_dataset(short_demo)
+    assert not found.errors and not found.warnings
+    assert {problem.code for problem in found.notes} <= {"span-order", "span-overlap", "consensus-outside"}
+
+
+def test_hugging_face_datasets_loads_the_folder(short_demo, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["train"]
+    assert rows["video_id"] == ["sim001", "sim002", "sim003", "sim004"]
+
+
+def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monkeypatch):
+    out, finished = tmp_path / "demo", []
+    make = demo._make
+
+    def interrupted(job):
+        if len(finished) == 1:
+            raise KeyboardInterrupt
+        finished.append(job.exam.video_id)
+        return make(job)
+
+    monkeypatch.setattr(demo, "_make", interrupted)
+    options = {"videos": 2, "short": True, "jobs": 1, "progress": False, "contact": False}
+    with pytest.raises(KeyboardInterrupt):
+        make_demo(out, **options)
+    assert not out.exists()
+    kept = tmp_path / ".demo.part" / "media" / "sim001.mp4"
+    stamp = kept.stat().st_mtime_ns
+    monkeypatch.setattr(demo, "_make", make)
+    make_demo(out, **options)
+    assert (out / "media" / "sim001.mp4").stat().st_mtime_ns == stamp
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".lock") == ["demo"]
+    assert len(open_dataset(out).videos) == 2
+    assert make_demo(out, **options) == out  # already there: nothing to do
+    with pytest.raises(DataError, match="exists and is not this demo"):
+        make_demo(out, **(options | {"seed": 1}))
+
+
+def test_a_video_that_fails_leaves_no_file(tmp_path):
+    def broken():
+        yield np.zeros((16, 16, 3), np.uint8)
+        raise RuntimeError("lamp broke")
+
+    with pytest.raises(RuntimeError, match="lamp broke"):
+        encode(tmp_path / "x.mp4", broken(), fps=10)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_somebody_elses_folder_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(DataError, match="exists and is not this demo"):
+        make_demo(tmp_path, videos=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_the_command_refuses_nonsense(tmp_path, capsys):
+    assert main(["demo", "--videos", "0", str(tmp_path / "x")]) == 2
+    assert "--videos '0' must be at least 1." in capsys.readouterr().err
+    assert main(["demo", "--videos", "3", "--pairs", str(tmp_path / "x")]) == 1
+    assert "even number" in capsys.readouterr().err
+
+
+def test_the_same_frames_are_the_same_bytes_whatever_was_in_memory(tmp_path):
+    """x264's AVX-512 code for macroblock trees gave another file one time in eight, and more often so."""
+    exam = simulate_labels(7, 0)[-1]
+    pictures = list(islice(frames(perform(exam.plan, fps=FPS, seed=exam.look), exam.look), 300))
+    rng = np.random.default_rng(0)
+    found = set()
+    for _ in range(24):
+        litter = [np.full(rng.integers(1_000, 400_000), rng.integers(256), np.uint8) for _ in range(200)]
+        del litter[::2]
+        encode(tmp_path / "x.mp4", pictures, fps=FPS)
+        found.add(sha256_file(tmp_path / "x.mp4"))
+    assert len(found) == 1

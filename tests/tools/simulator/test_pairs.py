@@ -1,0 +1,96 @@
+"""Twins: equal pixels and unequal truth for history, one step only for local."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from siming_tasks.analysis.controls.pairs import pair_metric
+from siming_tasks.data import open_dataset
+from siming_tasks.tools.simulator import make_demo, simulate_pairs
+from siming_tasks.tools.simulator.acts.exam import SHORT, perform
+from siming_tasks.tools.simulator.pairs import HISTORY, LOCAL, pair_row
+from siming_tasks.tools.simulator.render import FPS, frames
+
+TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
+
+
+def performances(twins):
+    slots = twins.slots(short=True)
+    return [perform(exam.plan, pace=SHORT, fps=FPS, seed=exam.look, slots=slots) for exam in twins.exams]
+
+
+def clips(twins):
+    """The frames of the target step's clip in both videos, before encoding."""
+    found = []
+    for played, exam in zip(performances(twins), twins.exams, strict=True):
+        start, stop = (round(time * FPS) for time in played.spans[twins.step_id])
+        found.append(list(frames(played, exam.look, start, stop)))
+        assert len(found[-1]) == stop - start > 2
+    return found
+
+
+@pytest.mark.parametrize("twins", TWINS[::2], ids=lambda twins: f"{twins.step_id}-{twins.changed[0]}")
+def test_history_twins_show_the_same_clip_and_deserve_different_points(twins):
+    assert twins.kind == "history"
+    first, second = performances(twins)
+    assert second.spans[twins.step_id] == first.spans[twins.step_id]
+    one, other = clips(twins)
+    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    row = pair_row(twins)
+    assert row["points"][0] != row["points"][1]
+    assert row["direction"] == np.sign(row["points"][1] - row["points"][0])
+    assert not np.array_equal(first.sample(FPS), second.sample(FPS)) or first.sayings != second.sayings
+
+
+@pytest.mark.parametrize("twins", TWINS[1::2], ids=lambda twins: twins.changed[0])
+def test_local_twins_differ_in_the_step_itself(twins):
+    assert twins.kind == "local"
+    row = pair_row(twins)
+    assert {error.rpartition(".")[0] for error in twins.changed} == {twins.step_id}
+    assert row["points"][0] != row["points"][1]
+    assert twins.step_id not in row["unchanged_steps"]
+    assert len(row["unchanged_steps"]) >= 30
+
+
+def test_a_judge_of_clips_is_right_on_local_twins_only():
+    """The best it can do is to know every clip by heart: the points that were given to these very pixels."""
+    rows, known, answers = [pair_row(twins) for twins in TWINS], {}, []
+    for twins, row in zip(TWINS, rows, strict=True):
+        seen = [hashlib.sha256(b"".join(frame.tobytes() for frame in clip)).digest() for clip in clips(twins)]
+        answers.append([known.setdefault(clip, points) for clip, points in zip(seen, row["points"], strict=True)])
+    first, second = (np.array(side, float)[:, None] for side in zip(*answers, strict=True))
+    assert [bool(a != b) for a, b in zip(first, second, strict=True)] == [row["kind"] == "local" for row in rows]
+    number = len(rows)
+    result = pair_metric(
+        first, second, np.zeros(number, int), np.array([float(row["direction"]) for row in rows]),
+        np.zeros((number, 1), bool), [row["kind"] for row in rows],
+    )  # fmt: skip
+    assert result.right.value == result.bound == 0.5
+
+
+def test_either_twin_may_be_the_spoiled_one():
+    assert {pair_row(twins)["direction"] for twins in TWINS} == {-1, 1}
+
+
+def test_the_folder_lists_its_pairs_and_the_metric_reads_them(tmp_path):
+    out = make_demo(tmp_path / "pairs", videos=4, short=True, pairs=True, jobs=2, progress=False, contact=False)
+    dataset = open_dataset(out)
+    rows = [json.loads(line) for line in (out / "pairs.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in rows] == ["history", "local"]
+    steps = [step.id for step in dataset.rubric.steps]
+    first, second = (
+        np.array([[dataset.video(row[side]).step(step).consensus for step in steps] for row in rows], float)
+        for side in ("video_a", "video_b")
+    )
+    result = pair_metric(
+        first,
+        second,
+        np.array([steps.index(row["step_id"]) for row in rows]),
+        np.array([float(row["direction"]) for row in rows]),
+        np.array([[step in row["unchanged_steps"] for step in steps] for row in rows]),
+        [row["kind"] for row in rows],
+    )
+    assert result.right.value == 1
+    assert result.bound == 0.5

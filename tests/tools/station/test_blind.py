@@ -1,0 +1,33 @@
+"""What the page is sent: the rubric, the video and what this rater gave; nothing that anybody else said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from siming_tasks.tools.station.event_log import Journal
+from siming_tasks.tools.station.exams import find_exams
+from siming_tasks.tools.station.rate import Rating
+from tests.data.conftest import STEPS, make_folder
+
+
+def test_a_built_data_set_is_rated_blind(tmp_path: Path) -> None:
+    """Its labels, raters, spans and which steps apply are not sent; a second rater is not told of the first."""
+    folder = make_folder(tmp_path / "set", videos=2)
+    exams = find_exams(folder, tmp_path / "cache")
+    assert exams.synthetic and [exam.steps for exam in exams.exams] == [tuple(step for step, _ in STEPS)] * 2
+    journal = Journal.begin(tmp_path / "s.sqlite", exams.rubric, synthetic=exams.synthetic)
+    first = Rating(journal, "Dr. Li", exams)
+    for number in range(2):
+        first.act(number, f"act-{number:05}", "cpr_03", "points", 4)
+        first.act(number, f"comment-{number:05}", "cpr_03", "comment", "for nobody else")
+    second = Rating(journal, "Dr. Wu", exams)
+    told = [second.start(), *(second.open(number, f"open-{number:05}") for number in range(2))]
+    text = json.dumps(told)
+    for secret in ("rater_a", "rater_b", "consensus", "Li", "nobody", "score", "span"):
+        assert secret not in text, secret
+    for item in told[1:]:
+        assert set(item) == {"name", "steps", "player", "state", "undo", "redo", "left", "seconds"}
+        assert set(item["player"]) == {"kind", "src", "times", "end"}
+        assert (item["state"], item["left"], item["undo"]) == ({}, 4, None)
+    assert {exam["left"] for exam in told[0]["items"]} == {4}

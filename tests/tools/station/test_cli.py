@@ -1,0 +1,90 @@
+"""`siming rate` before it serves: what does not go together, what is no folder of exams, what is in the way."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.tools.local_server.door import Key
+from siming_tasks.tools.station.app import application
+from siming_tasks.tools.station.person import rater_name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--rater NAME: say who rates."),
+        (["--rater", "consensus"], "--rater consensus is kept for --adjudicate"),
+        (["--rater", " "], "must be 1 to 60 visible characters"),
+        (["--rater", "a\u202eb"], "must be 1 to 60 visible characters"),
+        (["--rater", "x", "--adjudicate"], "leave out --rater"),
+        (["--adjudicate", "--as-model"], "two works; give one"),
+        (["--rater", "x", "--raters", "a", "b"], "--raters A B goes with --adjudicate"),
+        (["--rater", "x", "--as-model"], "--as-model needs --setting (full_score, full_error, clip_score, clip_error)"),
+        (["--rater", "x", "--as-model", "--setting", "full_timed_score", "--out", "o"], "--as-model needs --setting"),
+        (["--rater", "x", "--out", "o"], "--setting and --out go with --as-model"),
+        (["--adjudicate"], "--adjudicate needs two raters; in"),
+    ],
+)
+def test_flags_that_do_not_go_together(
+    words: list[str], said: str, videos: Path, rubric: Path, tmp_path: Path, capsys: Any
+) -> None:
+    more = [] if "--as-model" in words else ["--rubric", str(rubric)]
+    assert main(["rate", str(videos), *words, *more, "--store", str(tmp_path / "s.sqlite")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_no_folder_of_exams(videos: Path, tmp_path: Path, capsys: Any) -> None:
+    def refused(folder: Path) -> str:
+        assert main(["rate", str(folder), "--rater", "x", "--store", str(tmp_path / "s.sqlite")]) == 1
+        return str(capsys.readouterr().err)
+
+    assert "no such folder" in refused(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    assert "holds no video file" in refused(tmp_path / "empty")
+    shutil.copytree(videos, tmp_path / "twice")
+    shutil.copy(videos / "exam a.mp4", tmp_path / "twice" / "exam c.mp4")
+    assert "'exam c.mp4' is the same video as 'exam a.mp4'" in refused(tmp_path / "twice")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "x.mp4").write_bytes((videos / "exam a.mp4").read_bytes()[:900])
+    assert "x.mp4" in refused(tmp_path / "broken")
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_a_port_that_is_taken(videos: Path, rubric: Path, tmp_path: Path, capsys: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        words = ["--rater", "x", "--rubric", rubric, "--store", tmp_path / "s.sqlite", "--no-browser"]
+        port = taken.getsockname()[1]
+        assert main(list(map(str, ["rate", videos, *words, "--port", port]))) == 2
+    assert f"--port {port}: Address already in use. Leave it out for a free one." in capsys.readouterr().err
+
+
+def test_names_of_raters() -> None:
+    assert rater_name("  Dr.  Li ") == "Dr. Li"
+    assert rater_name("e\u0301") == "é", "one spelling for one name"
+    assert rater_name("李医生") == "李医生"
+
+
+def test_a_ticket_opens_once(videos: Path, rubric: Path, tmp_path: Path) -> None:
+    """By the application's own client: who reads a browser's command line in the list of processes comes too late."""
+    from starlette.testclient import TestClient
+
+    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.exams import find_exams
+    from siming_tasks.tools.station.rate import Rating
+
+    exams = find_exams(videos, tmp_path, rubric)
+    work = Rating(Journal.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)
+    app = application(work, key=Key("T" * 40, "K" * 40, "c"), cache=tmp_path)
+
+    def enter(key: str) -> int:
+        client = TestClient(app, base_url="http://127.0.0.1")
+        first = client.get(f"/?token={key}").status_code
+        return first if first != 200 else client.get("/work").status_code
+
+    assert [enter("K" * 40), enter("K" * 40), enter("T" * 40), enter("T" * 40)] == [200, 403, 200, 200]

@@ -1,0 +1,142 @@
+"""Who gets in: the one with the token, by this machine's name, and to nothing but the station."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tools.station.conftest import Station, start
+
+
+@pytest.fixture(scope="module")
+def station(videos: Path, rubric: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Station]:
+    store = tmp_path_factory.mktemp("store") / "s.sqlite"
+    found = start(videos, "--rater", "Dr. Li", "--rubric", rubric, "--store", store, cache=cache)
+    yield found
+    found.end()
+
+
+PATHS = ("/", "/work", "/station.js", "/media/0", "/frame/0/0", "/nothing")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_stranger_gets_nothing(station: Station, path: str) -> None:
+    status, headers, body = station.ask(path, key=False)
+    assert status == 403
+    assert "whole address that `siming rate` printed" in body.decode()
+    assert "default-src 'none'" in headers["content-security-policy"]
+
+
+def test_a_wrong_token_is_no_token(station: Station) -> None:
+    assert station.ask(f"/?token={station.token}x", key=False)[0] == 403
+    assert station.ask("/?token=", key=False)[0] == 403
+    assert station.ask("/work", headers={"cookie": "siming_rate=x"}, key=False)[0] == 403
+
+
+def test_the_token_leaves_the_address(station: Station) -> None:
+    status, headers, body = station.ask(f"/?token={station.token}", key=False)
+    assert status == 200 and b'content="0;url=/"' in body and station.token.encode() not in body
+    cookie = headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie and "domain" not in cookie
+
+
+def test_another_name_for_this_machine_is_refused(station: Station) -> None:
+    """A page whose name was made to point here (DNS rebinding) says its own name in Host."""
+    for host in ("evil.example", "127.0.0.1.evil.example", "0.0.0.0"):
+        assert station.ask("/work", headers={"host": host})[0] == 400
+        assert station.ask(f"/?token={station.token}", headers={"host": host}, key=False)[0] == 400
+    port = station.base.rpartition(":")[2]
+    assert station.ask("/work", headers={"host": f"localhost:{port}"})[0] == 200
+
+
+def test_another_page_cannot_act(station: Station) -> None:
+    body = {"item": 0, "id": "abcdefgh", "step": "look", "kind": "points", "value": 2}
+    assert station.ask("/act", body, {"origin": "http://evil.example"})[0] == 403
+    assert station.ask("/act", body, {"origin": "http://127.0.0.1:1"})[0] == 403
+    assert station.ask("/act", body, {"content-type": "text/plain"})[0] == 400, "a form can send text/plain"
+    assert json.loads(station.ask("/work")[2])["items"][0]["left"] == 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/media/../station.js",
+        "/media/..%2f..%2fetc%2fpasswd",
+        "/../../../../etc/passwd",
+        "/static/page.html",
+        "/page.html",
+        "/media/exam%20a.mp4",
+        "/media/99",
+        "/media/-1",
+        "/frame/0/0",
+        "/act/",
+        "/docs",
+    ],
+)
+def test_nothing_else_is_reachable(station: Station, path: str) -> None:
+    """Sent as it stands: urllib would tidy the path."""
+    host = station.base.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=20)
+    connection.putrequest("GET", path)
+    connection.putheader("Cookie", f"siming_rate_{host.rpartition(':')[2]}={station.token}")
+    connection.endheaders()
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+def test_only_this_machine_is_served(station: Station) -> None:
+    tables = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    port = int(station.base.rpartition(":")[2])
+    listening = [line.split()[1] for line in tables.splitlines() if f":{port:04X} " in line and " 0A " in line]
+    assert [address.partition(":")[0] for address in listening] == ["0100007F"]
+
+
+def test_ranges_of_the_video(station: Station, videos: Path) -> None:
+    number = station.number("exam a.mp4")
+    data, path = (videos / "exam a.mp4").read_bytes(), f"/media/{number}"
+    size = len(data)
+    status, headers, body = station.ask(path)
+    assert (status, body, headers["accept-ranges"], headers["content-type"]) == (200, data, "bytes", "video/mp4")
+    for text, first, last in (
+        ("0-3", 0, 3),
+        ("100-", 100, size - 1),
+        ("-7", size - 7, size - 1),
+        ("5-999999999", 5, size - 1),
+    ):
+        status, part, body = station.ask(path, headers={"range": f"bytes={text}"})
+        assert (status, body) == (206, data[first : last + 1]), text
+        assert part["content-range"] == f"bytes {first}-{last}/{size}"
+        assert part["content-length"] == str(last + 1 - first)
+    status, refused, _ = station.ask(path, headers={"range": f"bytes={size}-"})
+    assert (status, refused["content-range"]) == (416, f"bytes */{size}")
+    for tag, expected in ((headers["etag"], 206), ('"another"', 200)):
+        assert station.ask(path, headers={"range": "bytes=0-3", "if-range": tag})[0] == expected
+
+
+def test_an_act_that_makes_no_sense_is_refused_in_a_sentence(station: Station) -> None:
+    number = station.number("exam a.mp4")
+    for step, kind, value, said in (
+        ("look", "points", 3, "3 is not on the scale of look: 0, 1, 2."),
+        ("look", "points", 0.5, "0.5 is not on the scale"),
+        ("look", "points", True, "True is not on the scale"),
+        ("look", "points", 10**400, "is not on the scale"),
+        ("nowhere", "points", 1, "This exam has no step 'nowhere'."),
+        (None, "points", 1, "The rubric has no step None."),
+        ("look", "verdict", "correct", "does not take 'verdict'"),
+        ("look", "start", 30, "The video has no frame 30."),
+        ("look", "start", 1.5, "The video has no frame 1.5."),
+        ("look", "comment", "x" * 2001, "at most 2,000 characters"),
+        (None, "undo", 1, "Undo takes no value."),
+        ("look", ["points"], None, "does not take"),
+    ):
+        answer = station.act(number, step, kind, value)
+        assert answer["status"] == 409 and said in answer["error"], (kind, value, answer)
+    assert station.ask("/act", [1])[0] == 400
+    assert station.ask("/act", {"item": 0, "id": "a b", "step": "look", "kind": "points", "value": 1})[0] == 409
+    assert station.ask("/act", {"item": 7, "id": "abcdefgh", "step": "look", "kind": "points", "value": 1})[0] == 409
+    assert station.ask("/act", {"x": "y" * 30_000})[0] == 413
+    assert json.loads(station.ask("/work")[2])["items"][number]["left"] == 3, "nothing was written"

@@ -1,0 +1,358 @@
+"""A physician at the page, in a real browser: everything by keyboard, and nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.tools.station.event_log import Journal, folded_exams
+from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.tools.station.conftest import UNEVEN, Station, rubric_of
+from tests.tools.station.pages import complaints, current, keys, saved, text, visit, wait
+
+pytestmark = NEEDS_BROWSER
+UP, DOWN, LEFT, RIGHT, ESCAPE, ENTER = "\ue013", "\ue015", "\ue012", "\ue014", "\ue00c", "\ue007"
+
+Begin = Callable[..., Station]
+
+
+def folded(store: Path, rater: str, exam: str) -> Any:
+    journal = Journal.read(store)
+    digest = next(digest for digest, known in journal.exams().items() if known.name == exam)
+    return folded_exams(journal.acts("rate"))[rater, digest]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "s.sqlite"
+
+
+def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    station = begin(videos, "--rater", "Dr. Li", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    for _ in range(2):
+        if "exam b" in text(browser, "#who"):
+            break
+        keys(browser, "Shift+n")
+        wait(browser, "document.getElementById('wait').hidden")
+    assert "exam b.mp4" in text(browser, "#who")
+
+    assert browser.current_url == f"{station.base}/", "the token does not stay in the address"
+
+    # A span of frames 3 to 6 of exam b: from 200 ms until frame 7 comes at 640 ms.
+    assert current(browser) == "look"
+    keys(browser, RIGHT, RIGHT, RIGHT, "s")
+    wait(browser, "document.getElementById('time').textContent === '0:00.20 · frame 4 of 14'")
+    keys(browser, RIGHT, RIGHT, RIGHT, "e", "2")
+    found = folded(store, "Dr. Li", "exam b.mp4").step("look")
+    assert (found.start, found.end, found.points) == (0.2, 0.64, 2)
+
+    keys(browser, DOWN, "1", "0")  # two digits at once are ten, not one and then nought
+    assert folded(store, "Dr. Li", "exam b.mp4").step("call").points == 10
+    keys(browser, DOWN, "n")
+    assert not folded(store, "Dr. Li", "exam b.mp4").step("press").applicable
+    assert "finished" in text(browser, "#progress") and "Every step is decided" in text(browser, "#done")
+
+    keys(browser, "u", "u")
+    state = folded(store, "Dr. Li", "exam b.mp4")
+    assert state.step("press").applicable and state.step("call").points == 1
+    keys(browser, "r", "r")
+    wait(browser, "document.querySelector('li.current').dataset.step === 'press'")
+    keys(browser, "c", "hands <b>bent</b>", ESCAPE)
+    wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
+    saved(browser)
+    state = folded(store, "Dr. Li", "exam b.mp4")
+    assert (state.step("press").comment, state.step("call").points, state.left(["look", "call", "press"])) == (
+        "hands <b>bent</b>", 10, [],
+    )  # fmt: skip
+
+    keys(browser, "Shift+p" if text(browser, "#progress").startswith("Exam 2") else "Shift+n")
+    wait(browser, "document.getElementById('who').textContent.includes('exam a.mp4')")
+    keys(browser, "1", DOWN, "3", DOWN, "0")
+    assert "2 finished" in text(browser, "#progress")
+    assert complaints(browser) == []
+    assert "2 of 2 exams finished by Dr. Li" in station.end()
+
+
+def test_frames_are_stepped_by_their_own_times(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    """What the browser shows (the time of the presented picture) is the frame that the page names, one by one."""
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    if "exam b" not in text(browser, "#who"):
+        keys(browser, "Shift+n")
+        wait(
+            browser,
+            "document.getElementById('who').textContent.includes('exam b') && document.getElementById('wait').hidden",
+        )
+    browser.execute_script(
+        "const v = document.getElementById('video'); window.shown = [];"
+        "const seen = (_, d) => { window.shown.push(d.mediaTime); v.requestVideoFrameCallback(seen); };"
+        "v.requestVideoFrameCallback(seen);"
+    )
+    for number, at in enumerate(UNEVEN[1:], 1):
+        keys(browser, RIGHT)
+        wait(browser, f"Math.abs(window.shown.at(-1) - {at / 1000}) < 0.002")
+        assert f"frame {number + 1} of 14" in text(browser, "#time")
+    keys(browser, LEFT)
+    wait(browser, "Math.abs(window.shown.at(-1) - 1.5) < 0.002")
+    keys(browser, "g", "0:00.65", ENTER)
+    wait(browser, "Math.abs(window.shown.at(-1) - 0.64) < 0.002")
+    keys(browser, "s", RIGHT, "e", "v")  # plays the two frames and halts on the second
+    wait(
+        browser,
+        "document.getElementById('video').paused && document.getElementById('time').textContent.includes('frame 9 of')",
+    )
+
+
+def test_the_server_is_killed_in_mid_exam(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "2", DOWN, "7")
+    station.kill()
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys("9").perform()
+    wait(browser, "!document.getElementById('trouble').hidden")
+    assert "Not saved yet" in text(browser, "#trouble")
+    assert "saving" in browser.execute_script("return document.body.className")
+    assert "7 / 12" in text(browser, "[data-step=call] .chip"), "what is not on disk is not shown as given"
+    state = folded(store, "x", exam)
+    assert [state.step(step).points for step in ("look", "call")] == [2, 7]
+
+    port = station.base.rpartition(":")[2]
+    again = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store, "--port", port)
+    wait(browser, "document.getElementById('trouble').textContent.includes('started again')")
+    visit(browser, again)
+    assert exam in text(browser, "#who") and current(browser) == "press"
+    assert "7 / 12" in text(browser, "[data-step=call] .chip")
+
+
+def test_the_browser_is_killed_in_mid_exam(
+    begin: Begin, videos: Path, rubric: Path, store: Path, tmp_path: Path
+) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    first = open_chromium(tmp_path / "one")
+    visit(first, station)
+    exam = text(first, "#who").partition(" · ")[2]
+    keys(first, "1", DOWN, "5")
+    import os
+
+    os.kill(first.service.process.pid, signal.SIGKILL)
+    second = open_chromium(tmp_path / "two")
+    try:
+        visit(second, station)
+        assert exam in text(second, "#who") and current(second) == "press"
+        state = folded(store, "x", exam)
+        assert [state.step(step).points for step in ("look", "call")] == [1, 5]
+    finally:
+        second.quit()
+        first.service.stop()
+
+
+def test_two_raters_at_once(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    """Two stations on one store; neither page shows anything of the other's."""
+    stations = {name: begin(videos, "--rater", name, "--rubric", rubric, "--store", store) for name in ("a", "b")}
+    for name, digit in (("a", "2"), ("b", "1"), ("a", "1")):
+        visit(browser, stations[name])
+        before = current(browser)
+        keys(browser, digit)
+        assert before == ("call" if (name, digit) == ("a", "1") else "look"), "b's page did not know of a's points"
+    journal = Journal.read(store)
+    given = [(act.rater, act.step, act.value) for act in journal.acts() if act.step]
+    assert given == [("a", "look", 2), ("b", "look", 1), ("a", "call", 1)]
+
+
+def test_a_video_that_changed_is_not_shown(
+    begin: Begin, videos: Path, rubric: Path, store: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ward"
+    shutil.copytree(videos, folder)
+    station = begin(folder, "--rater", "x", "--rubric", rubric, "--store", store)
+    number = station.number("exam a.mp4")
+    shutil.copy(videos / "exam b.mp4", folder / "exam a.mp4")
+    status, _, body = station.ask(f"/media/{number}")
+    assert status == 409 and "was replaced or changed" in body.decode()
+    assert station.act(number, "look", "points", 1)["status"] == 409, "no points for a video that is not there"
+
+
+def test_usable_at_phone_width(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        visit(browser, station)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+        for selector in (
+            "[data-step=look] [data-value='1']",
+            "[data-step=call] .head",
+            "[data-step=call] [data-value='12']",
+        ):
+            browser.find_element("css selector", selector).click()
+            saved(browser)
+        wait(browser, "document.querySelector('[data-step=call] .chip').textContent === '12 / 12'")
+        assert "1 / 2" in text(browser, "[data-step=look] .chip")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def axe(browser: Any) -> list[Any]:
+    from axe_core_python.selenium import Axe
+
+    found = Axe().run(browser, None, {"resultTypes": ["violations"]})["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found]
+
+
+def test_axe_finds_nothing(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    try:
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            visit(browser, station)
+            keys(browser, "2", "s")
+            assert axe(browser) == [], scheme
+            keys(browser, "?")
+            assert axe(browser) == [], f"help, {scheme}"
+            keys(browser, "?")
+            station.ask("/act", {})
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_hostile_names_and_comments_stay_text(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path, tmp_path: Path
+) -> None:
+    evil = "<img src=x onerror=window.ran=1>\u202e.mp4"
+    folder = tmp_path / "ward"
+    folder.mkdir()
+    shutil.copy(videos / "exam a.mp4", folder / evil)
+    station = begin(folder, "--rater", "<script>window.ran=2</script>", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    assert "<img src=x onerror=window.ran=1>⟦U+202E⟧" in text(browser, "#who")
+    assert station.act(0, "look", "comment", "<img src=x onerror=window.ran=3>")["status"] == 200
+    visit(browser, station)
+    assert (
+        browser.execute_script("return document.querySelector('textarea').value") == "<img src=x onerror=window.ran=3>"
+    )
+    assert browser.execute_script("return window.ran") is None
+    assert browser.execute_script("return document.querySelectorAll('main img:not(#frame), main script').length") == 0
+    with sqlite3.connect(store) as journal:
+        assert journal.execute("SELECT DISTINCT rater FROM acts").fetchall() == [("<script>window.ran=2</script>",)]
+    journal.close()
+
+
+def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    """Two raters differ on one step of exam a and two of exam b; the third person sees both scores and no name."""
+    given = {"Dr. Li": {"exam a.mp4": (2, 5, 1), "exam b.mp4": (2, 12, 0)}}
+    given["Dr. Wu"] = {"exam a.mp4": (2, 9, 1), "exam b.mp4": (1, 12, 3)}
+    for rater, sheets in given.items():
+        station = begin(videos, "--rater", rater, "--rubric", rubric, "--store", store)
+        for exam, points in sheets.items():
+            number = station.number(exam)
+            for step, each in zip(("look", "call", "press"), points, strict=True):
+                assert station.act(number, step, "points", each)["status"] == 200
+        if rater == "Dr. Wu":
+            station.act(station.number("exam b.mp4"), "look", "start", 3)
+            station.act(station.number("exam b.mp4"), "look", "end", 6)
+        station.kill()
+    station = begin(videos, "--adjudicate", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    if "exam b" not in text(browser, "#who"):
+        keys(browser, "Shift+n")
+        wait(browser, "document.getElementById('who').textContent.includes('exam b')")
+        wait(browser, "document.getElementById('wait').hidden")
+    steps = "[...document.querySelectorAll('li[data-step]')].map(row => row.dataset.step).join()"
+    assert browser.execute_script(f"return {steps}") == "look,press"
+    both = text(browser, ".both")
+    assert "1 point " in both and "2 points" in both and "See 0:00.20" in both
+    page = browser.execute_script("return document.documentElement.outerHTML")
+    assert "Li" not in page and "Wu" not in page
+    keys(browser, "v")
+    wait(
+        browser,
+        "document.getElementById('video').paused && document.getElementById('time').textContent.includes('7 of')",
+    )
+    assert axe(browser) == []
+    keys(browser, "1", DOWN, "3", "c", "agreed on the phone", ESCAPE)
+    wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
+    keys(browser, "Shift+n" if text(browser, "#progress").startswith("Exam 1") else "Shift+p")
+    wait(browser, "document.getElementById('who').textContent.includes('exam a')")
+    assert browser.execute_script(f"return {steps}") == "call"
+    keys(browser, "7")
+    assert "2 of 2 exams finished by consensus" in station.end()
+    journal = Journal.read(store)
+    assert [act.value for act in journal.acts("adjudicate", "consensus") if act.kind == "points"] == [1, 3, 7]
+    assert complaints(browser) == []
+
+
+def test_a_video_that_browsers_cannot_play_is_shown_all_the_same(
+    browser: Any, begin: Begin, rubric: Path, store: Path, tmp_path: Path
+) -> None:
+    """An AVI of a ward's old camera: a copy of exactly its frames is played, at their times."""
+    from tests.data.conftest import write_video
+
+    write_video(tmp_path / "old" / "exam.avi", frames=20, size=(160, 90), codec="mpeg4")
+    station = begin(tmp_path / "old", "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    keys(browser, RIGHT, RIGHT, "s")
+    assert "frame 3 of 20" in text(browser, "#time")
+    assert browser.execute_script("return document.getElementById('video').videoWidth") == 160
+    assert folded(store, "x", "exam.avi").step("look").start == pytest.approx(0.2)
+
+
+def test_a_comment_stays_with_its_exam(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+    """Typed and at once left for the next exam by the mouse, before the typing has rested."""
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "1", DOWN, "1", DOWN, "1", "c")
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys("late").perform()
+    browser.find_element("css selector", "#done button").click()
+    wait(browser, f"!document.getElementById('who').textContent.includes({exam!r})")
+    saved(browser)
+    given = [(act.step, act.value, act.exam) for act in Journal.read(store).acts() if act.kind == "comment"]
+    digest = next(digest for digest, known in Journal.read(store).exams().items() if known.name == exam)
+    assert given == [("press", "late", digest)]
+
+
+def test_undo_brings_its_step_to_the_screen(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    keys(browser, "2", DOWN, DOWN)
+    assert current(browser) == "press"
+    keys(browser, "u")
+    wait(browser, "document.querySelector('li.current').dataset.step === 'look'")
+    assert "– / 2" in text(browser, "[data-step=look] .chip")
+    assert browser.execute_script("return document.getElementById('undo').disabled")
+
+
+def test_half_points_by_keyboard(browser: Any, begin: Begin, videos: Path, store: Path, tmp_path: Path) -> None:
+    halves = rubric_of({"look": 2, "call": 3})
+    halves["skills"][0]["steps"][0]["grain"] = 0.5
+    (tmp_path / "halves.yaml").write_text(yaml.safe_dump(halves))
+    station = begin(videos, "--rater", "x", "--rubric", tmp_path / "halves.yaml", "--store", store)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "1")
+    keys(browser, ".")
+    assert folded(store, "x", exam).step("look").points == 1.5
+    shown = "[...document.querySelectorAll('li.current [data-kind=points]')].map(b => b.dataset.value).join()"
+    assert browser.execute_script(f"return {shown}") == "0,0.5,1,1.5,2"
+    keys(browser, DOWN, "1", ".")
+    wait(browser, "document.getElementById('trouble').textContent.includes('not on the scale of call: 0, 1, 2, 3')")
+    assert folded(store, "x", exam).step("call").points == 1
