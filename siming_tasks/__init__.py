@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from siming_tasks.analysis.compare_runs import compare
     from siming_tasks.analysis.diagnose_run import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
-    from siming_tasks.metrics import Estimate, Panel, evaluate
+    from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
     from siming_tasks.options import Options
     from siming_tasks.report.build import write_report
     from siming_tasks.results.run import Run, read_run
@@ -31,8 +31,8 @@ __all__ = [
     "Dataset",
     "Estimate",
     "Options",
-    "Panel",
     "Run",
+    "ScoreMatrix",
     "build_dataset",
     "check_dataset",
     "compare",
@@ -48,7 +48,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
     "build_dataset": "siming_tasks.tools.builder",
-    **dict.fromkeys(("Estimate", "Panel", "evaluate"), "siming_tasks.metrics"),
+    **dict.fromkeys(("Estimate", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
     "Options": "siming_tasks.options",
     "write_report": "siming_tasks.report.build",
     "compare": "siming_tasks.analysis.compare_runs",

@@ -14,7 +14,7 @@ import pytest
 
 import siming_tasks
 from siming_tasks.data import open_dataset
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 EXAMPLES = sorted(path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text())
@@ -33,7 +33,7 @@ def names(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
                 given = {step.step_id: step.scores["rater_b"] for step in video.steps}
                 given = given if name == "physician" else {step: best[step] for step in given}
                 words = {step: "correct" if points == best[step] else "incorrect" for step, points in given.items()}
-                answers = {"scores": given} if SETTINGS[setting].answer == "score" else {"verdicts": words}
+                answers = {"scores": given} if TASKS[setting].answer == "score" else {"verdicts": words}
                 lines.append(json.dumps({"setting": setting, "video_id": video.video_id, **answers}))
         found[name] = folder / f"{name}.jsonl"
         Path(str(found[name])).write_text("\n".join(lines))

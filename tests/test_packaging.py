@@ -21,8 +21,8 @@ from siming_tasks.plugin import register as plugin
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
 TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence")}
-PROBES = ("blind", "single", "shuffled", "reversed", "frozen", "foreign")
-TASKS |= {f"siming_probe_{probe}_{scope}_{answer}" for probe in PROBES for scope in ("full", "clip")
+INPUT_ABLATIONS = ("no_video", "single_frame", "shuffled_frames", "reversed_frames", "frozen_frame", "mismatched_video")
+TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
 NAMES = TASKS | {
@@ -32,7 +32,7 @@ NAMES = TASKS | {
     "siming_timed",
     "siming_abstain",
     "siming_evidence",
-    "siming_probes",
+    "siming_ablations",
 }
 
 

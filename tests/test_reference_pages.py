@@ -12,8 +12,8 @@ from typing import Any
 
 from siming_tasks.common.doc_pages import pages
 from siming_tasks.data import open_dataset
+from siming_tasks.media.request_media import view
 from siming_tasks.media.sampler import Budget
-from siming_tasks.media.views import view
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
@@ -21,7 +21,7 @@ from siming_tasks.parsing.model import MISSING
 from siming_tasks.results.record import record_of
 from siming_tasks.results.score import evaluate_records
 from siming_tasks.results.supervised import SUPERVISED
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
@@ -88,7 +88,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
 
 def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> None:
     dataset = open_dataset(short_demo)
-    names = [name for name, setting in SETTINGS.items() if setting.answer == "score" and setting.scope == "full"]
+    names = [name for name, setting in TASKS.items() if setting.answer == "score" and setting.scope == "full"]
     points = json.dumps({"scores": {step.id: step.max_score for step in dataset.rubric.steps}})
     found: set[str] = set()
     for name in names:

@@ -35,7 +35,7 @@ from transformers import (
 from siming_tasks.common.schema import ANSWERS, Scope, Video
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, Job, Mode, Policy, Request, prepare, view
-from siming_tasks.tasks import benchmark_setting
+from siming_tasks.tasks import benchmark_task
 from siming_tasks.tasks.prompt import build_prompt
 
 TEXT = {
@@ -125,7 +125,7 @@ def prompts(dataset: Dataset, video: Video, request: Request) -> list[str]:
     steps = tuple(dataset.rubric.by_id[step.step_id] for step in asked)
     scope: Scope = "full" if request.span is None else "clip"
     steps = steps if scope == "full" else steps[:1]
-    return [build_prompt(benchmark_setting(scope, answer), steps) for answer in ANSWERS]
+    return [build_prompt(benchmark_task(scope, answer), steps) for answer in ANSWERS]
 
 
 def main() -> None:

@@ -18,19 +18,19 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.analysis.power.model import Design, draw
-from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.resample import bootstrap, weight_chunks
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 
 METRICS = select(compared=True)
 
 
-def panel_of(videos: int, rng: np.random.Generator) -> Panel:
+def panel_of(videos: int, rng: np.random.Generator) -> ScoreMatrix:
     """A weak synthetic judge; labels as points of steps that are worth three."""
     data = draw(Design(), videos, 1, rng, judges=1)
     shape = data.reference.shape[1:]
-    return Panel(
+    return ScoreMatrix(
         video_ids=tuple(f"v{v:06d}" for v in range(videos)),
         step_ids=tuple(f"s{s}" for s in range(shape[1])),
         skills=("all",) * shape[1],
@@ -42,7 +42,7 @@ def panel_of(videos: int, rng: np.random.Generator) -> Panel:
     )
 
 
-def loop(panel: Panel, weights: np.ndarray) -> dict[str, list[float]]:
+def loop(panel: ScoreMatrix, weights: np.ndarray) -> dict[str, list[float]]:
     """The same metrics, resample by resample, from scikit-learn and SciPy; totals and labels are made beforehand."""
     sides = panel.reference, panel.predicted
     totals = [side.sum(axis=1) for side in sides]

@@ -1,7 +1,7 @@
-"""What a probe costs beside the plain task: every message of both built from nothing, frames decoded: ``DATA``.
+"""What an ablation costs beside the plain task: every message of both built from nothing, frames decoded: ``DATA``.
 
 Processor seconds of ``doc_to_messages`` for all requests of a task, with an empty store before each, in turn; the least
-of all repeats. A model's own time is the same or less: a probe shows as many frames as the plain task, or fewer.
+of all repeats. A model's own time is the same or less: an ablation shows as many frames as the plain task, or fewer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import BENCHMARK, PROBED, SETTINGS
+from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS, TASKS
 
 MODES = {"frames": {"media": "frames"}, "proxy": {"media": "proxy"}}
 
@@ -39,12 +39,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("data", type=Path, metavar="DATA", help="a data set")
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--settings", default=",".join(name for name in BENCHMARK if SETTINGS[name].answer == "score"))
+    options.add_argument(
+        "--settings", default=",".join(name for name in BENCHMARK_TASKS if TASKS[name].answer == "score")
+    )
     arguments = options.parse_args()
     worst = 0.0
     for mode, table in MODES.items():
         for plain in arguments.settings.split(","):
-            names = [plain, *(name for name in PROBED if SETTINGS[name].plain == plain)]
+            names = [plain, *(name for name in ABLATION_TASKS if TASKS[name].plain == plain)]
             once(plain, table, arguments.data)  # imports
             times: dict[str, list[float]] = {name: [] for name in names}
             for _ in range(arguments.repeats):
@@ -53,10 +55,10 @@ def main() -> None:
             found = {name: min(each) for name, each in times.items()}
             print(f"{mode}, {plain}: {found[plain]:.2f} CPU s")
             for name in names[1:]:
-                probe = SETTINGS[name].probe
+                ablation = TASKS[name].ablation
                 ratio = found[name] / found[plain]
                 worst = max(worst, ratio)
-                print(f"  {probe.name if probe else name:10}{found[name]:8.2f}{ratio:8.2f} x")
+                print(f"  {ablation.name if ablation else name:10}{found[name]:8.2f}{ratio:8.2f} x")
     print(f"most: {worst:.2f} x (aim: 1.1)")
     sys.exit(worst > 1.1)
 

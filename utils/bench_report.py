@@ -28,7 +28,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.results.record import record_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.simulator.encode import encode
 
@@ -65,8 +65,8 @@ def make_dataset(root: Path, videos: int, rng: np.random.Generator) -> Dataset:
 def make_run(dataset: Dataset, folder: Path, skill: float, rng: np.random.Generator) -> None:
     """Sample logs of a judge that repeats the consensus in a share ``skill`` of the steps."""
     folder.mkdir(parents=True)
-    for name in BENCHMARK:
-        setting = SETTINGS[name]
+    for name in BENCHMARK_TASKS:
+        setting = TASKS[name]
         with (folder / f"20260101_000000_samples_siming_{name}.jsonl").open("w") as stream:
             for video_id, step_id in expected_requests(setting, dataset.videos):
                 video = dataset.video(video_id)

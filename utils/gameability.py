@@ -3,8 +3,8 @@
 Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.model), 200 videos of
 33
 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to; beside each
-value of what it answered stand the filled value (every missing answer as full points or "correct": what ranks and tests
-use) and the one with zero points ("wrong") in place of it.
+value of what it answered stand the imputed value (every missing answer as full points or "correct": what ranks and
+tests use) and the one with zero points ("wrong") in place of it.
 
     python utils/gameability.py
 """
@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from siming_tasks.analysis.power.model import Design, Draw, draw
-from siming_tasks.metrics import Panel
-from siming_tasks.metrics.extra import zero_fill
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.resample import observed
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sensitivity import zero_fill
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.report.tables.cells import plain_value, table
 
 JUDGES = {"weak": 0.25, "middling": 0.5, "physician": 0.97}
@@ -60,10 +60,10 @@ def judged(data: Draw, skill: float) -> tuple[np.ndarray, np.ndarray]:
     return data.judged(skill)[0], np.abs(latent[..., None] - data.design.cuts).min(axis=-1)
 
 
-def panel_of(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> Panel:
+def panel_of(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> ScoreMatrix:
     """Labels 0..3 as points of steps that are worth three, or as verdicts; NaN where nothing is answered."""
     said = labels.astype(float) if answer == "score" else (labels < 3).astype(float)
-    return Panel(
+    return ScoreMatrix(
         video_ids=tuple(map(str, range(len(labels)))),
         step_ids=tuple(map(str, range(labels.shape[1]))),
         skills=("all",) * labels.shape[1],
@@ -75,11 +75,11 @@ def panel_of(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer
     )
 
 
-def three(panel: Panel, metric: str) -> list[float]:
-    """Of what was answered, filled, and with zeros."""
+def three(panel: ScoreMatrix, metric: str) -> list[float]:
+    """Of what was answered, imputed, and with zeros."""
     tally = Tally.of(panel, metrics=[metric])
     zeros = Tally.of(panel.predicting(zero_fill(panel)), metrics=[metric])
-    return [observed(side.compute, len(panel.video_ids))[metric] for side in (tally, tally.filled(), zeros)]
+    return [observed(side.compute, len(panel.video_ids))[metric] for side in (tally, tally.imputed(), zeros)]
 
 
 def main() -> None:
@@ -99,7 +99,7 @@ def main() -> None:
                 panels = {answer: panel_of(data.reference[0], labels, kept, answer) for answer in ("score", "error")}
                 values = [value for metric, answer in METRICS.items() for value in three(panels[answer], metric)]
                 found[judge, policy].append([*values, kept.mean()])
-    head = [f"{name} {kind}" for name in ("kappa", "PLCC", "MCC", "F1") for kind in ("answered", "filled", "zeros")]
+    head = [f"{name} {kind}" for name in ("kappa", "PLCC", "MCC", "F1") for kind in ("answered", "imputed", "zeros")]
     rows = []
     for (judge, policy), values in found.items():
         *numbers, share = np.array(values).mean(axis=0)

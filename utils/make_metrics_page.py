@@ -22,7 +22,7 @@ from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.simulator import make_demo
 
@@ -33,7 +33,7 @@ SHOWN_STEPS = 6
 
 def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) -> None:
     """Predictions of a reference judge to full videos; ``unsure``: every second step of every second one left out."""
-    ask, setting = judge(kind, dataset), SETTINGS["full_score"]
+    ask, setting = judge(kind, dataset), TASKS["full_score"]
     records = []
     for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
         video = dataset.video(video_id)

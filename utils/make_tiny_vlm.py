@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import build_prompt
 
 SPECIAL = [
@@ -58,7 +58,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     trainer = trainers.BpeTrainer(
         vocab_size=1000, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator([build_prompt(SETTINGS["full_score"], default_rubric().steps)], trainer)
+    tokenizer.train_from_iterator([build_prompt(TASKS["full_score"], default_rubric().steps)], trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.add_special_tokens({"additional_special_tokens": SPECIAL})
     fast.chat_template = CHAT_TEMPLATE

@@ -47,15 +47,15 @@ class Frames:
         return cv2.cvtColor(cv2.imdecode(self.content(index), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
 
 
-def _spoiled(picture: np.ndarray, rng: np.random.Generator, grain: np.ndarray) -> np.ndarray:
+def _spoiled(picture: np.ndarray, rng: np.random.Generator, score_increment: np.ndarray) -> np.ndarray:
     """The picture as another camera or codec might have it: sizes, light, noise."""
     if rng.random() < 0.25:
         share = rng.uniform(0.55, 1.0)
         small = cv2.resize(picture, (round(SIZE[0] * share), round(SIZE[1] * share)), interpolation=cv2.INTER_AREA)
         picture = cv2.resize(small, SIZE, interpolation=cv2.INTER_LINEAR)
     if rng.random() < 0.5:
-        y, x = rng.integers(0, grain.shape[0] - SIZE[1]), rng.integers(0, grain.shape[1] - SIZE[0])
-        picture = cv2.add(picture, grain[y : y + SIZE[1], x : x + SIZE[0]], dtype=cv2.CV_8U)
+        y, x = rng.integers(0, score_increment.shape[0] - SIZE[1]), rng.integers(0, score_increment.shape[1] - SIZE[0])
+        picture = cv2.add(picture, score_increment[y : y + SIZE[1], x : x + SIZE[0]], dtype=cv2.CV_8U)
     return cv2.convertScaleAbs(picture, alpha=rng.uniform(0.88, 1.12), beta=rng.uniform(0, 8))
 
 
@@ -123,12 +123,12 @@ def fit_encoder(work: Path, steps: int) -> None:
     if step >= steps:
         return
     frames, unseen = Frames(sorted(work.glob("frames-*.npz"))), Frames(sorted(work.glob("unseen-*.npz")), 4)
-    grain = np.random.default_rng(3).normal(0, 4, (SIZE[1] + 200, SIZE[0] + 200, 3)).round().astype(np.int8)
+    score_increment = np.random.default_rng(3).normal(0, 4, (SIZE[1] + 200, SIZE[0] + 200, 3)).round().astype(np.int8)
     bar = tqdm(total=steps, initial=step, desc="Encoder", unit="batch", mininterval=5, disable=RANK > 0)
     for chosen in _order(len(frames), steps, step):
         chosen = my_part(chosen)
         rng = np.random.default_rng([12, step, RANK])
-        pictures = np.stack([_spoiled(frames.picture(int(index)), rng, grain) for index in chosen])
+        pictures = np.stack([_spoiled(frames.picture(int(index)), rng, score_increment) for index in chosen])
         net.train()
         with torch.autocast("cpu", torch.bfloat16):
             raw = net(to_tensor(pictures))

@@ -36,9 +36,9 @@ class Noise:
 
     def on(self, truth: np.ndarray, step: np.ndarray, place: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The features as they would have been read; ``step`` and ``place`` say which misreading each frame gets."""
-        donor = rng.integers(len(self._wrong))
+        mismatched = rng.integers(len(self._wrong))
         place = np.clip(place + rng.integers(-1, 2), 0, 15)
-        return _limited(truth + rng.uniform(0.4, 1.15) * self._wrong[donor, step, place])
+        return _limited(truth + rng.uniform(0.4, 1.15) * self._wrong[mismatched, step, place])
 
 
 def _limited(features: np.ndarray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
     python utils/nano_pictures.py WORK [--out docs/pictures]
 
-nano-pairs.svg: history and local twins; nano-curve.svg: exams and batches against MCC; nano-steps.svg: each step's
-errors, found and missed, and false alarms. All data are SYNTHETIC.
+nano-pairs.svg: history and local minimal_pairs; nano-curve.svg: exams and batches against MCC; nano-steps.svg: each
+step's errors, found and missed, and false alarms. All data are SYNTHETIC.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COLOURS = dict(zip(VIEWS, ("#0072b2", "#d55e00", "#007a59"), strict=True))
 
 
 def pairs(axes: Any, work: Path, watcher: Watcher) -> None:
-    """The share of twins told apart and nothing else, beside what a judge of clips can reach."""
-    exams = kept(work, "twins")
+    """The share of minimal_pairs told apart and nothing else, beside what a judge of clips can reach."""
+    exams = kept(work, "minimal_pairs")
     kinds = ("history", "local", "all")
     for place, (view, frames) in enumerate(VIEWS.items()):
         answers = said(watcher, judged(watcher, exams, frames), "score")
@@ -45,7 +45,7 @@ def pairs(axes: Any, work: Path, watcher: Watcher) -> None:
     axes.set_yticks(range(len(kinds)), [f"{kind} pairs" for kind in kinds])
     axes.set(ylim=(2.6, -0.6), xlim=(-0.03, 1.03), xlabel="share of pairs: right (full), moved the right way (open); "
              "dashed: the most a judge of clips can reach")  # fmt: skip
-    axes.set_title("Counterfactual twins, points (SYNTHETIC)", loc="left", fontsize=8.5)
+    axes.set_title("Counterfactual minimal_pairs, points (SYNTHETIC)", loc="left", fontsize=8.5)
     axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 

@@ -1,8 +1,8 @@
 """What siming_nano shows on fresh simulated exams: ``python utils/nano_table.py WORK [--exams 200] [--pairs 40]``.
 
 Exams of seeds that neither training, demo nor tests use are drawn (JPEG, no video codec), read by the frozen encoder of
-the package and judged by its judge: the table of the settings with the blind rows, broken inputs, history pairs, and
-each step beside what the rubric says about its evidence. Every number is SYNTHETIC.
+the package and judged by its judge: the table of the settings with the no-video baselines, broken inputs, history
+pairs, and each step beside what the rubric says about its evidence. Every number is SYNTHETIC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nano_twins import draw_twins, pair_result
 
 from siming_tasks.analysis.comparison.paired import compare
 from siming_tasks.media import observable_steps
-from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import Contestant
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.nano.watcher import Watcher
@@ -118,11 +118,11 @@ def said(watcher: Watcher, chances: np.ndarray, answer: str) -> np.ndarray:
     return (1 - full > watcher.facts.threshold).astype(float)
 
 
-def panel_of(points: np.ndarray, predicted: np.ndarray, answer: str) -> Panel:
+def panel_of(points: np.ndarray, predicted: np.ndarray, answer: str) -> ScoreMatrix:
     """Reference and answers of all exams."""
     names = tuple(f"exam{number:03d}" for number in range(len(points)))
     skills = tuple(skill.id for skill in RUBRIC.skills for _ in skill.steps)
-    return Panel(names, STEPS, skills, TOP, points.astype(float), predicted, np.ones(points.shape, bool), answer)
+    return ScoreMatrix(names, STEPS, skills, TOP, points.astype(float), predicted, np.ones(points.shape, bool), answer)
 
 
 def main() -> None:
@@ -161,10 +161,10 @@ def main() -> None:
         _rows(view, panels)
         steps[view] = _by_step(panels["siming_nano", "error"])
     _step_table(steps)
-    _pair_table(watcher, read(options.work, watcher, "twins"))
+    _pair_table(watcher, read(options.work, watcher, "minimal_pairs"))
 
 
-def _rows(view: str, panels: dict[tuple[str, str], Panel]) -> None:
+def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
     found = {key: evaluate(panel, resamples=2000).metrics for key, panel in panels.items()}
     p: dict[tuple[str, str], float] = {}
     for answer, metric in (("error", "mcc"), ("score", "qwk")):
@@ -206,7 +206,7 @@ def _pair_table(watcher: Watcher, exams: Exams) -> None:
                 print("| " + " | ".join([kind, view, answer, *cells]) + " |")
 
 
-def _by_step(panel: Panel) -> dict[str, float]:
+def _by_step(panel: ScoreMatrix) -> dict[str, float]:
     truth, told = panel.reference_wrong, panel.predicted_wrong
     with np.errstate(invalid="ignore"):
         return {

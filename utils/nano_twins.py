@@ -12,18 +12,18 @@ from nano_data import save_shown
 from nano_exams import STEPS, Case
 
 from siming_tasks.analysis.controls.pairs import PairResult, pair_metric
-from siming_tasks.tools.simulator import Twins, simulate_pairs
+from siming_tasks.tools.simulator import MinimalPair, simulate_pairs
 from siming_tasks.tools.simulator.acts.exam import FULL, perform
 from siming_tasks.tools.simulator.pairs import pair_row
 from siming_tasks.tools.simulator.render import FPS
 
-__all__ = ["draw_twins", "pair_result", "twins"]
+__all__ = ["draw_twins", "minimal_pairs", "pair_result"]
 
 _SEED, _EACH = 820_002, 4
 
 
 @cache
-def twins(number: int) -> tuple[Twins, ...]:
+def minimal_pairs(number: int) -> tuple[MinimalPair, ...]:
     """History and local pairs in turn."""
     return simulate_pairs(number, _SEED)
 
@@ -36,12 +36,12 @@ def draw_twins(work: Path, number: int, jobs: int) -> None:
 
 
 def _file(work: Path, first: int) -> Path:
-    return work / f"twins-{first:05d}.npz"
+    return work / f"minimal_pairs-{first:05d}.npz"
 
 
 def _draw(work: Path, first: int, number: int) -> None:
     cases = []
-    for pair in twins(number)[first : first + _EACH]:
+    for pair in minimal_pairs(number)[first : first + _EACH]:
         slots = pair.slots(short=False)
         for exam in pair.exams:
             played = perform(exam.plan, pace=FULL, fps=FPS, seed=exam.look, slots=slots)
@@ -52,7 +52,7 @@ def _draw(work: Path, first: int, number: int) -> None:
 
 def pair_result(answers: np.ndarray, answer: str, kind: str = "all") -> PairResult:
     """Counts a judge's answers to all exams of the pairs, shape (2 x pairs, steps), or of one kind of pairs."""
-    made = twins(len(answers) // 2)
+    made = minimal_pairs(len(answers) // 2)
     kept = np.array([kind in ("all", pair.kind) for pair in made])
     pairs = [pair for pair, keep in zip(made, kept, strict=True) if keep]
     rows = [pair_row(pair) for pair in pairs]

@@ -3,8 +3,8 @@
     python utils/pixel_reader.py [--first-look 4000] [--looks 2] [--jobs 2] [--json FILE] [--quick]
 
 Table 1: the share of planted errors of a named set that are read back from the encoded video at 10 frames/s, and the
-false alarms on steps performed well. Table 2: on history twins the same reader with the whole video applies the
-rubric's requirements to what it read earlier; with single clips it cannot tell the twins apart, as it must.
+false alarms on steps performed well. Table 2: on history minimal_pairs the same reader with the whole video applies the
+rubric's requirements to what it read earlier; with single clips it cannot tell the minimal_pairs apart, as it must.
 Everything printed is about SYNTHETIC videos.
 """
 
@@ -103,14 +103,14 @@ def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
     """(recipe, whole-video reader right, clip reader right) for one history pair; None if the act is not read."""
     index, seed = job
     rubric = default_rubric()
-    twins = simulate_pairs(index + 1, seed)[index]
+    minimal_pairs = simulate_pairs(index + 1, seed)[index]
     known = {f"{step}.{name}" for step, (_, names) in RULES.items() for name in names}
-    if not known.issuperset(twins.changed):
+    if not known.issuperset(minimal_pairs.changed):
         return None
-    slots = twins.slots(short=False)
-    steps = {error.rpartition(".")[0] for error in twins.changed} | {twins.step_id}
+    slots = minimal_pairs.slots(short=False)
+    steps = {error.rpartition(".")[0] for error in minimal_pairs.changed} | {minimal_pairs.step_id}
     truth, whole, clip = [], [], []
-    for exam in twins.exams:
+    for exam in minimal_pairs.exams:
         played = perform(exam.plan, fps=FPS, seed=exam.look, slots=slots)
         begin, end = (choose(played.spans[step][side] for step in steps) for side, choose in ((0, min), (1, max)))
         with tempfile.TemporaryDirectory() as folder:  # from the changed act to the step, not the whole exam
@@ -118,11 +118,13 @@ def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
             encode(path, frames(played, exam.look, round(begin * FPS), round(end * FPS)), fps=FPS)
             read = read_video(path, {s: (played.spans[s][0] - begin, played.spans[s][1] - begin) for s in steps})
         errors = {step: tuple(sorted(names)) for step, names in read.items()}
-        truth.append(exam.truth[twins.step_id].points)
-        whole.append(judge(rubric, errors)[twins.step_id].points)
-        clip.append(judge(rubric, {twins.step_id: errors.get(twins.step_id, ())})[twins.step_id].points)
+        truth.append(exam.truth[minimal_pairs.step_id].points)
+        whole.append(judge(rubric, errors)[minimal_pairs.step_id].points)
+        clip.append(
+            judge(rubric, {minimal_pairs.step_id: errors.get(minimal_pairs.step_id, ())})[minimal_pairs.step_id].points
+        )
     way = np.sign(truth[1] - truth[0])
-    recipe = _recipe(twins.step_id, twins.changed)
+    recipe = _recipe(minimal_pairs.step_id, minimal_pairs.changed)
     return recipe, bool(np.sign(whole[1] - whole[0]) == way), bool(np.sign(clip[1] - clip[0]) == way)
 
 
@@ -137,7 +139,7 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--quick", action="store_true", help="one exam with many errors per look, no twins")
+    parser.add_argument("--quick", action="store_true", help="one exam with many errors per look, no minimal_pairs")
     options = parser.parse_args()
     looks = range(options.first_look, options.first_look + options.looks)
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:

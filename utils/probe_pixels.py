@@ -1,8 +1,8 @@
-"""A judge that reads pixels, through every probe: ``DEMO [--videos V]`` (a demo of full length). All is SYNTHETIC.
+"""A judge that reads pixels, through every ablation: ``DEMO [--videos V]`` (a demo of full length). All is SYNTHETIC.
 
-The classical reader of ``pixel_reader.py`` looks at all frames (10 a second), as a probe shows them, where the labels
-say that a step is. What it reads in the steps it has rules for becomes points by the rubric's own deductions and
-requirements; other steps it does not answer. It must fall wherever the probe takes away what it reads.
+The classical reader of ``pixel_reader.py`` looks at all frames (10 a second), as an ablation shows them, where the
+labels say that a step is. What it reads in the steps it has rules for becomes points by the rubric's own deductions and
+requirements; other steps it does not answer. It must fall wherever the ablation takes away what it reads.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
 
-from siming_tasks.analysis.ablations import probes_of
+from siming_tasks.analysis.ablations import ablations_of
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
-from siming_tasks.data.pairs import twins_of
-from siming_tasks.media.alter import ORDERS
+from siming_tasks.data.pairs import minimal_pairs_of
+from siming_tasks.media.perturb import ORDERS
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.write import format_answers
-from siming_tasks.report.tables.probes import markdown
+from siming_tasks.report.tables.ablations import markdown
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import PROBED, SETTINGS, benchmark_setting
-from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tasks import ABLATION_TASKS, TASKS, benchmark_task
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.simulator.render import FPS
 from siming_tasks.tools.simulator.truth import judge
 
-PLAIN = benchmark_setting("full", "score")
+PLAIN_TASKS = benchmark_task("full", "score")
 
 
 def decoded(path: Path) -> NDArray[np.uint8]:
@@ -46,9 +46,9 @@ def decoded(path: Path) -> NDArray[np.uint8]:
         return np.stack([np.asarray(frame.to_ndarray(format="bgr24"), np.uint8) for frame in file.decode(video=0)])
 
 
-def shown(images: NDArray[np.uint8], probe: str, request: str) -> NDArray[np.uint8]:
-    """The frame at every moment, as the probe shows it; a single frame stands for the whole exam."""
-    order = ORDERS[probe](len(images), request)
+def shown(images: NDArray[np.uint8], ablation: str, request: str) -> NDArray[np.uint8]:
+    """The frame at every moment, as the ablation shows it; a single frame stands for the whole exam."""
+    order = ORDERS[ablation](len(images), request)
     return images[np.broadcast_to(order, len(images)) if len(order) == 1 else order]
 
 
@@ -78,26 +78,26 @@ def main() -> None:
     arguments = options.parse_args()
     dataset = open_dataset(arguments.demo)
     dataset = replace(dataset, videos=dataset.videos[: arguments.videos])
-    donors = Donors(dataset.videos, twins_of(dataset))
+    mismatched = MismatchedVideos(dataset.videos, minimal_pairs_of(dataset))
     films = {video.video_id: decoded(dataset.media_path(video)) for video in dataset.videos}
     records = []
     for video in dataset.videos:
-        for name in (PLAIN.name, *(name for name in PROBED if SETTINGS[name].plain == PLAIN.name)):
-            probe = SETTINGS[name].probe
+        for name in (PLAIN_TASKS.name, *(name for name in ABLATION_TASKS if TASKS[name].plain == PLAIN_TASKS.name)):
+            ablation = TASKS[name].ablation
             images: NDArray[np.uint8] | None = films[video.video_id]
-            if probe and probe.name == "foreign":
-                images = films[donors.of(video)[0].video_id]
-            elif probe:
-                images = shown(films[video.video_id], probe.name, video.video_id) if probe.media else None
+            if ablation and ablation.name == "mismatched_video":
+                images = films[mismatched.of(video)[0].video_id]
+            elif ablation:
+                images = shown(films[video.video_id], ablation.name, video.video_id) if ablation.media else None
             given = points(images, video, dataset.rubric)
             steps = [step for step in dataset.rubric.steps if step.id in given]
-            parsed = parse_reply(format_answers(given, steps, PLAIN.answer), steps, PLAIN.answer)
+            parsed = parse_reply(format_answers(given, steps, PLAIN_TASKS.answer), steps, PLAIN_TASKS.answer)
             records.append(record_of(name, video.video_id, None, parsed, prompt="", dataset=dataset.digest))
             print(f"{video.video_id} {name}: {sum(given.values()):g}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
         print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")
-        print(markdown(probes_of(run, PLAIN.name, Options(resamples=2000))))
+        print(markdown(ablations_of(run, PLAIN_TASKS.name, Options(resamples=2000))))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def missing(expected: str, printed: str) -> str | None:
     return lines[0] if lines and not anywhere else None
 
 
-def filled(expected: str, printed: str) -> str:
+def imputed(expected: str, printed: str) -> str:
     """What the page should show: all that was printed, or with ``...`` the lines that it shows, as they are now."""
     if "...\n" not in expected:
         return printed.strip() + "\n"
@@ -185,7 +185,7 @@ def walk(names: tuple[str, ...], folder: Path, more: Mapping[str, str], write: b
             if fault and not block.output:
                 return wrong
             if block.output:
-                text = filled(block.text, reader.printed)
+                text = imputed(block.text, reader.printed)
                 at = block.start + shift
                 new, shift = new[:at] + text + new[at + len(block.text) :], shift + len(text) - len(block.text)
         if write and new != page:

@@ -24,11 +24,11 @@ from tqdm import tqdm
 from siming_tasks.analysis.comparison.common import paired_difference
 from siming_tasks.analysis.comparison.significance import holm
 from siming_tasks.analysis.power.model import Design, Draw, draw
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.intervals import spread_of
 from siming_tasks.metrics.resample import observed, weight_chunks
-from siming_tasks.metrics.summary import spread_of
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA
 from siming_tasks.report.tables.cells import table
 
@@ -43,7 +43,7 @@ FAMILY = 4
 def tally_of(reference: np.ndarray, judged: np.ndarray) -> Tally:
     """Every metric of one data set; labels 0..3 as points of steps that are worth three."""
     videos, steps = reference.shape
-    panel = Panel(
+    panel = ScoreMatrix(
         video_ids=tuple(map(str, range(videos))),
         step_ids=tuple(map(str, range(steps))),
         skills=("all",) * steps,

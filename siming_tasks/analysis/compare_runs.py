@@ -21,7 +21,7 @@ from siming_tasks.options import Options
 from siming_tasks.results.comparable import Entrant, check_allowed, contestants
 from siming_tasks.results.run import Run
 from siming_tasks.results.threads import one_thread
-from siming_tasks.tasks import PROBED
+from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["RunComparison", "common_settings", "compare"]
 
@@ -56,13 +56,13 @@ class RunComparison:
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
-    """The settings that all runs have, among those wanted; probes only if they are: they are no benchmark rows.
+    """The settings that all runs have, among those wanted; ablations only if they are: they are no benchmark rows.
 
     Raises:
         DataError: there is none.
     """
     every = list(dict.fromkeys(name for run in runs for name in run.records))
-    every = [name for name in every if wanted is not None or name not in PROBED]
+    every = [name for name in every if wanted is not None or name not in ABLATION_TASKS]
     shared = [
         name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
     ]

@@ -9,9 +9,9 @@ import numpy as np
 
 from siming_tasks.analysis.inter_rater.raters import rater_panel
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
-from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.results.panel import labels_of
+from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.metrics.score_matrix import FloatArray
+from siming_tasks.results.score_matrix import labels_of
 
 __all__ = ["PhysicianPair", "physician_labels", "physician_pairs", "physician_points"]
 
@@ -22,7 +22,7 @@ class PhysicianPair:
 
     first: str
     second: str
-    panel: Panel
+    panel: ScoreMatrix
 
 
 def physician_pairs(dataset: Dataset, setting: str) -> list[PhysicianPair]:
@@ -32,7 +32,7 @@ def physician_pairs(dataset: Dataset, setting: str) -> list[PhysicianPair]:
     return [pair for pair in pairs if pair.panel.asked.any()]
 
 
-def physician_labels(dataset: Dataset, setting: str, run: Panel) -> list[Panel]:
+def physician_labels(dataset: Dataset, setting: str, run: ScoreMatrix) -> list[ScoreMatrix]:
     """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
     found = []
     for name in dataset.physicians:
@@ -42,7 +42,7 @@ def physician_labels(dataset: Dataset, setting: str, run: Panel) -> list[Panel]:
     return found
 
 
-def physician_points(dataset: Dataset, panel: Panel) -> dict[str, FloatArray]:
+def physician_points(dataset: Dataset, panel: ScoreMatrix) -> dict[str, FloatArray]:
     """By name, each physician's points on the panel's videos and steps, ``float64[V, S]``; NaN: not scored."""
     column = {step: index for index, step in enumerate(panel.step_ids)}
     points = {name: np.full(panel.reference.shape, np.nan) for name in dataset.physicians}

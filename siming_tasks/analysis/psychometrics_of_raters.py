@@ -27,10 +27,10 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray, Panel
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import benchmark_setting
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import benchmark_task
 
 __all__ = ["GLOBAL_RATING", "MOST_TRAINEES", "Psychometrics", "psychometrics"]
 
@@ -103,7 +103,7 @@ def psychometrics(
         DataError: fewer than two physicians.
     """
     options = options or Options()
-    setting = benchmark_setting("full", "score").name
+    setting = benchmark_task("full", "score").name
     panel = labels_of(dataset, setting, CONSENSUS).sorted()
     given = {name: labels_of(dataset, setting, name).sorted().reference for name in names or dataset.physicians}
     points = {name: values for name, values in given.items() if not np.isnan(values).all()}
@@ -144,7 +144,7 @@ def _decisions(
     found: dict[str, Any],
     missing: dict[str, str],
     dataset: Dataset,
-    panel: Panel,
+    panel: ScoreMatrix,
     points: Mapping[str, FloatArray],
     pass_mark: float,
     borderline: float | None,

@@ -10,8 +10,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import benchmark_setting
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import benchmark_task
 
 __all__ = ["rater_tables"]
 
@@ -33,7 +33,7 @@ def rater_tables(
     for name in names or ():
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
-    setting = benchmark_setting("full", "score").name
+    setting = benchmark_task("full", "score").name
     labels = {name: labels_of(dataset, setting, name) for name in (*(names or dataset.physicians), CONSENSUS)}
     pairs = list(combinations(names or dataset.physicians, 2))
     if names is None and len(pairs) > 1:

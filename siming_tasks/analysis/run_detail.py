@@ -1,7 +1,7 @@
 """What is said of a run beyond its metrics and takes long to draw: one rule for every command that says it.
 
-Metrics (of a run, the physicians, the blind judges), their differences and their ranks use the number of resamples that
-was asked for. Diagnoses and what the video contributed are hundreds of numbers a setting and use at most
+Metrics (of a run, the physicians, the no-video baselines), their differences and their ranks use the number of
+resamples that was asked for. Diagnoses and what the video contributed are hundreds of numbers a setting and use at most
 :data:`DETAIL_RESAMPLES`, which they state.
 """
 
@@ -12,14 +12,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from siming_tasks.analysis.controls.blind import blind_panels, blind_rows
 from siming_tasks.analysis.controls.contribution import Contribution, contribution
+from siming_tasks.analysis.controls.no_video_rows import no_video_matrices, no_video_rows
 from siming_tasks.analysis.diagnosis.clusters import Clusters, clusters
 from siming_tasks.analysis.diagnosis.decisions import PASS_MARK
 from siming_tasks.analysis.diagnosis.diagnose import Diagnostics, diagnose_among
 from siming_tasks.analysis.physician_pairs import physician_points
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.options import Options
 
@@ -32,7 +32,7 @@ EXCHANGES = 1_999
 """Most exchanges of videos for the shuffle p-values; never more than the resamples that were asked for."""
 
 
-def diagnoses_of(panel: Panel, dataset: Dataset, options: Options, pass_mark: float = PASS_MARK) -> Diagnostics:
+def diagnoses_of(panel: ScoreMatrix, dataset: Dataset, options: Options, pass_mark: float = PASS_MARK) -> Diagnostics:
     """Diagnoses of a run's panel with the physicians of its data set beside it.
 
     Raises:
@@ -45,7 +45,7 @@ def diagnoses_of(panel: Panel, dataset: Dataset, options: Options, pass_mark: fl
     return replace(found, clusters=clusters_of(panel, dataset, options), options={**how, "seed": options.seed})
 
 
-def clusters_of(panel: Panel, dataset: Dataset, options: Options) -> tuple[Clusters, ...]:
+def clusters_of(panel: ScoreMatrix, dataset: Dataset, options: Options) -> tuple[Clusters, ...]:
     """Standard errors by student and by site, for what of the two the data know."""
     videos = [dataset.video(name) for name in panel.video_ids]
     students = {video.video_id: str(who) for video in videos if (who := video.extra.get("student")) is not None}
@@ -56,9 +56,9 @@ def clusters_of(panel: Panel, dataset: Dataset, options: Options) -> tuple[Clust
 
 
 class _Questions:
-    """What the blind judges' rows depend on of a panel: complete runs of one setting are alike in it."""
+    """What the no-video baselines' rows depend on of a panel: complete runs of one setting are alike in it."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: ScoreMatrix) -> None:
         self.panel = panel
         arrays = (panel.reference, panel.answered, panel.max_score)
         self.key = panel.answer, panel.video_ids, panel.step_ids, *(array.tobytes() for array in arrays)
@@ -71,11 +71,11 @@ class _Questions:
 
 
 @lru_cache(maxsize=8)
-def _blind_rows(questions: _Questions, **how: Any) -> Mapping[str, Mapping[str, Estimate]]:
-    return blind_rows(blind_panels(questions.panel, where_answered=True), **how)
+def _no_video_rows(questions: _Questions, **how: Any) -> Mapping[str, Mapping[str, Estimate]]:
+    return no_video_rows(no_video_matrices(questions.panel, where_answered=True), **how)
 
 
-def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate]) -> Contribution:
+def contribution_of(panel: ScoreMatrix, options: Options, known: Mapping[str, Estimate]) -> Contribution:
     """What the video contributed to a run's agreement.
 
     Args:
@@ -86,7 +86,7 @@ def contribution_of(panel: Panel, options: Options, known: Mapping[str, Estimate
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
     return contribution(
         panel,
-        blind=_blind_rows(_Questions(panel), resamples=options.resamples, **how),
+        no_video=_no_video_rows(_Questions(panel), resamples=options.resamples, **how),
         mapping=options.mapping,
         positive=options.positive,
         resamples=min(DETAIL_RESAMPLES, options.resamples),

@@ -28,7 +28,7 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     command = commands.add_parser(
-        "compare", help="compare runs over the same videos: paired intervals, blind rows, probes"
+        "compare", help="compare runs over the same videos: paired intervals, no-video baselines, ablations"
     )
     command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
     command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
@@ -58,15 +58,15 @@ def add(commands: Any) -> None:
 @uncollected()
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
-    from siming_tasks.analysis.ablations import probes_of
+    from siming_tasks.analysis.ablations import ablations_of
     from siming_tasks.analysis.compare_runs import common_settings
     from siming_tasks.analysis.compare_runs import compare as compare_runs
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.tables.probes import markdown as probes_markdown
+    from siming_tasks.report.tables.ablations import markdown as ablations_markdown
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import UNALTERED
+    from siming_tasks.tasks import NON_ABLATION_TASKS
 
     options = options_from(arguments)
     check_allowed(arguments.allow)
@@ -76,13 +76,13 @@ def compare(arguments: argparse.Namespace) -> None:
     if arguments.repeated:
         _repeated(runs, options, arguments, dataset)
         return
-    wanted = arguments.setting or UNALTERED
-    probed = {(run, name): each for run in runs for name in UNALTERED if name in wanted
-              if (each := probes_of(run, name, options, arguments.allow))}  # fmt: skip
+    wanted = arguments.setting or NON_ABLATION_TASKS
+    ablated = {(run, name): each for run in runs for name in NON_ABLATION_TASKS if name in wanted
+              if (each := ablations_of(run, name, options, arguments.allow))}  # fmt: skip
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
     found: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
-    alone = len(runs) == 1 and probed  # one run's probes beside its own plain tasks
+    alone = len(runs) == 1 and ablated  # one run's ablations beside its own plain tasks
     for setting in () if alone else common_settings(runs, arguments.setting):
         try:
             found[setting] = compare_runs(runs, setting, options, **how)
@@ -98,18 +98,18 @@ def compare(arguments: argparse.Namespace) -> None:
             for setting, part in parts.items()
         }
         told: dict[str, dict[str, Any]] = {}
-        for (run, setting), each in probed.items():
+        for (run, setting), each in ablated.items():
             told.setdefault(run.name, {})[setting] = [one.to_json() for one in each]
-        whole = {"settings": parts, "not_compared": refused, **({"probes": told} if told else {})}
+        whole = {"settings": parts, "not_compared": refused, **({"ablations": told} if told else {})}
         print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
     for setting, part in found.items():
         show(f"## {setting} on {title(dataset)}", _markdown(part, dataset, joint=arguments.max_t) + "\n")
     for setting, why in refused.items():
         show(f"## {setting} on {title(dataset)}", f"Not compared: {why}\n")
-    for (run, setting), each in probed.items():
-        text = probes_markdown(each, reads_labels=run.source.reference)
-        show(f"## Probes of {literal(run.name)}: {setting} on {title(dataset)}", text)
+    for (run, setting), each in ablated.items():
+        text = ablations_markdown(each, reads_labels=run.source.reference)
+        show(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", text)
 
 
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:

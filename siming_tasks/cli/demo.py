@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
         help="of trainees, raters and looks (default 0)",
     )
     command.add_argument("--short", action="store_true", help="half a minute a video instead of three; for tests")
-    command.add_argument("--pairs", action="store_true", help="counterfactual twins, for the pair metric")
+    command.add_argument("--pairs", action="store_true", help="counterfactual minimal_pairs, for the pair metric")
     command.add_argument(
         "--jobs", action=Checked, kind=Whole(), default=2, metavar="J", help="worker processes (default 2)"
     )

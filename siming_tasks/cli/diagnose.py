@@ -39,11 +39,11 @@ def add(commands: Any) -> None:
 
 def diagnose(arguments: argparse.Namespace) -> None:
     """Print one report for each setting of the run."""
-    from siming_tasks.analysis.ablations import probes_of
+    from siming_tasks.analysis.ablations import ablations_of
     from siming_tasks.analysis.diagnose_run import diagnose as diagnose_run
     from siming_tasks.common.errors import DataError
+    from siming_tasks.report.tables.ablations import markdown as ablations_markdown
     from siming_tasks.report.tables.diagnosis import to_markdown
-    from siming_tasks.report.tables.probes import markdown as probes_markdown
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import read_run
 
@@ -51,9 +51,9 @@ def diagnose(arguments: argparse.Namespace) -> None:
     source = run_at(arguments.path)
     dataset = open_chosen(arguments, options, [source], reference=True)
     run = read_run(source, dataset, partial=arguments.partial)
-    probed = {name: each for name in run.settings if (each := probes_of(run, name, options))}
-    # a probe of a setting that was asked too stands in that one's report
-    besides = {one.setting for each in probed.values() for one in each}
+    ablated = {name: each for name in run.settings if (each := ablations_of(run, name, options))}
+    # an ablation of a setting that was asked too stands in that one's report
+    besides = {one.setting for each in ablated.values() for one in each}
     wanted = [arguments.setting] if arguments.setting else [name for name in run.settings if name not in besides]
     if not wanted or any(name not in run.settings for name in wanted):
         has = ", ".join(run.settings) or "no setting"
@@ -63,7 +63,8 @@ def diagnose(arguments: argparse.Namespace) -> None:
     reports = {name: diagnose_run(run, name, options, pass_mark=arguments.pass_mark) for name in wanted}
     if arguments.json:
         found = {
-            name: report.to_json() | ({"probes": [one.to_json() for one in probed[name]]} if name in probed else {})
+            name: report.to_json()
+            | ({"ablations": [one.to_json() for one in ablated[name]]} if name in ablated else {})
             for name, report in reports.items()
         }
         print(json.dumps({"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": found}, allow_nan=False))
@@ -72,6 +73,6 @@ def diagnose(arguments: argparse.Namespace) -> None:
     texts = []
     for name, report in reports.items():
         texts.append(to_markdown(report, f"{name} on {origin}"))
-        if name in probed:
-            texts.append(f"## Probes\n\n{probes_markdown(probed[name], reads_labels=source.reference)}")
+        if name in ablated:
+            texts.append(f"## Ablations\n\n{ablations_markdown(ablated[name], reads_labels=source.reference)}")
     show(*texts)

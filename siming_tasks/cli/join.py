@@ -25,7 +25,7 @@ def _join(arguments: argparse.Namespace) -> int:
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.join import join_shards
-    from siming_tasks.tasks import SETTINGS
+    from siming_tasks.tasks import TASKS
 
     *shards, out = arguments.shards
     if not shards:
@@ -35,7 +35,7 @@ def _join(arguments: argparse.Namespace) -> int:
     dataset = open_chosen(arguments, options, sources)
     joined = join_shards(sources, dataset, Path(out), partial=arguments.partial)
     for name, count in joined.requests.items():
-        print(f"{SETTINGS[name].task_name}: {count:,} requests" + _missing(joined.missing.get(name, ())))
+        print(f"{TASKS[name].task_name}: {count:,} requests" + _missing(joined.missing.get(name, ())))
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{len(sources)} shards of {dataset.name}{label} joined in {joined.folder}")
     return 0

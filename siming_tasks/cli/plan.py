@@ -144,14 +144,14 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.tasks import PLAIN, SETTINGS
+    from siming_tasks.tasks import PLAIN_TASKS, TASKS
     from siming_tasks.tasks.expected_requests import step_spans
     from siming_tasks.tasks.prompt import build_prompt
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
-    for name in PLAIN:
-        setting = SETTINGS[name]
+    for name in PLAIN_TASKS:
+        setting = TASKS[name]
         asked = [(videos[one.video_id], one.steps)
                  for one in asking.questions(setting, videos.values(), rubric.skill_of)]  # fmt: skip
         different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
@@ -166,7 +166,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) ->
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     from siming_tasks.common.schema import SCOPES
     from siming_tasks.report.tables.cells import table
-    from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS
+    from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS, TASKS
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
     rows = [
@@ -183,15 +183,15 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
     print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
-    controls = [name for name in PLAIN if name not in BENCHMARK]
-    for names, words in ((BENCHMARK, "the four settings"), (controls, ", ".join(controls))):
+    controls = [name for name in PLAIN_TASKS if name not in BENCHMARK_TASKS]
+    for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
         for name, cost in found.cost(names).items():
             print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")
     for scope in SCOPES:  # what can be seen does not depend on what is asked
-        _print_blind(scope, next(item for item in found.settings if SETTINGS[item.setting].scope == scope), rubric)
+        _print_no_video(scope, next(item for item in found.settings if TASKS[item.setting].scope == scope), rubric)
 
 
-def _print_blind(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
+def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
     always = {step: why for step, (share, why) in setting.blind.items() if share == 1}
     some = len(setting.blind) - len(always)
     print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")

@@ -101,7 +101,7 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
     from siming_tasks.metrics.catalogue import CATALOGUE
     from siming_tasks.report.tables.cells import table
 
-    head = ["metric", "against a blind judge", "two models", f"two models, Holm over {comparisons}"]
+    head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
     if arguments.effect is None:
         rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in found]

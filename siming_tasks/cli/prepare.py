@@ -14,7 +14,7 @@ from siming_tasks.options import OPTIONS, Share, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.media import Mode
-    from siming_tasks.media.jobs import Job
+    from siming_tasks.media.prefetch import Job
     from siming_tasks.options import Options
 
 __all__ = ["add", "media_options"]
@@ -49,8 +49,8 @@ def prepare(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.media.jobs import Outcome, estimate
-    from siming_tasks.media.jobs import prepare as run
+    from siming_tasks.media.prefetch import Outcome, estimate
+    from siming_tasks.media.prefetch import prepare as run
 
     options = options_from(arguments)
     mode: Mode = "frames" if options.media == "auto" else options.media

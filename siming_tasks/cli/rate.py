@@ -14,7 +14,7 @@ from siming_tasks.options import Whole
 if TYPE_CHECKING:
     from siming_tasks.options import Options
     from siming_tasks.tools.station.event_log import Journal
-    from siming_tasks.tools.station.work import Work
+    from siming_tasks.tools.station.worklist import Work
 
 __all__ = ["add"]
 
@@ -72,7 +72,7 @@ def _rate(arguments: argparse.Namespace) -> int:
 def _fitting(arguments: argparse.Namespace) -> None:
     """Refuse flags that do not go together, before anything is read."""
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.tasks import BENCHMARK
+    from siming_tasks.tasks import BENCHMARK_TASKS
 
     if arguments.adjudicate and arguments.as_model:
         raise OptionsError("--adjudicate and --as-model are two works; give one.")
@@ -82,8 +82,8 @@ def _fitting(arguments: argparse.Namespace) -> None:
         raise OptionsError("--rater NAME: say who rates.")
     if arguments.raters and not arguments.adjudicate:
         raise OptionsError("--raters A B goes with --adjudicate.")
-    if arguments.as_model and (arguments.setting not in BENCHMARK or not arguments.out):
-        raise OptionsError(f"--as-model needs --setting ({', '.join(BENCHMARK)}) and --out FILE.")
+    if arguments.as_model and (arguments.setting not in BENCHMARK_TASKS or not arguments.out):
+        raise OptionsError(f"--as-model needs --setting ({', '.join(BENCHMARK_TASKS)}) and --out FILE.")
     if not arguments.as_model and (arguments.setting or arguments.out):
         raise OptionsError("--setting and --out go with --as-model.")
     if arguments.as_model and arguments.rubric:
@@ -96,19 +96,19 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
     from siming_tasks.tools.station.as_model import AsModel
     from siming_tasks.tools.station.event_log import Journal
     from siming_tasks.tools.station.exams import find_exams
-    from siming_tasks.tools.station.person import rater_name
     from siming_tasks.tools.station.rate import Rating
+    from siming_tasks.tools.station.rater import rater_name
 
     store = arguments.store or _beside(folder)
     if arguments.as_model:
         from siming_tasks.data import open_dataset, verify_media
-        from siming_tasks.tasks import SETTINGS
+        from siming_tasks.tasks import TASKS
 
         dataset = open_dataset(folder)
         verify_media(dataset, options.cache_dir)
         journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
         _join(journal, arguments.join)
-        setting, rater = SETTINGS[arguments.setting], rater_name(arguments.rater)
+        setting, rater = TASKS[arguments.setting], rater_name(arguments.rater)
         return AsModel(journal, rater, dataset, setting, options, arguments.out), journal
     exams = find_exams(folder, options.cache_dir, arguments.rubric)
     journal = Journal.begin(store, exams.rubric, synthetic=exams.synthetic)

@@ -78,8 +78,8 @@ def raters(arguments: argparse.Namespace) -> int:
 def _so_far(arguments: argparse.Namespace) -> int:
     """Print how far the rating in a journal is."""
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.tools.station.sofar import so_far
-    from siming_tasks.tools.station.sofar_text import so_far_markdown
+    from siming_tasks.tools.station.progress import so_far
+    from siming_tasks.tools.station.progress_text import so_far_markdown
 
     if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
         raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")

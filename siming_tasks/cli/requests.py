@@ -43,12 +43,12 @@ def _requests(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.tasks import BENCHMARK, SETTINGS
+    from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
     from siming_tasks.tools.exchange.requests import media_folder, write_requests
 
-    names = tuple(dict.fromkeys(arguments.setting or BENCHMARK))
-    if unknown := [name for name in names if name not in SETTINGS]:
-        raise OptionsError(f"--setting {unknown[0]!r} is not one of {', '.join(SETTINGS)}.")
+    names = tuple(dict.fromkeys(arguments.setting or BENCHMARK_TASKS))
+    if unknown := [name for name in names if name not in TASKS]:
+        raise OptionsError(f"--setting {unknown[0]!r} is not one of {', '.join(TASKS)}.")
     options = options_from(arguments)
     options = replace(options, data=str(folder_of(arguments, options)))
     written = write_requests(

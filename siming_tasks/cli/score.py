@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.cli.again import list_failed
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.findings import show
 from siming_tasks.cli.flags import SCORED, add_options, options_from
+from siming_tasks.cli.list_failed import list_failed
 from siming_tasks.cli.markdown import show as show_markdown
 from siming_tasks.options import Decimal
 from siming_tasks.results.uncollected import uncollected
@@ -87,7 +87,7 @@ def _score(arguments: argparse.Namespace) -> int:
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
     rows = [
-        [name, *_cells(metric, estimate, result["filled"].get(metric))]
+        [name, *_cells(metric, estimate, result["imputed"].get(metric))]
         for name, result in scores.settings.items()
         for metric, estimate in result["metrics"].items()
     ]
@@ -113,19 +113,19 @@ def _score(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "filled", "videos", "coverage"]
-_COLUMNS = "filled: with every missing answer as full points; coverage: answered; -: none."
+_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
+_COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
 _KEY = "*: undefined, printed as zero:"
 _SAID = ("few-videos", "no-interval", "not-comparable", "tailed")
 """Flags that stand beneath the table; the others are of single rows."""
 
 
-def _cells(metric: str, estimate: dict[str, Any], filled: dict[str, Any] | None) -> list[str]:
+def _cells(metric: str, estimate: dict[str, Any], imputed: dict[str, Any] | None) -> list[str]:
     def number(key: str) -> str:
         return "-" if estimate.get(key) is None else f"{estimate[key]:.3f}"
 
     interval = f"[{number('low')}, {number('high')}]" if estimate.get("low") is not None else "-"
-    value = "-" if filled is None or filled["value"] is None else f"{filled['value']:.3f}"
+    value = "-" if imputed is None or imputed["value"] is None else f"{imputed['value']:.3f}"
     star = "*" * bool(estimate.get("undefined"))
     return [
         metric, number("value") + star, number("stderr"), interval, value, str(estimate.get("n_videos", "-")),

@@ -74,7 +74,7 @@ def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[Run
     from siming_tasks.common.errors import DataError
     from siming_tasks.results.run import read_run
     from siming_tasks.results.supervised import is_supervised
-    from siming_tasks.tasks import PROBED, SETTINGS
+    from siming_tasks.tasks import ABLATION_TASKS, TASKS
     from siming_tasks.tools.board.admit import LEARNT
     from siming_tasks.tools.board.submission import pack
 
@@ -83,15 +83,15 @@ def _pack(arguments: argparse.Namespace, options: Options, sources: Sequence[Run
     run = read_run(sources[0], dataset)
     if sources[0].role == "supervised" or is_supervised(run.records):
         raise DataError(f"{arguments.run_path}: {LEARNT}")
-    probes = [SETTINGS[name].task_name for name in run.settings if name in PROBED]
-    if probes:
-        if len(probes) == len(run.settings):
+    ablations = [TASKS[name].task_name for name in run.settings if name in ABLATION_TASKS]
+    if ablations:
+        if len(ablations) == len(run.settings):
             raise DataError(
-                f"{arguments.run_path} holds probes only ({', '.join(probes)}), which are no part of the benchmark. "
-                "Run the benchmark's tasks (--tasks siming)."
+                f"{arguments.run_path} holds ablations only ({', '.join(ablations)}), which are no part of the "
+                "benchmark. Run the benchmark's tasks (--tasks siming)."
             )
-        say(f"Left out: {', '.join(probes)}. Probes are no part of the benchmark.")
-        run = replace(run, records={name: mine for name, mine in run.records.items() if name not in PROBED})
+        say(f"Left out: {', '.join(ablations)}. Ablations are no part of the benchmark.")
+        run = replace(run, records={name: mine for name, mine in run.records.items() if name not in ABLATION_TASKS})
     card = _card(arguments, arguments.name or sources[0].name)
     found = {name: run.evaluate(name, options) for name in run.settings}
     return pack(sources[0], run.records, dataset, card, found, arguments.out or Path(f"{sources[0].slug}.zip"))

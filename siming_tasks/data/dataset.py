@@ -17,7 +17,7 @@ from siming_tasks.data.digest import content_digest, fingerprint, label_differen
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.media_files import media_file, media_problem
 from siming_tasks.data.rows import DatasetInfo, VideoRow, problems_of
-from siming_tasks.media.content import digest_of
+from siming_tasks.media.file_digest import digest_of
 from siming_tasks.rubrics import Rubric, load_rubric
 
 __all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]
@@ -93,7 +93,7 @@ class Dataset:
         return {}
 
     def media_digest(self, video: Video, cache: Path | None = None) -> str:
-        """Hex SHA-256 of the video's file as it is now, read once (see :func:`siming_tasks.media.content.digest_of`).
+        """Hex SHA-256 of the video's file as it is now, read once.
 
         Raises:
             DataError: ``dataset.yaml`` states another one, or the file cannot be read.

@@ -21,7 +21,7 @@ def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], me
     """Hex SHA-256 of rubric, label rows and media digests together: that of the JSON object of the three.
 
     Args:
-        rubric: the checked rubric (defaults filled in, so that formatting does not count).
+        rubric: the checked rubric (defaults imputed in, so that formatting does not count).
         videos: the objects of ``videos.jsonl``, in file order, or their :func:`canonical_json`.
         media: SHA-256 of each media file by its path relative to the folder.
     """

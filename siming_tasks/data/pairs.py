@@ -8,7 +8,7 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 
-__all__ = ["read_pairs", "twins_of"]
+__all__ = ["minimal_pairs_of", "read_pairs"]
 
 _KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "direction", "unchanged_steps"))
 
@@ -43,6 +43,6 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
     return pairs
 
 
-def twins_of(dataset: Dataset) -> frozenset[frozenset[str]]:
+def minimal_pairs_of(dataset: Dataset) -> frozenset[frozenset[str]]:
     """The two videos of every pair (DataError as :func:`read_pairs`)."""
     return frozenset(frozenset((pair["video_a"], pair["video_b"])) for pair in read_pairs(dataset))

@@ -14,7 +14,7 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.common.locks import locked
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.digest import media_difference
-from siming_tasks.media.content import VERIFIED, digest_of, known_digest
+from siming_tasks.media.file_digest import VERIFIED, digest_of, known_digest
 
 __all__ = ["verify_media"]
 

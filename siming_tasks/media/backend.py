@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
-from siming_tasks.media.views import Mode
+from siming_tasks.media.request_media import Mode
 
 __all__ = ["OURS", "UNKNOWN", "Backend", "backend_of", "backends"]
 

@@ -58,7 +58,7 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     _refuse_lists(path)
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
-        # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
+        # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is ablated.
         opened = av.open(str(path.absolute()), container_options=SAFE, metadata_errors="replace")
     except av.error.ValueError as error:  # FFmpeg's answer to a kind that is not among FORMATS
         what = f"{path}: is of no kind that is read here, or damaged ({error.strerror})."

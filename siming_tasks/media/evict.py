@@ -7,7 +7,7 @@ import shutil
 from functools import lru_cache
 from pathlib import Path
 
-from siming_tasks.media.ledger import NOTE, held, measured, noted, settle, sweep
+from siming_tasks.media.cache_size import NOTE, held, measured, noted, settle, sweep
 from siming_tasks.media.store import LAYOUT, FrameStore
 
 __all__ = ["evict"]

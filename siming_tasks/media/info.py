@@ -14,7 +14,7 @@ from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.timeline import Timeline, read_timeline
 
-__all__ = ["MediaInfo", "probe"]
+__all__ = ["MediaInfo", "read_media_info"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class MediaInfo:
         return asdict(self)
 
 
-def probe(path: Path, *, full: bool = False, timeline: Timeline | None = None) -> MediaInfo:
+def read_media_info(path: Path, *, full: bool = False, timeline: Timeline | None = None) -> MediaInfo:
     """Facts about a video file.
 
     Args:

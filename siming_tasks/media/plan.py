@@ -12,15 +12,15 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media.info import probe
-from siming_tasks.media.observe import unobservable_reason
+from siming_tasks.media.info import read_media_info
+from siming_tasks.media.observability import unobservable_reason
 from siming_tasks.media.picture import fitted
 from siming_tasks.media.policy import Policy
+from siming_tasks.media.request_media import Request
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.tokens import TOKEN_FORMULAS
-from siming_tasks.media.views import Request
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS, TASKS
 from siming_tasks.tasks.prompting import PLAINLY, TOKENS, Asking
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
@@ -53,7 +53,7 @@ class ExamFacts:
             MediaError: the file is not a readable video.
         """
         timeline = read_timeline(path)
-        info = probe(path, timeline=timeline)
+        info = read_media_info(path, timeline=timeline)
         return cls(video, timeline, info.width, info.height)
 
     @property
@@ -117,7 +117,7 @@ class RunPlan:
     disk: float
     decode_seconds: float
 
-    def cost(self, names: Iterable[str] = BENCHMARK) -> dict[str, float]:
+    def cost(self, names: Iterable[str] = BENCHMARK_TASKS) -> dict[str, float]:
         """Formula name -> upper bound for these settings in the currency of the prices; empty without prices."""
         mine = [item.cost for item in self.settings if item.setting in set(names)]
         return {name: sum(cost[name] for cost in mine) for name in (mine[0] if mine else ())}
@@ -138,7 +138,7 @@ def plan(
     rubric: Rubric,
     policy: Policy,
     *,
-    settings: Sequence[str] = PLAIN,
+    settings: Sequence[str] = PLAIN_TASKS,
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
     reply_tokens: int = TOKENS,
@@ -151,7 +151,7 @@ def plan(
         exams: the videos.
         rubric: says which evidence each step needs.
         policy: what is shown of them, as images.
-        settings: names of the settings to run; probes are not planned (they cost what the altered setting costs).
+        settings: names of the settings to run; ablations are not planned (they cost what the altered setting costs).
         formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.
@@ -165,11 +165,11 @@ def plan(
     stored, disk = 0, 0.0
     for exam, times in Counter(exams).items():  # exams that are alike are one object, worked out once
         size = fitted(exam.width, exam.height, policy.frame_size)
-        requests = policy.requests(exam.video, [SETTINGS[name] for name in settings])
+        requests = policy.requests(exam.video, [TASKS[name] for name in settings])
         shown = {request: exam.shown(request) for request in requests}
         for name in settings:
-            seen = dict(policy.asked(SETTINGS[name], exam.video))
-            for one in asking.questions(SETTINGS[name], [exam.video], rubric.skill_of):
+            seen = dict(policy.asked(TASKS[name], exam.video))
+            for one in asking.questions(TASKS[name], [exam.video], rubric.skill_of):
                 asked[name].append(_Question(one.steps, *shown[seen[one.step_id]], size, exam.has_audio, times))
         different = len({index for indices, _ in shown.values() for index in indices})
         stored += times * different

@@ -11,12 +11,12 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.backend import UNKNOWN, Backend
 from siming_tasks.media.encoding import AS_STORED, Encoding
+from siming_tasks.media.request_media import Mode, Request
 from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
 from siming_tasks.media.signal import SAMPLERS
 from siming_tasks.media.store import QUALITY, SIZE
-from siming_tasks.media.views import Mode, Request
 from siming_tasks.options import Options
-from siming_tasks.tasks import PLAIN, SETTINGS, Probe, Setting
+from siming_tasks.tasks import PLAIN_TASKS, TASKS, InputAblation, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["Policy"]
@@ -86,27 +86,29 @@ class Policy:
         budget = matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames)
         return Request(span, budget, self.sampler)
 
-    def asked(self, setting: Setting, video: Video) -> Iterator[tuple[str | None, Request]]:
+    def asked(self, setting: TaskSpec, video: Video) -> Iterator[tuple[str | None, Request]]:
         """The questions of a setting about a video: step (None: all of them) and what is shown for it."""
         for _, step in expected_requests(setting, [video]):
             yield step, self.request(video.duration, video.step(step).span if step else None, setting.scope)
 
-    def requests(self, video: Video, settings: Iterable[Setting] | None = None) -> tuple[Request, ...]:
+    def requests(self, video: Video, settings: Iterable[TaskSpec] | None = None) -> tuple[Request, ...]:
         """Everything that some settings (all by default) show of a video, each part once, in their order.
 
-        Probes and other forms of the reply show no frames but those of the plain settings.
+        Ablations and other forms of the reply show no frames but those of the plain settings.
         """
-        chosen = [SETTINGS[name] for name in PLAIN] if settings is None else settings
+        chosen = [TASKS[name] for name in PLAIN_TASKS] if settings is None else settings
         return tuple(dict.fromkeys(request for setting in chosen for _, request in self.asked(setting, video)))
 
     def density_of(self, scope: Scope) -> str:
         """What a record says of the density: only clips can be ``matched``."""
         return self.density if scope == "clip" else "native"
 
-    def mode_for(self, backend: Backend = UNKNOWN, modality: str | None = None, *, probe: Probe | None = None) -> Mode:
+    def mode_for(
+        self, backend: Backend = UNKNOWN, modality: str | None = None, *, ablation: InputAblation | None = None
+    ) -> Mode:
         """How a backend gets its media: as the table of backends says, unless ``SIMING_MEDIA`` says otherwise.
 
-        A file whose frames a probe alters is a proxy, whatever the mode.
+        A file whose frames an ablation alters is a proxy, whatever the mode.
 
         Raises:
             OptionsError: the backend cannot see what is wanted, or would be shown something else.
@@ -117,12 +119,12 @@ class Policy:
                 f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
                 "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
             )
-        if probe and not probe.media and not backend.blind:
+        if ablation and not ablation.media and not backend.blind:
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
-                f"siming_probe_{probe.name}_* out."
+                f"siming_ablation_{ablation.name}_* out."
             )
-        return "proxy" if probe and mode == "video" else mode
+        return "proxy" if ablation and mode == "video" else mode
 
     def facts(self) -> dict[str, Any]:
         """The options that change what is shown, under their own names; part of every cache key of a run.

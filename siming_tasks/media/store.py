@@ -38,9 +38,9 @@ from PIL import Image
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.locks import locked
+from siming_tasks.media.cache_size import NOTE, settle, sweep
 from siming_tasks.media.decode import decode
 from siming_tasks.media.encoding import Encoding, Sent
-from siming_tasks.media.ledger import NOTE, settle, sweep
 from siming_tasks.media.listing import Listing
 from siming_tasks.media.picture import jpeg
 from siming_tasks.media.signal import Signal, Watcher

@@ -3,6 +3,6 @@
 from siming_tasks.metrics.agreement.labels import ordinal_labels
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import Evaluation, evaluate
-from siming_tasks.metrics.panel import Panel
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 
-__all__ = ["Estimate", "Evaluation", "Panel", "evaluate", "ordinal_labels"]
+__all__ = ["Estimate", "Evaluation", "ScoreMatrix", "evaluate", "ordinal_labels"]

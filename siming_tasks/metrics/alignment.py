@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import Panel
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 
 __all__ = ["Contestant", "align"]
 
@@ -23,7 +23,7 @@ class Contestant:
     """
 
     name: str
-    panel: Panel
+    panel: ScoreMatrix
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def _check_names(runs: Sequence[Contestant]) -> None:
         raise DataError(f"Two runs are called {twice[0]!r}. Give each its own name.")
 
 
-def _asked(run: Contestant) -> Panel:
+def _asked(run: Contestant) -> ScoreMatrix:
     kept = np.flatnonzero(run.panel.asked.any(axis=1))
     if not len(kept):
         raise DataError(f"Run {run.name!r} is empty: no question of it was found. Is it the right folder and setting?")
@@ -101,7 +101,9 @@ def _check_same(kind: str, a: Contestant, b: Contestant, allow: Collection[str])
     )
 
 
-def _check_questions(name: str, first: Panel, other_name: str, other: Panel, allow: Collection[str]) -> None:
+def _check_questions(
+    name: str, first: ScoreMatrix, other_name: str, other: ScoreMatrix, allow: Collection[str]
+) -> None:
     pair = f"Runs {name!r} and {other_name!r}"
     if not np.array_equal(first.max_score, other.max_score):
         step = first.step_ids[int(np.flatnonzero(first.max_score != other.max_score)[0])]
@@ -120,7 +122,7 @@ def _check_questions(name: str, first: Panel, other_name: str, other: Panel, all
         )
 
 
-def _pick(panel: Panel, videos: Iterable[str], steps: Iterable[str]) -> Panel:
+def _pick(panel: ScoreMatrix, videos: Iterable[str], steps: Iterable[str]) -> ScoreMatrix:
     row = {name: index for index, name in enumerate(panel.video_ids)}
     return panel.videos([row[name] for name in videos]).subset(steps)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, linear, reasons
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["CATALOGUE", "COVERAGE", "Family", "Metric", "headline", "select"]
 
@@ -44,8 +44,8 @@ class Metric:
         high: largest.
         symmetric: does not depend on which of the two sides is called the reference.
         corrected: 0 in expectation for a judge that answers at random; other metrics are planned for over such a judge.
-        lifted: worth reading by itself, so it has a lift over the blind rows and can be planned for. Precision or
-            recall alone can be had by answering the same everywhere.
+        lifted: worth reading by itself, so it has a lift over the no-video baselines and can be planned for. Precision
+            or recall alone can be had by answering the same everywhere.
         headline: orders the tables of its kind of answer.
         higher_is_better: larger values are better.
         left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
@@ -57,8 +57,8 @@ class Metric:
             videos: the same, on that scale. Metrics with neither have an (expanded) percentile interval.
 
     Raises:
-        ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a blind judge would get) or
-            has no ``left_out``.
+        ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a no-video baseline would get)
+            or has no ``left_out``.
     """
 
     key: str

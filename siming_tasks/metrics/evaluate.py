@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import extra
+from siming_tasks.metrics import sensitivity as extra
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.intervals import spread_of, summarise
 from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
-from siming_tasks.metrics.summary import spread_of, summarise
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import LEVEL
 
 __all__ = ["RESAMPLES", "Evaluation", "Method", "draw", "estimates", "evaluate", "summaries"]
@@ -34,30 +34,31 @@ class Evaluation:
     Attributes:
         metrics: by name, in printing order (:data:`siming_tasks.metrics.catalogue.CATALOGUE`).
         per_skill: the same for the steps of each skill.
-        filled: the compared metrics with every missing answer as full points or "correct"
-            (:meth:`siming_tasks.metrics.panel.Panel.filled`): what answering less cannot raise. None without
-            any answer.
-        filled_per_skill: the same for the steps of each skill.
+        imputed: the compared metrics with every missing answer as full points or "correct"
+            (:meth:`siming_tasks.metrics.score_matrix.ScoreMatrix.imputed`): what answering less cannot raise. None
+            without any answer.
+        imputed_per_skill: the same for the steps of each skill.
         extra: everything else that a result file states: ``mapping`` (kappa under every reading of equation 3),
-            ``positive`` (MCC and precision, recall, F1 of both classes), and :func:`siming_tasks.metrics.extra.facts`.
+            ``positive`` (MCC and precision, recall, F1 of both classes), and
+            :func:`siming_tasks.metrics.sensitivity.facts`.
         options: mapping, positive class, method, resamples and seed that were used.
     """
 
     metrics: Mapping[str, Estimate]
     per_skill: Mapping[str, Mapping[str, Estimate]]
-    filled: Mapping[str, Estimate] = field(default_factory=dict)
-    filled_per_skill: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    imputed: Mapping[str, Estimate] = field(default_factory=dict)
+    imputed_per_skill: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        names = ("metrics", "per_skill", "filled", "filled_per_skill", "extra", "options")
+        names = ("metrics", "per_skill", "imputed", "imputed_per_skill", "extra", "options")
         return {name: plain(getattr(self, name)) for name in names}
 
 
 def evaluate(
-    panel: Panel,
+    panel: ScoreMatrix,
     *,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
@@ -86,11 +87,11 @@ def evaluate(
 
     Example:
         >>> import numpy as np
-        >>> from siming_tasks import Panel, evaluate
+        >>> from siming_tasks import ScoreMatrix, evaluate
         >>> points = np.array([[2, 5], [1, 3], [0, 4.0]])
         >>> said = np.array([[2, 5], [2, 3], [0, np.nan]])
         >>> asked = np.ones((3, 2), dtype=bool)
-        >>> panel = Panel(("a", "b", "c"), ("s1", "s2"), ("cpr", "cpr"), [2, 5], points, said, asked, "score")
+        >>> panel = ScoreMatrix(("a", "b", "c"), ("s1", "s2"), ("cpr", "cpr"), [2, 5], points, said, asked, "score")
         >>> found = evaluate(panel, resamples=0).metrics
         >>> round(found["qwk"].value, 3), round(found["coverage"].value, 3), found["plcc"].n_videos
         (0.933, 0.833, 2)
@@ -105,13 +106,13 @@ def evaluate(
     if len(skills) > 1:
         tallies |= {("skill", name): Tally.of(panel.skill(name), mapping, positive) for name in skills}
     parts = {key: tally for key, tally in tallies.items() if key[0] in ("whole", "skill")}
-    tallies |= {("filled", *key): tally.filled() for key, tally in parts.items() if tally.filled() is not tally}
+    tallies |= {("imputed", *key): tally.imputed() for key, tally in parts.items() if tally.imputed() is not tally}
     found = estimates(tallies, resamples=resamples, seed=seed, method=method)
     per_skill = {name: found.get(("skill", name), found["whole",]) for name in skills}
 
-    def filled(*key: str) -> dict[str, Estimate]:
+    def imputed(*key: str) -> dict[str, Estimate]:
         answered = found.get(key, found["whole",])
-        return {m: found.get(("filled", *key), answered)[m] for m in answered if CATALOGUE[m].compared}
+        return {m: found.get(("imputed", *key), answered)[m] for m in answered if CATALOGUE[m].compared}
 
     beside: dict[str, dict[str, Any]] = {}
     for key in readings:
@@ -122,8 +123,8 @@ def evaluate(
     return Evaluation(
         found["whole",],
         per_skill,
-        filled("whole"),
-        {name: filled("skill", name) if len(skills) > 1 else filled("whole") for name in skills},
+        imputed("whole"),
+        {name: imputed("skill", name) if len(skills) > 1 else imputed("whole") for name in skills},
         beside | extra.facts(panel, whole),
         options,
     )

@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
-__all__ = ["JUDGES", "BlindJudge", "always_correct", "always_failed", "step_prior"]
+__all__ = ["JUDGES", "NoVideoBaseline", "always_correct", "always_failed", "step_prior"]
 
 
-def always_correct(panel: Panel) -> Panel:
+def always_correct(panel: ScoreMatrix) -> ScoreMatrix:
     """Full points (or "correct") for every step."""
     best = np.broadcast_to(panel.max_score if panel.answer == "score" else 0.0, panel.reference.shape)
     return panel.predicting(best)
 
 
-def always_failed(panel: Panel) -> Panel:
+def always_failed(panel: ScoreMatrix) -> ScoreMatrix:
     """No points (or "wrong") for every step."""
     return panel.predicting(np.full(panel.reference.shape, 0.0 if panel.answer == "score" else 1.0))
 
 
-def step_prior(panel: Panel) -> Panel:
+def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     """What a judge answers who knows the other exams' labels and not this video (leave one video out).
 
     The steps are ranked by their mean share of points in the other videos, and the k-th of S steps is given the
@@ -64,16 +64,16 @@ def _rank(mean: FloatArray) -> FloatArray:
     return quantile
 
 
-class BlindJudge(NamedTuple):
+class NoVideoBaseline(NamedTuple):
     """What it answers, and the same in words."""
 
-    judge: Callable[[Panel], Panel]
+    judge: Callable[[ScoreMatrix], ScoreMatrix]
     what: str
 
 
-JUDGES: Mapping[str, BlindJudge] = {
-    "always-correct": BlindJudge(always_correct, 'full points (or "correct") for every step'),
-    "always-failed": BlindJudge(always_failed, 'no points (or "wrong") for any step'),
-    "step-prior": BlindJudge(step_prior, "what each step usually gets, from the labels of the other videos"),
+JUDGES: Mapping[str, NoVideoBaseline] = {
+    "always-correct": NoVideoBaseline(always_correct, 'full points (or "correct") for every step'),
+    "always-failed": NoVideoBaseline(always_failed, 'no points (or "wrong") for any step'),
+    "step-prior": NoVideoBaseline(step_prior, "what each step usually gets, from the labels of the other videos"),
 }
 """The judges that need no run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from siming_tasks.metrics.panel import BoolArray
+from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.metrics.thresholds import LEVEL
 
 __all__ = ["Proportion", "at_boundary", "share", "wilson"]

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from siming_tasks.metrics.agreement.linear import jackknife_error
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
 __all__ = ["Compute", "Spread", "bootstrap", "jackknife_spread", "observed", "quantile_of_t", "sample", "spreads",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.names import StepNames, words
-from siming_tasks.parsing.reader import Group, Scalar, Value
+from siming_tasks.parsing.lenient_json import Group, Scalar, Value
+from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.text import seen
 
 __all__ = ["MOST", "Claim", "claims"]

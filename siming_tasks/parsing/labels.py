@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from siming_tasks.parsing.around import AFTERWARDS, LABELS, NAMED_TOP, SHORT_LABEL
-from siming_tasks.parsing.names import StepNames
-from siming_tasks.parsing.reader import Group
+from siming_tasks.parsing.context import AFTERWARDS, LABELS, NAMED_TOP, SHORT_LABEL
+from siming_tasks.parsing.lenient_json import Group
+from siming_tasks.parsing.step_matching import StepNames
 from siming_tasks.parsing.text import plain
 
 __all__ = ["alone", "is_aside", "role"]

@@ -31,8 +31,8 @@ abstained        every asked step is answered or called not visible, at least on
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
-off_scale        a score below 0, above the step's maximum, no multiple of its grain, or out of another maximum
-refused          no answer, and the words of a refusal
+off_scale        a score below 0, above the step's maximum, no multiple of its score_increment, or out of another
+maximum refused          no answer, and the words of a refusal
 bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
 wrong_keys       JSON that does not name all asked steps, or gives them null
 no_json          prose

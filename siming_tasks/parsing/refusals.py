@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.reader import Group, Scalar
+from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["is_failure", "refuses", "unseen"]

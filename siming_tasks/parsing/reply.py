@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.collect import Collector, Reading
 from siming_tasks.parsing.evidence import claims
+from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import alone, role
+from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.parsing.model import ABSTAINED, Parsed
-from siming_tasks.parsing.names import StepNames, number_in
-from siming_tasks.parsing.plain import read_plain
-from siming_tasks.parsing.reader import Group, Scalar
 from siming_tasks.parsing.refusals import is_failure, refuses, unseen
+from siming_tasks.parsing.step_matching import StepNames, number_in
 from siming_tasks.parsing.text import visible
+from siming_tasks.parsing.text_answers import read_plain
 from siming_tasks.parsing.thinking import Answered, set_apart
 from siming_tasks.parsing.turns import first_turn
 from siming_tasks.rubrics import RubricStep

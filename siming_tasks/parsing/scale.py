@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from siming_tasks.parsing.keys import Key
-from siming_tasks.parsing.reader import Group, Scalar, Value
+from siming_tasks.parsing.lenient_json import Group, Scalar, Value
 from siming_tasks.parsing.values import last_number
 from siming_tasks.rubrics import RubricStep
 

@@ -1,4 +1,4 @@
-"""Setting thinking blocks apart from the answer.
+"""TaskSpec thinking blocks apart from the answer.
 
 Dialects (any case): ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<reflection>``, ``<analysis>``,
 ``<scratchpad>``, also prefixed (``<seed:think>``) or with bars (``<|thinking|>``); ``[THINK]``; ``◁think▷``;
@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from siming_tasks.parsing.reader import Group, read
+from siming_tasks.parsing.lenient_json import Group, read
 
 __all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "set_apart"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from siming_tasks.parsing.around import ENDS
+from siming_tasks.parsing.context import ENDS
 from siming_tasks.parsing.thinking import CLOSE, OPEN
 
 __all__ = ["first_turn"]

@@ -7,9 +7,9 @@ import re
 
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL
 from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
 from siming_tasks.parsing.text import seen
-from siming_tasks.parsing.wording import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
-from siming_tasks.rubrics.grain import WHOLE, fits
+from siming_tasks.rubrics.score_increment import WHOLE, fits
 
 __all__ = ["abstains", "last_number", "number", "points", "verdict"]
 
@@ -96,12 +96,12 @@ def abstains(text: str) -> bool:
     return not (_DIGIT.search(remark) or _ANSWERED.search(remark))
 
 
-def points(text: str, max_score: float, grain: float = WHOLE) -> float | str:
+def points(text: str, max_score: float, score_increment: float = WHOLE) -> float | str:
     """Points out of ``max_score``: ``2``, ``2.0``, ``2/3``, ``2 points``, ``２分``, ``2 (too shallow)``; else a reason.
 
-    Off the scale are numbers below 0 or above ``max_score``, those that are no multiple of ``grain`` (1.5 where points
-    are whole, 1.25 where halves are allowed; nothing is rounded), points out of another maximum, NaN and infinity. A
-    remark may hold numbers only where the maximum is given.
+    Off the scale are numbers below 0 or above ``max_score``, those that are no multiple of ``score_increment`` (1.5
+    where points are whole, 1.25 where halves are allowed; nothing is rounded), points out of another maximum, NaN and
+    infinity. A remark may hold numbers only where the maximum is given.
     """
     if len(text) > MAX_VALUE:
         return "unreadable"
@@ -120,7 +120,7 @@ def points(text: str, max_score: float, grain: float = WHOLE) -> float | str:
         return "ambiguous"
     value = float(match["value"])
     other_scale = maximum is not None and float(maximum) != max_score
-    if other_scale or not math.isfinite(value) or not 0 <= value <= max_score or not fits(value, grain):
+    if other_scale or not math.isfinite(value) or not 0 <= value <= max_score or not fits(value, score_increment):
         return "off_scale"
     return abs(value)  # no -0.0
 

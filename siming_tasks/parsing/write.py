@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.wording import NOT_VISIBLE
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.rubrics.model import RubricStep
 
 __all__ = ["format_answers"]

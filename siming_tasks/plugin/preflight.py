@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
-from siming_tasks.tasks import Setting
+from siming_tasks.tasks import TaskSpec
 
 __all__ = ["Told", "as_told", "is_ours", "refuse"]
 
@@ -59,7 +59,7 @@ def as_told(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
-def refuse(told: Told, policy: Policy, settings: Iterable[Setting] = ()) -> Mode:
+def refuse(told: Told, policy: Policy, settings: Iterable[TaskSpec] = ()) -> Mode:
     """How the model will be shown its media, if the run can work.
 
     Args:
@@ -79,7 +79,7 @@ def refuse(told: Told, policy: Policy, settings: Iterable[Setting] = ()) -> Mode
     modality = told.arguments.get("modality")
     mode = policy.mode_for(backend, modality)
     for setting in settings:
-        policy.mode_for(backend, modality, probe=setting.probe)
+        policy.mode_for(backend, modality, ablation=setting.ablation)
     _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
     if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and told.batch_size > 1:
         raise OptionsError(

@@ -20,7 +20,7 @@ from siming_tasks.models.baselines.judges import Judge, judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin.hooks.run_context import SESSION
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["SimingReference"]
 
@@ -60,7 +60,7 @@ class SimingReference(lmms):  # type: ignore[misc]
             doc = self.task_dict[task][split][doc_id]
             if self.media:
                 doc_to_messages(doc)
-            opened, setting = SESSION.of(doc), SETTINGS[doc["setting"]]
+            opened, setting = SESSION.of(doc), TASKS[doc["setting"]]
             dataset, steps = opened.dataset, opened.steps(doc)
             ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
             video = dataset.video(doc["video_id"])

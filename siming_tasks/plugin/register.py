@@ -23,7 +23,7 @@ from siming_tasks.plugin.preflight import is_ours
 from siming_tasks.plugin.response_cache.fingerprint import remember
 from siming_tasks.plugin.verify_output import check_what_is_saved
 from siming_tasks.plugin.wrap_evaluate import guard
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 
 __all__ = ["manifests", "tasks_path"]
 
@@ -113,9 +113,9 @@ def _guard() -> None:
         logger.warning("What the models of this lmms-eval take is not known (%s): all get images.", error)
 
 
-def _settings(names: Iterable[str]) -> Iterator[Setting]:
+def _settings(names: Iterable[str]) -> Iterator[TaskSpec]:
     """The settings that our tasks and groups of these names run, as the group files say."""
-    own = {setting.task_name: setting for setting in SETTINGS.values()}
+    own = {setting.task_name: setting for setting in TASKS.values()}
     for name in names:
         group = Path(tasks_path(), f"{name}.yaml")
         if name in own:
@@ -142,7 +142,7 @@ def _check_what_is_saved() -> None:
         logger.warning("Whether the files of this run are whole is not checked (%s).", error)
 
 
-def preflight(names: Iterable[Any] = ()) -> tuple[Setting, ...]:
+def preflight(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not a model's start.
 
     Tasks (of the names of tasks and groups) that would have no document are refused as well: lmms-eval loads the model,

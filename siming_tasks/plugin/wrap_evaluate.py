@@ -24,7 +24,7 @@ from siming_tasks.plugin.hooks.run_context import SESSION
 from siming_tasks.plugin.payload_limits import refuse_what_does_not_fit
 from siming_tasks.plugin.preflight import Told, as_told, is_ours, refuse
 from siming_tasks.plugin.response_cache.cache import beside, keeping
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 
 __all__ = ["guard"]
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 _SIGNATURES = {"get_model": ["model_name", "force_simple"], "evaluate": ["lm", "task_dict"]}
 
 
-def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequence[Setting]]) -> None:
+def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequence[TaskSpec]]) -> None:
     """Wrap ``lmms_eval.models.get_model`` and ``lmms_eval.evaluator.evaluate``. Does nothing twice.
 
     Args:
@@ -80,7 +80,7 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequ
             kwargs.get("cli_args") is not None,
         )  # fmt: skip
         with _one_message(told), SESSION.asking(backend, modality), keeping(lm):
-            refuse(told, SESSION.policy, [each for each in SETTINGS.values() if each.task_name in ours])
+            refuse(told, SESSION.policy, [each for each in TASKS.values() if each.task_name in ours])
             refuse_what_does_not_fit(lm, ours.values())
             if "response_cache" in kwargs:
                 kwargs["response_cache"] = beside(kwargs["response_cache"], lm)

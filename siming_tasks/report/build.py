@@ -22,7 +22,7 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.pairs import read_pairs
 from siming_tasks.options import Options
-from siming_tasks.report.pages.book import (
+from siming_tasks.report.pages.chapters import (
     Book,
     Linker,
     Media,
@@ -38,7 +38,7 @@ from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
-from siming_tasks.tasks import UNALTERED
+from siming_tasks.tasks import NON_ABLATION_TASKS
 
 __all__ = ["FORMAT", "TITLE", "write_report"]
 
@@ -96,16 +96,22 @@ def write_report(
         found += [run] if isinstance(run, RunSource) else find_runs([str(run)])
     sources = unique_names(found)
     pairs = read_pairs(dataset)
-    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(UNALTERED))) as apply:
+    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(NON_ABLATION_TASKS))) as apply:
         ask = functools.partial(
             _study, dataset=dataset, options=options, pairs=pairs, folder=part / "data", partial=partial, allow=allow
         )
         studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
         rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
         tables = list(
-            tqdm(apply(rank, UNALTERED), total=len(UNALTERED), unit="table", desc="Tables", disable=not progress)
+            tqdm(
+                apply(rank, NON_ABLATION_TASKS),
+                total=len(NON_ABLATION_TASKS),
+                unit="table",
+                desc="Tables",
+                disable=not progress,
+            )
         )
-        tabled = dict(zip(UNALTERED, tables, strict=True))
+        tabled = dict(zip(NON_ABLATION_TASKS, tables, strict=True))
         report = _report(studies, dataset, options, tabled) | {"title": one_line(title, 120)}
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
@@ -206,7 +212,7 @@ def _run(item: Study) -> dict[str, Any]:
         "replies": item.replies,
         "prompts": dict(item.prompts),
         "gains": dict(item.gains),
-        "probes": dict(item.probes),
+        "ablations": dict(item.ablations),
         "settings": dict(item.settings),
     }
 

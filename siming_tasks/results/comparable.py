@@ -15,7 +15,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import Contestant, align
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
@@ -39,7 +39,7 @@ class Entrant:
     """
 
     name: str
-    panel: Panel
+    panel: ScoreMatrix
     conditions: Mapping[str, tuple[Any, ...]]
     facts: Mapping[str, str]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.schema import Video
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Requests, expected_ids, record_id
 
 __all__ = ["EveryRequest", "Slice", "asked_ids", "slices_of"]
@@ -41,7 +41,7 @@ class EveryRequest(Set[str]):
     """The ids of all requests of a setting, without a list of them: there may be a million."""
 
     def __init__(self, setting: str, videos: Sequence[Video]) -> None:
-        self._setting, self._videos = SETTINGS[setting], videos
+        self._setting, self._videos = TASKS[setting], videos
         self._requests = Requests(self._setting, videos)
 
     @classmethod
@@ -76,7 +76,7 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Slice, ..
         limit = None if limit is None or float(limit) < 0 else float(limit)
         for task, facts in (result.get("configs") or {}).items():
             name = str(task).removeprefix("siming_")
-            if name in SETTINGS:
+            if name in TASKS:
                 found.setdefault(name, []).append(Slice(offset, limit, parts=_in_parts(facts)))
     return {name: tuple(parts) for name, parts in found.items()}
 
@@ -117,7 +117,7 @@ def asked_ids(
         return frozenset(have)
     if not slices or any(part.whole for part in slices):
         return EveryRequest(setting, videos)
-    every = list(expected_ids(SETTINGS[setting], videos))
+    every = list(expected_ids(TASKS[setting], videos))
     made: set[str] = set()
     for part in slices:
         made.update(every[part.offset : None if part.limit is None else part.offset + int(part.limit)])

@@ -9,16 +9,16 @@ import numpy as np
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.panel import BoolArray
+from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.metrics.selective.abstention import Abstention, abstention, right_labels
 from siming_tasks.metrics.selective.evidence import Evidence, Span, evidence
 from siming_tasks.options import Options
 from siming_tasks.results.observability import unobservable
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.record import Record, joined
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import record_id
 
 __all__ = ["abstention_of", "claimed_spans", "evidence_of", "form_results"]
@@ -39,7 +39,7 @@ def form_results(
 
     The arguments are those of :func:`siming_tasks.results.score.evaluate_records`.
     """
-    kind = SETTINGS[setting]
+    kind = TASKS[setting]
     if not (kind.abstain or kind.evidence) or dataset.withheld:
         return {}
     panel = panel_of(records, dataset, setting, options.rater, asked=asked, without=without).sorted()
@@ -52,7 +52,7 @@ def form_results(
 
 
 def abstention_of(
-    records: Sequence[Record], panel: Panel, dataset: Dataset, setting: str, options: Options
+    records: Sequence[Record], panel: ScoreMatrix, dataset: Dataset, setting: str, options: Options
 ) -> Abstention:
     """The numbers of a run's panel, its abstentions held against what its requests really showed."""
     hidden, why = None, ""
@@ -64,7 +64,9 @@ def abstention_of(
     return abstention(panel, hidden, why=why, **how)
 
 
-def evidence_of(records: Sequence[Record], panel: Panel, dataset: Dataset, setting: str, options: Options) -> Evidence:
+def evidence_of(
+    records: Sequence[Record], panel: ScoreMatrix, dataset: Dataset, setting: str, options: Options
+) -> Evidence:
     """The numbers of a run's panel. A clip is cut by the step's span, so that only ``claimed`` is known of clips."""
     row = {name: index for index, name in enumerate(panel.video_ids)}
     column = {name: index for index, name in enumerate(panel.step_ids)}
@@ -88,7 +90,7 @@ def evidence_of(records: Sequence[Record], panel: Panel, dataset: Dataset, setti
         resamples=options.resamples,
         seed=options.seed,
     )
-    return found.claimed_alone(NO_PLACE) if SETTINGS[setting].scope == "clip" else found
+    return found.claimed_alone(NO_PLACE) if TASKS[setting].scope == "clip" else found
 
 
 def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> dict[tuple[str, str], tuple[Span, ...]]:
@@ -97,7 +99,7 @@ def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> 
     Only steps for which a reply names some, or says that there are none (empty).
     """
     mine, _ = joined(records, setting)
-    clip = SETTINGS[setting].scope == "clip"
+    clip = TASKS[setting].scope == "clip"
     found = {}
     for record in mine:
         for step, parts in (record.get("evidence") or {}).items():
@@ -107,11 +109,11 @@ def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> 
     return found
 
 
-def _hidden(records: Sequence[Record], panel: Panel, dataset: Dataset, setting: str) -> BoolArray:
+def _hidden(records: Sequence[Record], panel: ScoreMatrix, dataset: Dataset, setting: str) -> BoolArray:
     """The steps of a panel without the evidence that the rubric asks for, ``bool[V, S]``."""
     mine, _ = joined(records, setting)
     left_out = unobservable(mine, dataset, setting)
-    clip = SETTINGS[setting].scope == "clip"
+    clip = TASKS[setting].scope == "clip"
     return np.array(
         [
             [step in left_out.get(record_id(setting, video, step if clip else None), ()) for step in panel.step_ids]

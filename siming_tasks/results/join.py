@@ -20,7 +20,7 @@ from siming_tasks.results.expected import Slice
 from siming_tasks.results.read import MAX_LOG_LINE, load_predictions
 from siming_tasks.results.record import Record
 from siming_tasks.results.score import evaluate_records
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids
 
 __all__ = ["Joined", "join_shards", "missing_slices"]
@@ -42,7 +42,7 @@ def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple
     """The unbroken rows of a setting's requests that are not among these ids."""
     known = set(have)
     rows: list[list[int]] = []
-    for number, name in enumerate(expected_ids(SETTINGS[setting], dataset.videos)):
+    for number, name in enumerate(expected_ids(TASKS[setting], dataset.videos)):
         if name in known:
             continue
         if rows and sum(rows[-1]) == number:
@@ -71,7 +71,7 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     found = load_predictions([source.path for source in sources], dataset)
     if errors := [problem for problem in found.problems if problem.severity == "error"]:
         raise DataError.of(errors)
-    settings = [name for name in SETTINGS if found.records.get(name) or any(name in s.slices for s in sources)]
+    settings = [name for name in TASKS if found.records.get(name) or any(name in s.slices for s in sources)]
     missing = {
         name: rows
         for name in settings
@@ -117,11 +117,11 @@ def _check_alike(sources: Sequence[RunSource]) -> None:
 def _problems(missing: Mapping[str, Sequence[Slice]], dataset: Dataset, out: Path) -> Iterator[Problem]:
     for name, rows in missing.items():
         count = sum(int(row.limit or 0) for row in rows)
-        every = sum(1 for _ in expected_ids(SETTINGS[name], dataset.videos))
+        every = sum(1 for _ in expected_ids(TASKS[name], dataset.videos))
         shown = "; ".join(f"--offset {row.offset} --limit {row.limit:g}" for row in rows[:5]) + "; ..." * (
             len(rows) > 5
         )
-        what = f"{count:,} of {every:,} requests of {SETTINGS[name].task_name} are in no shard ({shown})."
+        what = f"{count:,} of {every:,} requests of {TASKS[name].task_name} are in no shard ({shown})."
         fix = "Run them, or join what is there with --partial."
         yield Problem("shard-missing", what, fix, str(out), None, name)
 
@@ -141,7 +141,7 @@ def _copy_samples(
     files = sorted({file for source in sources for file in _logs(source.path)})
     for name, present in records.items():
         wanted = {record["id"]: record["status"] for record in present}
-        task = SETTINGS[name].task_name
+        task = TASKS[name].task_name
         with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
             for file in files:
                 if not file.name.endswith(f"_samples_{task}.jsonl"):
@@ -185,7 +185,7 @@ def _merged(
         if (name := task.removeprefix("siming_")) in records
     }
     merged["n-samples"] = {
-        SETTINGS[name].task_name: {"original": len(present), "effective": len(present)}
+        TASKS[name].task_name: {"original": len(present), "effective": len(present)}
         for name, present in records.items()
     }
     merged["total_evaluation_time_seconds"] = str(

@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media import unobservable_reason
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 
 __all__ = ["unobservable"]
@@ -48,10 +48,10 @@ def unobservable(
             frames[record["id"]] = media.get("steps") or {}
     usual = fps if fps is not None else median(rates.values()) if rates else 0.0
     found: dict[str, frozenset[str]] = {}
-    for video_id, step_id in expected_requests(SETTINGS[setting], dataset.videos):
+    for video_id, step_id in expected_requests(TASKS[setting], dataset.videos):
         name = record_id(setting, video_id, step_id)
         video = dataset.video(video_id)
-        asked = steps_of(SETTINGS[setting], video, step_id)
+        asked = steps_of(TASKS[setting], video, step_id)
         rate = {step: rates.get(name, usual) for step in asked}
         for step, number in frames.get(name, {}).items():  # chosen by content: each step has a rate of its own
             if span := video.step(step).span:

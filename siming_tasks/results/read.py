@@ -19,7 +19,7 @@ from siming_tasks.results.compact_records import ALL, KeptRecord
 from siming_tasks.results.record import Distinct, Record, merged, prediction_line, said
 from siming_tasks.results.record_parser import RowReader
 from siming_tasks.results.uncollected import uncollected
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Requests
 
 __all__ = ["Predictions", "load_predictions", "write_predictions"]
@@ -74,7 +74,7 @@ class _Join:
             self._paths.append(path)
         name = record.setting
         if name not in self.found:
-            requests = self._requests[name] = Requests(SETTINGS[name], self.dataset.videos)
+            requests = self._requests[name] = Requests(TASKS[name], self.dataset.videos)
             self.found[name] = [None] * requests.count
             self._lines[name], self._files[name] = (array("q", bytes(8 * requests.count)) for _ in range(2))
         number = self._requests[name].number(record.video_id, record.step_id)
@@ -184,7 +184,7 @@ def load_predictions(
         problems.append(Problem("no-predictions", "no line holds a prediction.", fix, named))
     records: dict[str, Sequence[Record]] = {
         name: Distinct(name, (record for record in join.found.pop(name) if record is not None))
-        for name in SETTINGS
+        for name in TASKS
         if name in join.found
     }
     problems += _mixed(records, dataset, named, allow)

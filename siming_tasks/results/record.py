@@ -12,11 +12,11 @@ from typing import Any
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.parsing import STATUSES, Parsed, parse_reply
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.parsing.model import ABSTAINED
-from siming_tasks.parsing.wording import NOT_VISIBLE
 from siming_tasks.results.usage import added, cut_off
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import record_id
 
 __all__ = ["Distinct", "Record", "join", "joined", "merged", "prediction_line", "read_as", "record_of"]
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 Record = Mapping[str, Any]
 
 
-def read_as(setting: Setting, reply: object, steps: Sequence[RubricStep]) -> Parsed:
+def read_as(setting: TaskSpec, reply: object, steps: Sequence[RubricStep]) -> Parsed:
     """A reply to a setting's question about these steps (:func:`siming_tasks.parsing.parse_reply`)."""
     return parse_reply(reply, steps, setting.answer, abstain=setting.abstain, evidence=setting.evidence)
 
@@ -87,7 +87,7 @@ def record_of(
 def prediction_line(record: Record) -> dict[str, Any]:
     """The record as a line of a prediction file (see the format page): what a submission holds."""
     line = {"setting": record["setting"], "video_id": record["video_id"]}
-    setting = SETTINGS[record["setting"]]
+    setting = TASKS[record["setting"]]
     answers: Mapping[str, float] = record["answers"]
     if setting.answer == "score":
         values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}

@@ -24,7 +24,7 @@ from siming_tasks.results.record import read_as, record_of
 from siming_tasks.results.supervised import stated_judge
 from siming_tasks.results.usage import Usage
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import asked_steps, record_id
 from siming_tasks.tasks.prompting import Asking, steps_in
 
@@ -62,7 +62,7 @@ class _Media(BaseModel):
     sampler: Short | int | None = None
     reader: Short | None = None
     steps: dict[Short, Whole] | None = None
-    probe: Short | None = None
+    ablation: Short | None = None
     foreign: Short | None = None
 
 
@@ -107,7 +107,7 @@ class _Line(BaseModel):
     @cached_property
     def request(self) -> str:
         """The id of the request that the line answers."""
-        clip = self.setting in SETTINGS and SETTINGS[self.setting].scope == "clip"
+        clip = self.setting in TASKS and TASKS[self.setting].scope == "clip"
         return record_id(self.setting, self.video_id, self.step_id if clip else None)
 
 
@@ -143,7 +143,7 @@ class RowReader:
         if (bare := _bare(row)) is None:
             return self._read(row, file, line)
         video = self.dataset.by_id.get(row["video_id"])
-        if video and bare in self._known and bare[1] in self._asked_of(SETTINGS[bare[0]], video):
+        if video and bare in self._known and bare[1] in self._asked_of(TASKS[bare[0]], video):
             return KeptRecord(bare[0], video.video_id, bare[1], self._known[bare])
         known = len(self.problems)
         record = self._read(row, file, line)
@@ -177,24 +177,24 @@ class RowReader:
         found = self._prediction(row, source, asked, place) if record is None else _record(record, source, asked, place)
         if found is None:
             return None
-        clip = SETTINGS[source.setting].scope == "clip"
+        clip = TASKS[source.setting].scope == "clip"
         video_id = self.dataset.video(source.video_id).video_id
         return self._shelf.keep(found, video_id, asked[0].id if clip else None)
 
     def _asked(self, source: _Line, place: _Place) -> tuple[RubricStep, ...] | None:
         """The steps that the line's request asks about; None, and a problem, if there is no such request."""
-        if source.setting in SETTINGS and source.video_id in self.dataset.by_id:
-            steps = self._asked_of(SETTINGS[source.setting], self.dataset.video(source.video_id))
+        if source.setting in TASKS and source.video_id in self.dataset.by_id:
+            steps = self._asked_of(TASKS[source.setting], self.dataset.video(source.video_id))
             asked = tuple(steps.values())
-            if SETTINGS[source.setting].scope == "clip":
+            if TASKS[source.setting].scope == "clip":
                 asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
             elif source.part:
                 names = steps_in(source.part, tuple(steps), self.dataset.rubric.skill_of)
                 asked = tuple(steps[name] for name in names)
             if asked:
                 return asked
-        if source.setting not in SETTINGS:
-            what, fix = f"unknown setting {source.setting[:64]!r}.", f"One of {', '.join(SETTINGS)}."
+        if source.setting not in TASKS:
+            what, fix = f"unknown setting {source.setting[:64]!r}.", f"One of {', '.join(TASKS)}."
             place.error("setting-unknown", what, fix, "setting")
         elif source.video_id not in self.dataset.by_id:
             what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
@@ -209,7 +209,7 @@ class RowReader:
             place.warning("step-unknown", what, "Correct the id.", "step_id")
         return None
 
-    def _asked_of(self, setting: Setting, video: Video) -> _Steps:
+    def _asked_of(self, setting: TaskSpec, video: Video) -> _Steps:
         """All steps of a video that the requests of a setting are about, by id."""
         key = setting.scope, video.video_id
         if key not in self._steps:
@@ -222,7 +222,7 @@ class RowReader:
         self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place
     ) -> Record | None:
         """A line of the prediction format. Parsed fields go through the reply parser unless they are beyond doubt."""
-        setting = SETTINGS[source.setting]
+        setting = TASKS[source.setting]
         key = setting.field
         if ("response" in row) == (key in row):
             what = f"a {setting.name} line needs either `{key}` or `response`."
@@ -285,7 +285,7 @@ class _Place:
 _VERDICTS = {"correct": 0.0, "incorrect": 1.0}
 
 
-def _plain(value: Any, asked: Sequence[RubricStep], setting: Setting) -> Parsed | None:
+def _plain(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
     """A parsed field that gives every asked step points on its scale, or one of the two words; else None."""
     given = {asked[0].id: value} if setting.scope == "clip" else value
     if not isinstance(given, dict) or len(given) != len(asked):
@@ -304,7 +304,7 @@ def _plain(value: Any, asked: Sequence[RubricStep], setting: Setting) -> Parsed 
 
 
 def _on_scale(value: Any, step: RubricStep) -> TypeGuard[float]:
-    """Whether a value is points on the step's scale and grain: what a reply may say."""
+    """Whether a value is points on the step's scale and score_increment: what a reply may say."""
     return isinstance(value, int | float) and not isinstance(value, bool) and step.on_scale(value)
 
 
@@ -317,7 +317,7 @@ def _bare(row: Mapping[str, Any]) -> _Bare | None:
     setting, step_id, video_id = row.get("setting"), row.get("step_id"), row.get("video_id")
     if len(row) != 4 or not (isinstance(setting, str) and isinstance(step_id, str) and isinstance(video_id, str)):
         return None
-    kind = SETTINGS.get(setting)
+    kind = TASKS.get(setting)
     value = row.get(kind.field) if kind and kind.scope == "clip" else None
     return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
 
@@ -365,7 +365,7 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricS
         return f"unknown status {str(record['status'])[:64]!r}"
     if not isinstance(record["answers"], dict):
         return "`answers` is not an object"
-    points = SETTINGS[source.setting].answer == "score"
+    points = TASKS[source.setting].answer == "score"
     for name, value in record["answers"].items():
         if name not in steps or not (_on_scale(value, steps[name]) if points else _is_verdict(value)):
             return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
@@ -373,9 +373,9 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricS
         if name not in steps or reason not in MISSING:
             return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
     for name in source.abstained or ():
-        if name not in steps or name in record["answers"] or not SETTINGS[source.setting].abstain:
+        if name not in steps or name in record["answers"] or not TASKS[source.setting].abstain:
             return f"abstained {name[:64]!r} was not asked, is answered, or may not be said"
     for name, parts in (source.evidence or {}).items():
-        if name not in steps or not _forwards(parts) or not SETTINGS[source.setting].evidence:
+        if name not in steps or not _forwards(parts) or not TASKS[source.setting].evidence:
             return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
     return None

@@ -11,7 +11,7 @@ from siming_tasks.results.command import command_of
 from siming_tasks.results.expected import Slice
 from siming_tasks.results.read import FAILED
 from siming_tasks.results.run import Run
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import record_id
 from siming_tasks.tasks.prompting import Asking
 
@@ -46,7 +46,7 @@ def failed_requests(run: Run) -> list[Failed]:
             mine = {(record["id"], part) for part, status in statuses.items() if status == FAILED}
             failed |= mine
             put = (record.get("asking") or "") if mine else put
-        setting = SETTINGS[name]
+        setting = TASKS[name]
         every = Asking.said(put).questions(setting, run.dataset.videos, run.dataset.rubric.skill_of) if failed else ()
         found += [
             Failed(request, setting.task_name, number)

@@ -11,15 +11,15 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Evaluation, Panel
+from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import RunSource, run_at
 from siming_tasks.results.expected import asked_ids
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.read import Seen, load_predictions
 from siming_tasks.results.record import Record
 from siming_tasks.results.score import evaluate_records
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids
 
 __all__ = ["Run", "load_run", "read_run"]
@@ -60,7 +60,7 @@ class Run:
     @cached_property
     def settings(self) -> tuple[str, ...]:
         """The settings that it has records of, in their usual order."""
-        return tuple(name for name in SETTINGS if self.records.get(name))
+        return tuple(name for name in TASKS if self.records.get(name))
 
     def asked(self, setting: str) -> Set[str]:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
@@ -70,8 +70,8 @@ class Run:
 
     def panel(
         self, setting: str, rater: str = CONSENSUS, without: Mapping[str, Collection[str]] | None = None
-    ) -> Panel:
-        """Reference and answers of one setting as videos × steps (:func:`~siming_tasks.results.panel.panel_of`)."""
+    ) -> ScoreMatrix:
+        """Reference and answers of one setting as videos × steps."""
         records = self.records.get(setting, ())
         return panel_of(records, self.dataset, setting, rater, asked=self.asked(setting), without=without)
 
@@ -151,7 +151,7 @@ def _unanswered(run: Run) -> Iterator[Problem]:
         if len(present) == len(asked):  # every record is of another request, and all of these count as asked
             continue
         have = {record["id"] for record in present}
-        every = expected_ids(SETTINGS[name], run.dataset.videos)
+        every = expected_ids(TASKS[name], run.dataset.videos)
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
             what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."

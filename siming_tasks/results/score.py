@@ -7,17 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Evaluation, Panel, evaluate
+from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import STATUSES
 from siming_tasks.parsing.model import ABSTAINED
 from siming_tasks.results.format_results import form_results
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.prices import load_prices
 from siming_tasks.results.record import Record, joined
+from siming_tasks.results.score_matrix import panel_of
 from siming_tasks.results.threads import one_thread
 from siming_tasks.results.usage import usage_summary
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import Requests
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import Asking
@@ -25,7 +25,7 @@ from siming_tasks.tasks.prompting import Asking
 __all__ = ["evaluate_panel", "evaluate_records"]
 
 
-def evaluate_panel(panel: Panel, options: Options) -> Evaluation:
+def evaluate_panel(panel: ScoreMatrix, options: Options) -> Evaluation:
     """The setting's metrics under a run's options."""
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     with one_thread():
@@ -49,7 +49,7 @@ def _counted(media: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
     return dict(sorted(Counter(str(item[key]) for item in media if item.get(key)).items()))
 
 
-def _prompt(setting: Setting, dataset: Dataset, records: Sequence[Record]) -> dict[str, Any]:
+def _prompt(setting: TaskSpec, dataset: Dataset, records: Sequence[Record]) -> dict[str, Any]:
     """Version and template of the prompts; how the questions were put, where it is not the benchmark's way."""
     put = sorted({record.get("asking") or "" for record in records}) or [""]
     styles = dict.fromkeys(Asking.said(words).style for words in put)
@@ -77,7 +77,7 @@ def evaluate_records(
         dataset: with labels.
         options: rater, mapping, positive class, resamples and seed.
         setting: name of the setting.
-        asked: as in :func:`~siming_tasks.results.panel.panel_of`.
+        asked: as in :func:`~siming_tasks.results.score_matrix.panel_of`.
         without: as there.
         evaluation: the metrics of these very records and options, if they were computed already.
     """
@@ -85,7 +85,7 @@ def evaluate_records(
     if evaluation is None:
         panel = panel_of(mine, dataset, setting, options.rater, asked=asked, without=without)
         evaluation = evaluate_panel(panel, options)
-    kind = SETTINGS[setting]
+    kind = TASKS[setting]
     expected = Requests(kind, dataset.videos).count
     statuses = Counter(record["status"] for record in mine)
     numbers = evaluation.to_json()

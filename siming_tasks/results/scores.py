@@ -14,7 +14,7 @@ from siming_tasks.data import Dataset, check_reference, open_dataset, with_label
 from siming_tasks.options import Options
 from siming_tasks.results.observability import unobservable
 from siming_tasks.results.run import Run, read_run
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["Scores", "score_predictions", "score_run", "validation"]
@@ -132,7 +132,7 @@ def validation(run: Run) -> dict[str, Any]:
     for name, records in run.records.items():
         counts[name] = {
             "requests": len(records),
-            "expected": len(expected_requests(SETTINGS[name], run.dataset.videos)),
+            "expected": len(expected_requests(TASKS[name], run.dataset.videos)),
             "steps_answered": sum(len(record["answers"]) for record in records),
             "steps_in_lines": sum(len(record["answers"]) + len(record["missing"]) for record in records),
             "statuses": dict(Counter(record["status"] for record in records)),

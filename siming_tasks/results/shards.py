@@ -12,7 +12,7 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.results.command import command_of
 from siming_tasks.results.expected import Slice
-from siming_tasks.tasks import BENCHMARK, SETTINGS, Setting
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["Part", "settings_named", "shards", "slurm_script"]
@@ -31,7 +31,7 @@ class Part:
         return f"{line} {shlex.join(more)}" if more else line
 
 
-def settings_named(names: Iterable[str]) -> list[Setting]:
+def settings_named(names: Iterable[str]) -> list[TaskSpec]:
     """The settings of tasks and groups, in their usual order.
 
     Raises:
@@ -41,8 +41,8 @@ def settings_named(names: Iterable[str]) -> list[Setting]:
         >>> [setting.name for setting in settings_named(["siming_clip"])]
         ['clip_score', 'clip_error']
     """
-    groups: dict[str, set[str]] = {"siming": set(BENCHMARK)}
-    for setting in SETTINGS.values():
+    groups: dict[str, set[str]] = {"siming": set(BENCHMARK_TASKS)}
+    for setting in TASKS.values():
         groups.setdefault(setting.group, set()).add(setting.name)
         groups[setting.task_name] = {setting.name}
     wanted: set[str] = set()
@@ -50,10 +50,10 @@ def settings_named(names: Iterable[str]) -> list[Setting]:
         if name not in groups:
             raise OptionsError(f"--tasks {name!r} is none of {', '.join(groups)}.")
         wanted |= groups[name]
-    return [setting for name, setting in SETTINGS.items() if name in wanted]
+    return [setting for name, setting in TASKS.items() if name in wanted]
 
 
-def shards(dataset: Dataset, settings: Iterable[Setting], number: int) -> list[list[Part]]:
+def shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> list[list[Part]]:
     """For each of ``number`` shards, its parts: unbroken rows of requests that differ by one in length at most.
 
     lmms-eval takes one offset and limit for all tasks of a command, so that tasks of different size are asked by

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.files import MAX_NUMBER
-from siming_tasks.rubrics.grain import WHOLE, fits
+from siming_tasks.rubrics.score_increment import WHOLE, fits
 
 __all__ = ["Conflict", "Place", "conflicts"]
 
@@ -124,10 +124,12 @@ def _costs(place: Place, step: Mapping[str, Any], data: Any) -> Iterator[Conflic
             what = f"error {error.get('id')!r} deducts {cost:g} of {most:g} points"
             yield Conflict((*at, "deduct"), what, "Deduct at most `max_score`.")
     points += [((*at, "cap"), "a cap", _number(need.get("cap"))) for at, need in _entries(step, "requires", place)]
-    stated = step.get("grain", step.get("stated_grain")) or (data.get("grain") if isinstance(data, Mapping) else None)
+    stated = step.get("score_increment", step.get("stated_score_increment")) or (
+        data.get("score_increment") if isinstance(data, Mapping) else None
+    )
     for at, name, value in points if _number(stated) == WHOLE else ():
         if value is not None and not fits(value, WHOLE):
-            what = f"grain is {WHOLE:g}, but {name} is {value:g}; state `grain: 0.5` for this step"
+            what = f"score_increment is {WHOLE:g}, but {name} is {value:g}; state `score_increment: 0.5` for this step"
             yield Conflict(at, what, "Or write whole points.")
 
 

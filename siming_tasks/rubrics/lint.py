@@ -62,7 +62,7 @@ def _texts(step: RubricStep) -> Found:
     criteria: dict[Place, str] = {("criteria", name): text for name, text in step.criteria.model_dump().items()}
     observed: dict[Place, str] = {("errors", i, "observable"): error.observable for i, error in enumerate(step.errors)}
     for place, text in {**texts, **criteria, **observed}.items():
-        single = step.max_score <= step.grain and place == ("criteria", "partial")
+        single = step.max_score <= step.score_increment and place == ("criteria", "partial")
         if _BLANK.match(text) and not (single and _NO_PARTIAL.search(text)):
             yield place, "text-empty", f"{text!r} says nothing.", "Write what an observer sees."
     for kind, group in (("criteria", criteria), ("errors", observed)):
@@ -128,7 +128,7 @@ def reachable(step: RubricStep) -> set[float]:
 
 def _points(step: RubricStep) -> Found:
     """Points that no combination of errors leaves, and points in the criteria that the step does not have."""
-    levels = [level * step.grain for level in range(round(step.max_score / step.grain) + 1)]
+    levels = [level * step.score_increment for level in range(round(step.max_score / step.score_increment) + 1)]
     left = reachable(step)
     if step.errors and (missing := [f"{level:g}" for level in levels if level not in left]):
         shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
@@ -139,9 +139,9 @@ def _points(step: RubricStep) -> Found:
         for value in sorted(value for value in values if value > step.max_score):
             what = f"`{name}` speaks of {value:g} points; the step has {step.max_score:g}."
             yield ("criteria", name), "points-above", what, "Correct the text, or `max_score`."
-    if step.max_score <= step.grain and not _NO_PARTIAL.search(step.criteria.partial):
+    if step.max_score <= step.score_increment and not _NO_PARTIAL.search(step.criteria.partial):
         what = f"`partial` can never be given: there is nothing between 0 and {step.max_score:g}."
-        fix = "Write `Not available: one-point item.`, or raise `max_score` (or state `grain: 0.5`)."
+        fix = "Write `Not available: one-point item.`, or raise `max_score` (or state `score_increment: 0.5`)."
         yield ("criteria", "partial"), "partial-unreachable", what, fix
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from siming_tasks.rubrics.conflicts import conflicts
-from siming_tasks.rubrics.grain import Grain, Points, fits, visible_grain
+from siming_tasks.rubrics.score_increment import Points, ScoreIncrement, fits, visible_score_increment
 
 __all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError"]
 
@@ -79,7 +79,7 @@ class RubricStep(_Model):
     name: str = Text
     requirement: str = Text
     max_score: Points = Field(gt=0, le=1000)
-    stated_grain: Grain | None = _optional(alias="grain")
+    stated_score_increment: ScoreIncrement | None = _optional(alias="score_increment")
     criteria: Criteria
     errors: tuple[StepError, ...] = ()
     requires: tuple[Requirement, ...] = ()
@@ -98,15 +98,15 @@ class RubricStep(_Model):
         return found + [("a cap", each.cap) for each in self.requires if each.cap is not None]
 
     @cached_property
-    def grain(self) -> float:
+    def score_increment(self) -> float:
         """1.0 (whole points) or 0.5 (half points): stated for the step or the rubric, else what the step shows."""
-        if self.stated_grain is not None:
-            return self.stated_grain
-        return visible_grain((value for _, value in self._points()), self.criteria.model_dump().values())
+        if self.stated_score_increment is not None:
+            return self.stated_score_increment
+        return visible_score_increment((value for _, value in self._points()), self.criteria.model_dump().values())
 
     def on_scale(self, points: float) -> bool:
-        """Whether these are points that the step can be given: from 0 to its maximum, on its grain."""
-        return 0 <= points <= self.max_score and fits(points, self.grain)
+        """Whether these are points that the step can be given: from 0 to its maximum, on its score_increment."""
+        return 0 <= points <= self.max_score and fits(points, self.score_increment)
 
     def error(self, name: str) -> StepError:
         """The error of that name or id; KeyError if the step has none."""
@@ -125,18 +125,27 @@ class Skill(_Model):
     name_zh: str | None = None
 
 
-def _with_grain(skill: Any, grain: Any) -> Any:
+def _increments_named(data: Any) -> Any:
+    """The same rubric with ``score_increment`` where version 0.1 wrote ``grain``."""
+    if isinstance(data, dict):
+        return {"score_increment" if key == "grain" else key: _increments_named(value) for key, value in data.items()}
+    return [_increments_named(item) for item in data] if isinstance(data, list | tuple) else data
+
+
+def _with_score_increment(skill: Any, score_increment: Any) -> Any:
     if not isinstance(skill, dict) or not isinstance(skill.get("steps"), list | tuple):
         return skill
-    steps = [{"grain": grain, **step} if isinstance(step, dict) else step for step in skill["steps"]]
+    steps = [
+        {"score_increment": score_increment, **step} if isinstance(step, dict) else step for step in skill["steps"]
+    ]
     return {**skill, "steps": steps}
 
 
 class Rubric(_Model):
     """A checked score sheet: unique ids, scales, requirements that name *earlier* steps only (hence acyclic).
 
-    ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam; ``grain`` is that of every step
-    that states none.
+    ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam; ``score_increment`` is that of
+    every step that states none. A rubric may also call it ``grain``, as rubrics of version 0.1 did.
     """
 
     schema_version: Literal[1]
@@ -145,18 +154,19 @@ class Rubric(_Model):
     skills: tuple[Skill, ...] = Field(min_length=1)
     title: str | None = None
     setting: str | None = _optional(min_length=1, max_length=300)
-    grain: Grain | None = _optional()
+    score_increment: ScoreIncrement | None = _optional()
     status: str | None = None
     sources: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
-    def _grain_of_all(cls, data: Any) -> Any:
-        """The rubric's grain holds for every step that states none."""
-        grain = data.get("grain") if isinstance(data, dict) else None
-        if grain is None or not isinstance(data.get("skills"), list | tuple):
+    def _increment_of_all(cls, data: Any) -> Any:
+        """The rubric's score increment holds for every step that states none."""
+        data = _increments_named(data)
+        score_increment = data.get("score_increment") if isinstance(data, dict) else None
+        if score_increment is None or not isinstance(data.get("skills"), list | tuple):
             return data
-        return {**data, "skills": [_with_grain(skill, grain) for skill in data["skills"]]}
+        return {**data, "skills": [_with_score_increment(skill, score_increment) for skill in data["skills"]]}
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:

@@ -8,11 +8,11 @@ __all__ = ["allowed_points"]
 
 
 def allowed_points(step: RubricStep) -> tuple[float, ...]:
-    """All points that a physician may give, ascending from 0 to the step's maximum, in steps of its grain.
+    """All points that a physician may give, ascending from 0 to the step's maximum, in steps of its score_increment.
 
     Example:
         >>> from siming_tasks.rubrics import default_rubric
         >>> allowed_points(default_rubric().by_id["cpr_01"])
         (0.0, 1.0, 2.0)
     """
-    return tuple(step.grain * count for count in range(round(step.max_score / step.grain) + 1))
+    return tuple(step.score_increment * count for count in range(round(step.max_score / step.score_increment) + 1))

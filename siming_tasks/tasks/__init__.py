@@ -1,17 +1,24 @@
 """The settings: what a model is shown and asked, each described once."""
 
-from siming_tasks.tasks.ablations import PROBES, Probe
-from siming_tasks.tasks.registry import BENCHMARK, PLAIN, PROBED, SETTINGS, UNALTERED, benchmark_setting
-from siming_tasks.tasks.setting import Setting
+from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
+from siming_tasks.tasks.registry import (
+    ABLATION_TASKS,
+    BENCHMARK_TASKS,
+    NON_ABLATION_TASKS,
+    PLAIN_TASKS,
+    TASKS,
+    benchmark_task,
+)
+from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = [
-    "BENCHMARK",
-    "PLAIN",
-    "PROBED",
-    "PROBES",
-    "SETTINGS",
-    "UNALTERED",
-    "Probe",
-    "Setting",
-    "benchmark_setting",
+    "ABLATION_TASKS",
+    "BENCHMARK_TASKS",
+    "INPUT_ABLATIONS",
+    "NON_ABLATION_TASKS",
+    "PLAIN_TASKS",
+    "TASKS",
+    "InputAblation",
+    "TaskSpec",
+    "benchmark_task",
 ]

@@ -1,4 +1,4 @@
-"""Probes: the benchmark's own questions on altered evidence. What a model still gets right there, it did not see."""
+"""Ablations: the benchmark's own questions on altered evidence. What a model still gets right there, it did not see."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["PROBES", "Probe"]
+__all__ = ["INPUT_ABLATIONS", "InputAblation"]
 
 
 @dataclass(frozen=True)
-class Probe:
+class InputAblation:
     """One way of altering what a question shows.
 
     Attributes:
@@ -31,19 +31,26 @@ class Probe:
 
 
 _ALL = (
-    Probe("blind", "no video", "Nothing is shown: the rubric alone.", "without any video", media=False),
-    Probe("single", "one frame", "The middle one of the frames is shown.", "on a single frame"),
-    Probe(
-        "shuffled",
+    InputAblation("no_video", "no video", "Nothing is shown: the rubric alone.", "without any video", media=False),
+    InputAblation("single_frame", "one frame", "The middle one of the frames is shown.", "on a single frame"),
+    InputAblation(
+        "shuffled_frames",
         "frames in random order",
         "The same frames are shown in random order, and not when each was.",
         "with the frames in random order",
         times=False,
     ),
-    Probe("reversed", "backwards", "The same frames are shown from the last to the first.", "backwards"),
-    Probe("frozen", "standing still", "The first frame is shown in place of every frame.", "with a standing picture"),
-    Probe("foreign", "another exam", "The frames of another exam are shown.", "with another exam in place of this one"),
+    InputAblation("reversed_frames", "backwards", "The same frames are shown from the last to the first.", "backwards"),
+    InputAblation(
+        "frozen_frame", "standing still", "The first frame is shown in place of every frame.", "with a standing picture"
+    ),
+    InputAblation(
+        "mismatched_video",
+        "another exam",
+        "The frames of another exam are shown.",
+        "with another exam in place of this one",
+    ),
 )
 
-PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe in _ALL})
-"""Every probe by name."""
+INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType({ablation.name: ablation for ablation in _ALL})
+"""Every ablation by name."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from siming_tasks.parsing.wording import NOT_VISIBLE
-from siming_tasks.tasks.setting import Setting
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
+from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = ["abstaining", "with_evidence"]
 
@@ -18,7 +18,7 @@ _RESTS = (
 )
 
 
-def abstaining(setting: Setting) -> Setting:
+def abstaining(setting: TaskSpec) -> TaskSpec:
     """The setting in which a step may be answered with "not visible"."""
     more = _STEP if setting.scope == "clip" else _STEPS
     return replace(
@@ -34,7 +34,7 @@ def abstaining(setting: Setting) -> Setting:
     )
 
 
-def with_evidence(setting: Setting) -> Setting:
+def with_evidence(setting: TaskSpec) -> TaskSpec:
     """The setting in which every answer comes with the seconds on which it rests."""
     return replace(
         setting,
@@ -49,7 +49,7 @@ def with_evidence(setting: Setting) -> Setting:
     )
 
 
-def _with_evidence(setting: Setting, number: str) -> str:
+def _with_evidence(setting: TaskSpec, number: str) -> str:
     points = setting.answer == "score"
     it = "they rest" if points else "it rests"
     key = "score" if points else "verdict"

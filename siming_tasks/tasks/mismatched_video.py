@@ -1,4 +1,4 @@
-"""Whose frames the probe ``foreign`` shows in place of an exam's own: a fixed rule, by the order of the data set."""
+"""Whose frames the ablation ``foreign`` shows in place of an exam's own: a fixed rule, by the order of the data set."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Video
 
-__all__ = ["Donor", "Donors"]
+__all__ = ["MismatchedVideo", "MismatchedVideos"]
 
-Donor = tuple[Video, tuple[float, float] | None]
+MismatchedVideo = tuple[Video, tuple[float, float] | None]
 """Another exam, and the part of it that is shown (seconds); None: all of it."""
 
 
-class Donors:
+class MismatchedVideos:
     """By video, another one: the next of the same site, round about; a site's only video takes the next of all.
 
-    Passed over are videos without the step's clip, exams of the same ``student``, and counterfactual twins, which are
-    nearly the same recording. Where that leaves none, first students, then the step itself do not count: then the next
-    exam's part at the same share of its length is shown.
+    Passed over are videos without the step's clip, exams of the same ``student``, and counterfactual minimal_pairs,
+    which are nearly the same recording. Where that leaves none, first students, then the step itself do not count: then
+    the next exam's part at the same share of its length is shown.
 
     Args:
         videos: of the data set.
-        twins: pairs of video ids.
+        minimal_pairs: pairs of video ids.
     """
 
-    def __init__(self, videos: Sequence[Video], twins: Collection[frozenset[str]] = ()) -> None:
-        self._twins = frozenset(twins)
+    def __init__(self, videos: Sequence[Video], minimal_pairs: Collection[frozenset[str]] = ()) -> None:
+        self._twins = frozenset(minimal_pairs)
         self._all = _Round(videos)
         sites = {video.site for video in videos if video.site is not None}
         self._sites = {site: _Round([video for video in videos if video.site == site]) for site in sites}
 
-    def of(self, video: Video, step: str | None = None) -> Donor:
+    def of(self, video: Video, step: str | None = None) -> MismatchedVideo:
         """Whose frames stand in for a video's: the clip of the same step, or without one the whole exam.
 
         Raises:
@@ -54,8 +54,8 @@ class Donors:
                 if fits(other) and frozenset((video.video_id, other.video_id)) not in self._twins:
                     return other, _part(video, other, step)
         raise DataError(
-            f"{video.video_id}: the probe `foreign` shows another exam, and there is none. Leave its tasks out, or use "
-            "a data set of several exams."
+            f"{video.video_id}: the ablation `mismatched_video` shows another exam, and there is none. "
+            "Leave its tasks out, or use a data set of several exams."
         )
 
 

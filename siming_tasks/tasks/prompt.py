@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.rubrics.grain import WHOLE
+from siming_tasks.rubrics.score_increment import WHOLE
 from siming_tasks.tasks.exam_context import exam_of
 from siming_tasks.tasks.expected_requests import Span
-from siming_tasks.tasks.registry import BENCHMARK, SETTINGS
-from siming_tasks.tasks.setting import Setting
+from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS
+from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = [
     "PROMPT_VERSION",
@@ -57,7 +57,7 @@ _REASON = {
 
 def _step_text(step: RubricStep, time: str | None) -> str:
     values = {**step.criteria.model_dump(), **step.model_dump(include={"id", "name", "max_score", "requirement"})}
-    template = _NAME if step.grain == WHOLE else _NAME_IN_HALVES
+    template = _NAME if step.score_increment == WHOLE else _NAME_IN_HALVES
     name = template.format(points="point" if step.max_score == 1 else "points", **values)
     return "\n".join(filter(None, (name, time, _CRITERIA.format(**values))))
 
@@ -67,7 +67,7 @@ def _time_text(span: Span) -> str:
 
 
 def build_prompt(
-    setting: Setting,
+    setting: TaskSpec,
     steps: Sequence[RubricStep],
     spans: Sequence[Span] | None = None,
     rubric: Rubric | None = None,
@@ -99,13 +99,13 @@ def build_prompt(
     return f"{exam_of(rubric).told(setting.role)}\n\nRubric:\n\n{sheet}\n\n{task}\n\n{reply}"
 
 
-def prompt_frame(setting: Setting, steps: Sequence[RubricStep], rubric: Rubric | None = None) -> str:
+def prompt_frame(setting: TaskSpec, steps: Sequence[RubricStep], rubric: Rubric | None = None) -> str:
     """The words of :func:`build_prompt` around the rubric's steps, for people who answer on a page: role and task."""
     return f"{exam_of(rubric).told(setting.role)}\n\n{setting.asks(halves=_in_halves(steps))[0]}"
 
 
 def _in_halves(steps: Sequence[RubricStep]) -> bool:
-    return any(step.grain != WHOLE for step in steps)
+    return any(step.score_increment != WHOLE for step in steps)
 
 
 def frame_caption(time: float) -> str:
@@ -120,7 +120,7 @@ def frames_note(times: Sequence[float], told: bool = True) -> str:
     return _FRAMES.format(n=len(times), times=", ".join(f"{time:.1f}" for time in times))
 
 
-def _styled(setting: Setting, reply: str, style: str) -> str:
+def _styled(setting: TaskSpec, reply: str, style: str) -> str:
     """The form of the answer in a style; all forms begin with the same sentence."""
     if style == "plain":
         return reply
@@ -130,13 +130,13 @@ def _styled(setting: Setting, reply: str, style: str) -> str:
     return f"{_REASON[setting.scope]}{begun}"
 
 
-def prompt_hash(setting: Setting, text: str) -> str:
+def prompt_hash(setting: TaskSpec, text: str) -> str:
     """What a record states as its prompt: twelve hex digits over :func:`build_prompt`'s text."""
-    times = not setting.probe or setting.probe.times
+    times = not setting.ablation or setting.ablation.times
     return sha256_json(text if times else [text, "no times"])[:12]
 
 
-def template_hash(setting: Setting | None = None, rubric: Rubric | None = None, style: str = "plain") -> str:
+def template_hash(setting: TaskSpec | None = None, rubric: Rubric | None = None, style: str = "plain") -> str:
     """What results state as the prompt's template; a test pins it to the version.
 
     The benchmark's settings are versioned together and share one hash, which is also that of None; every other setting
@@ -144,21 +144,21 @@ def template_hash(setting: Setting | None = None, rubric: Rubric | None = None, 
     about the exam, is asked about in other words and has another hash; so has another style.
     """
     if setting is None or setting.benchmark:
-        return _hash([SETTINGS[name] for name in BENCHMARK], rubric, style)
+        return _hash([TASKS[name] for name in BENCHMARK_TASKS], rubric, style)
     return own_hash(setting, rubric, style)
 
 
-def own_hash(setting: Setting, rubric: Rubric | None = None, style: str = "plain") -> str:
+def own_hash(setting: TaskSpec, rubric: Rubric | None = None, style: str = "plain") -> str:
     """Twelve hex digits over every word of one setting's prompt that is the same for all documents."""
     return _hash([setting], rubric, style)
 
 
-def _hash(settings: Sequence[Setting], rubric: Rubric | None, style: str) -> str:
+def _hash(settings: Sequence[TaskSpec], rubric: Rubric | None, style: str) -> str:
     exam = exam_of(rubric)
     halves = rubric is not None and _in_halves(rubric.steps)
     parts = {setting.name: [exam.told(setting.role), setting.task, setting.reply] for setting in settings}
     times = [[_SHOWN, _NOT_SHOWN]] if any(setting.step_times for setting in settings) else []
-    times += [[_UNTIMED]] if any(setting.probe and not setting.probe.times for setting in settings) else []
+    times += [[_UNTIMED]] if any(setting.ablation and not setting.ablation.times for setting in settings) else []
     more = [[_NAME_IN_HALVES, {setting.name: setting.asks(halves) for setting in settings}]] if halves else []
     more += [] if style == "plain" else [[style, _REASON]]
     return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times, *more])[:12]

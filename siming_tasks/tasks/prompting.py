@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from siming_tasks.common.schema import Video
 from siming_tasks.options import Options
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
-from siming_tasks.tasks.setting import Setting
+from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = ["PLAINLY", "REASONED_TOKENS", "TOKENS", "Asking", "Question", "steps_in", "told"]
 
@@ -51,7 +51,7 @@ class Asking:
         """What records say of it: ``reasoned``, ``step``, ``reasoned skill``; nothing for the benchmark's own way."""
         return " ".join(word for word in (self.style, self.unit) if word not in ("plain", "all"))
 
-    def of_setting(self, setting: Setting) -> Asking:
+    def of_setting(self, setting: TaskSpec) -> Asking:
         """The same for one setting: a clip is asked about its step whatever the unit."""
         return self if setting.scope == "full" else Asking(self.style)
 
@@ -63,7 +63,7 @@ class Asking:
             if value != usual
         }
 
-    def questions(self, setting: Setting, videos: Iterable[Video], skill_of: Mapping[str, str]) -> Iterator[Question]:
+    def questions(self, setting: TaskSpec, videos: Iterable[Video], skill_of: Mapping[str, str]) -> Iterator[Question]:
         """Every request of a complete run over these videos, in the order in which they are made."""
         unit = self.of_setting(setting).unit
         for video in videos:

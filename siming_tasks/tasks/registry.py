@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer, Scope
-from siming_tasks.tasks.ablations import PROBES, Probe
+from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
 from siming_tasks.tasks.answer_formats import abstaining, with_evidence
-from siming_tasks.tasks.setting import Setting
+from siming_tasks.tasks.task_spec import TaskSpec
 
-__all__ = ["BENCHMARK", "PLAIN", "PROBED", "SETTINGS", "UNALTERED", "benchmark_setting"]
+__all__ = ["ABLATION_TASKS", "BENCHMARK_TASKS", "NON_ABLATION_TASKS", "PLAIN_TASKS", "TASKS", "benchmark_task"]
 
 _FULL = (
     "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
@@ -56,7 +56,7 @@ _VERDICTS = (
 )
 
 _ALL = (
-    Setting(
+    TaskSpec(
         name="full_score",
         title="Full video, scores",
         question="The whole exam is shown; how many points does each step deserve?",
@@ -68,7 +68,7 @@ _ALL = (
         halves=_ALL_IN_HALVES,
         group="siming_full",
     ),
-    Setting(
+    TaskSpec(
         name="full_error",
         title="Full video, errors",
         question="The whole exam is shown; which steps were not fully correct?",
@@ -79,7 +79,7 @@ _ALL = (
         reply=_VERDICTS,
         group="siming_full",
     ),
-    Setting(
+    TaskSpec(
         name="clip_score",
         title="Step clips, scores",
         question="Only the step’s own seconds are shown; how many points does it deserve?",
@@ -102,7 +102,7 @@ _ALL = (
         ),
         group="siming_clip",
     ),
-    Setting(
+    TaskSpec(
         name="clip_error",
         title="Step clips, errors",
         question="Only the step’s own seconds are shown; was the step fully correct?",
@@ -119,7 +119,7 @@ _ALL = (
         ),
         group="siming_clip",
     ),
-    Setting(
+    TaskSpec(
         name="full_timed_score",
         title="Full video with step times, scores",
         question="The whole exam is shown, and when it shows each step is told; how many points does each deserve?",
@@ -133,7 +133,7 @@ _ALL = (
         benchmark=False,
         step_times=True,
     ),
-    Setting(
+    TaskSpec(
         name="full_timed_error",
         title="Full video with step times, errors",
         question="The whole exam is shown, and when it shows each step is told; which were not fully correct?",
@@ -151,41 +151,43 @@ _ALL = (
 _FORMS = tuple(form(setting) for form in (abstaining, with_evidence) for setting in _ALL if setting.benchmark)
 
 
-def _probing(probe: Probe, setting: Setting) -> Setting:
+def _ablated(ablation: InputAblation, setting: TaskSpec) -> TaskSpec:
     """The setting with its evidence altered; asked in the same words, unless there is no video to speak of."""
     return replace(
         setting,
-        name=f"probe_{probe.name}_{setting.name}",
-        title=f"Probe, {probe.title}: {setting.title[0].lower()}{setting.title[1:]}",
-        question=f"{probe.shown} {setting.question}",
-        role=setting.role if probe.media else _BLIND[setting.scope],
-        group="siming_probes",
+        name=f"ablation_{ablation.name}_{setting.name}",
+        title=f"Ablation, {ablation.title}: {setting.title[0].lower()}{setting.title[1:]}",
+        question=f"{ablation.shown} {setting.question}",
+        role=setting.role if ablation.media else _BLIND[setting.scope],
+        group="siming_ablations",
         benchmark=False,
-        probe=probe,
+        ablation=ablation,
         plain=setting.name,
     )
 
 
-_PROBING = tuple(_probing(probe, setting) for probe in PROBES.values() for setting in _ALL if setting.benchmark)
+_ABLATED = tuple(
+    _ablated(ablation, setting) for ablation in INPUT_ABLATIONS.values() for setting in _ALL if setting.benchmark
+)
 
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (*_ALL, *_FORMS, *_PROBING)}
-"""Every setting by name: the benchmark's first, then the controls, then the probes."""
+TASKS: dict[str, TaskSpec] = {setting.name: setting for setting in (*_ALL, *_FORMS, *_ABLATED)}
+"""Every setting by name: the benchmark's first, then the controls, then the ablations."""
 
-BENCHMARK: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.benchmark)
+BENCHMARK_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if setting.benchmark)
 """Names of the paper's four settings."""
 
-PLAIN: tuple[str, ...] = tuple(name for name, one in SETTINGS.items() if not (one.abstain or one.evidence or one.probe))
-"""Names of the settings without another form of the reply and without a probe, which cost and show the same."""
+PLAIN_TASKS: tuple[str, ...] = tuple(
+    name for name, one in TASKS.items() if not (one.abstain or one.evidence or one.ablation)
+)
+"""Names of the settings without another form of the reply and without an ablation, which cost and show the same."""
 
-UNALTERED: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if not setting.probe)
-"""Names of the settings that show an exam as it was: all but the probes."""
+NON_ABLATION_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if not setting.ablation)
+"""Names of the settings that show an exam as it was: all but the ablations."""
 
-PROBED: tuple[str, ...] = tuple(name for name, setting in SETTINGS.items() if setting.probe)
-"""Names of the probes."""
+ABLATION_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if setting.ablation)
+"""Names of the ablations."""
 
 
-def benchmark_setting(scope: Scope, answer: Answer) -> Setting:
+def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:
     """The benchmark's setting that shows this much and asks this."""
-    return next(
-        SETTINGS[name] for name in BENCHMARK if (SETTINGS[name].scope, SETTINGS[name].answer) == (scope, answer)
-    )
+    return next(TASKS[name] for name in BENCHMARK_TASKS if (TASKS[name].scope, TASKS[name].answer) == (scope, answer))

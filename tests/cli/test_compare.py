@@ -107,7 +107,7 @@ def test_compare_prints_everything(data, runs, capsys):
         "**Fewer than 50 videos: the interval is not to be trusted.**",
         "| kappa (qwk) | good | weak |",
         "| over videos and steps |",
-        "| blind row |",
+        "| no-video baseline |",
         "| shuffled-self |",
         "| human ratio |",
         "mean(metric(run, rater_a), metric(run, rater_b)) / metric(rater_a, rater_b)",

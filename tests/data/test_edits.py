@@ -16,9 +16,9 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.pairs import read_pairs
 from siming_tasks.media import read_timeline
-from siming_tasks.report.study.detail import twins
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.report.study.detail import minimal_pairs
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.builder.edits.film import film_of
 from siming_tasks.tools.builder.edits.labels import Edit, candidates, labels_after
 from siming_tasks.tools.builder.edits.make import edit_dataset
@@ -198,11 +198,11 @@ def test_the_folder_is_a_data_set_with_pairs(
         assert pair["kind"] == ("local" if own else "history")
         assert ("rater_a" in b.step(pair["step_id"]).scores) is False
     labels = labels_of(made, "full_score")
-    perfect = twins(replace(labels, predicted=labels.reference), pairs)
+    perfect = minimal_pairs(replace(labels, predicted=labels.reference), pairs)
     assert perfect is not None and perfect["right"]["value"] == 1.0 and perfect["elsewhere"]["value"] == 0.0
-    donors = Donors(made.videos)
+    mismatched = MismatchedVideos(made.videos)
     for video in made.videos:  # no edit of an exam stands in for that exam
-        assert donors.of(video)[0].extra["source_video"] != video.extra["source_video"]
+        assert mismatched.of(video)[0].extra["source_video"] != video.extra["source_video"]
 
 
 def test_the_same_seed_makes_the_same_folder(exams: Dataset, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file, sha256_json
 from siming_tasks.data import check_dataset, open_dataset, restate, verify_media, withhold
 from siming_tasks.data.digest import content_digest
-from siming_tasks.media import content
-from siming_tasks.media.content import digest_of, known_digest
+from siming_tasks.media import file_digest as content
+from siming_tasks.media.file_digest import digest_of, known_digest
 from siming_tasks.rubrics import load_rubric
 from tests.data.conftest import RUBRIC, write_video
 

@@ -58,10 +58,10 @@ class Engine:
     """``vllm serve`` in a process group of its own."""
 
     def __init__(self, vllm: Path, model: Path, log: Path, *more: str, port: int = 0) -> None:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
-            port = probe.getsockname()[1]
+        with socket.socket() as ablation:
+            ablation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            ablation.bind(("127.0.0.1", port))
+            port = ablation.getsockname()[1]
         self.port, self.url, self.log = port, f"http://127.0.0.1:{port}", log
         argv = [
             str(vllm),

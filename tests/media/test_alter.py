@@ -1,4 +1,4 @@
-"""What a probe shows: which frames, in which order, at which times, as images and as a file that readers know."""
+"""What an ablation shows: which frames, in which order, at which times, as images and as a file that readers know."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from siming_tasks.media import Budget, Policy, View, altered, backends, read_timeline, view
 from siming_tasks.options import Options
-from siming_tasks.tasks import PROBES
+from siming_tasks.tasks import INPUT_ABLATIONS
 
-SHOWN = ("single", "shuffled", "reversed", "frozen")
+SHOWN = ("single_frame", "shuffled_frames", "reversed_frames", "frozen_frame")
 
 
 def plain(videos: Any, cache: Path, shape: str = "plain", mode: str = "frames", frames: int = 7) -> View:
@@ -29,7 +29,9 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path)
     want = [0, 9, 19, 29, 39, 49, 59]
     assert numbers(videos, found.images()) == list(found.indices) == want
-    single, reverse, frozen = (altered(found, name, "v/") for name in ("single", "reversed", "frozen"))
+    single, reverse, frozen = (
+        altered(found, name, "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
+    )
     assert numbers(videos, single.images()) == [29] and single.times == (found.times[3],)
     assert numbers(videos, reverse.images()) == want[::-1]
     assert reverse.times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.36])  # 59/25 - index/25
@@ -39,19 +41,19 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
 
 def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path)
-    orders = {name: altered(found, "shuffled", name).indices for name in ("v1/", "v2/", "v1/cpr_01")}
+    orders = {name: altered(found, "shuffled_frames", name).indices for name in ("v1/", "v2/", "v1/cpr_01")}
     assert len(set(orders.values())) == 3
     assert all(sorted(order) == list(found.indices) != list(order) for order in orders.values())
-    assert altered(found, "shuffled", "v1/").indices == orders["v1/"]
+    assert altered(found, "shuffled_frames", "v1/").indices == orders["v1/"]
     two = plain(videos, tmp_path, frames=2)
-    assert {altered(two, "shuffled", f"v{k}/").indices for k in range(8)} == {(59, 0)}
-    assert altered(plain(videos, tmp_path, frames=1), "shuffled", "v/").indices == (0,)
+    assert {altered(two, "shuffled_frames", f"v{k}/").indices for k in range(8)} == {(59, 0)}
+    assert altered(plain(videos, tmp_path, frames=1), "shuffled_frames", "v/").indices == (0,)
 
 
 def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path, frames=60)
     assert found.info()["range"] == [0, 59]
-    for name in ("shuffled", "reversed", "frozen"):
+    for name in ("shuffled_frames", "reversed_frames", "frozen_frame"):
         shown = altered(found, name, "v/")
         assert shown.info()["indices"] == list(shown.indices) and "range" not in shown.info()
 
@@ -63,7 +65,7 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     found = plain(videos, tmp_path, shape, "proxy")
     shown = altered(found, name, "v/")
     assert shown.path is not None and found.path is None
-    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["probes"]  # and no proxy of the true order
+    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["ablations"]  # and no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
     count = len(shown.indices)
     assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))
@@ -76,20 +78,22 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
 
 
 def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, tmp_path: Path) -> None:
-    shown = altered(plain(videos, tmp_path, mode="proxy"), "reversed", "v/")
+    shown = altered(plain(videos, tmp_path, mode="proxy"), "reversed_frames", "v/")
     assert shown.path is not None
     held = int((shown.store.folder / "bytes").read_text())
     assert held == sum(file.stat().st_size for file in shown.store.folder.rglob("*.mp4"))
     before = shown.path.stat().st_mtime_ns
-    assert altered(plain(videos, tmp_path, mode="proxy"), "reversed", "v/").path == shown.path
+    assert altered(plain(videos, tmp_path, mode="proxy"), "reversed_frames", "v/").path == shown.path
     assert shown.path.stat().st_mtime_ns == before
 
 
 def test_a_backend_that_reads_files_gets_a_proxy_and_one_that_must_see_something_is_no_blind_judge() -> None:
     policy, reader = Policy.of(Options()), backends()["chat.longvila"]
     assert policy.mode_for(reader) == "video"
-    for name in (*SHOWN, "foreign"):
-        assert policy.mode_for(reader, probe=PROBES[name]) == "proxy"
-    with pytest.raises(Exception, match=r"chat\.longvila .* cannot be asked without .* siming_probe_blind_\* out"):
-        policy.mode_for(reader, probe=PROBES["blind"])
-    assert policy.mode_for(backends()["chat.openai"], probe=PROBES["blind"]) == "frames"
+    for name in (*SHOWN, "mismatched_video"):
+        assert policy.mode_for(reader, ablation=INPUT_ABLATIONS[name]) == "proxy"
+    with pytest.raises(
+        Exception, match=r"chat\.longvila .* cannot be asked without .* siming_ablation_no_video_\* out"
+    ):
+        policy.mode_for(reader, ablation=INPUT_ABLATIONS["no_video"])
+    assert policy.mode_for(backends()["chat.openai"], ablation=INPUT_ABLATIONS["no_video"]) == "frames"

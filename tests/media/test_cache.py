@@ -20,9 +20,9 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, view
 from siming_tasks.media import evict as module
-from siming_tasks.media.content import digest_of
+from siming_tasks.media.cache_size import held
 from siming_tasks.media.evict import evict
-from siming_tasks.media.ledger import held
+from siming_tasks.media.file_digest import digest_of
 from siming_tasks.media.store import LAYOUT
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, probe, read_timeline, sample_indices, view
+from siming_tasks.media import Budget, read_media_info, read_timeline, sample_indices, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import rgb
@@ -49,7 +49,7 @@ def test_the_form_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
     found = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
     assert found.path is not None
     assert found.path.suffix == ".mp4"
-    facts = probe(found.path)
+    facts = read_media_info(found.path)
     assert (facts.codec, facts.pix_fmt, facts.has_audio, facts.n_frames) == ("h264", "yuv420p", False, 25)
     assert facts.metadata.keys() <= {
         *("major_brand", "minor_version", "compatible_brands", "encoder", "language", "handler_name", "vendor_id")

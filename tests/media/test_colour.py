@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, probe, read_timeline, view
+from siming_tasks.media import Budget, read_media_info, read_timeline, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.colour import Colour
 from siming_tasks.media.decode import decode
@@ -325,7 +325,7 @@ def test_an_untagged_hd_video_is_tagged_when_it_is_written_again(tmp_path: Path)
     for plane in sample.planes:
         plane.update(bytes([120]) * plane.buffer_size)
     path = filmed(tmp_path / "v.mp4", "yuv422p", matrix=UNTAGGED, range_=0, sample=sample)
-    assert probe(path).colours == "bt709, limited range"
+    assert read_media_info(path).colours == "bt709, limited range"
     normalise(path, tmp_path / "built.mp4")
     write_frames(path, read_timeline(path), range(3), tmp_path / "clip.mp4")
     for name in ("built", "clip"):
@@ -364,7 +364,7 @@ def test_hdr_is_refused_by_name_everywhere(tmp_path: Path, curve: int, name: str
         tmp_path / "v.mp4", "yuv420p10le", codec="libx265", matrix=BT2020, primaries=9, curve=curve, range_=LIMITED
     )
     for act in (
-        lambda: probe(path),
+        lambda: read_media_info(path),
         lambda: normalise(path, tmp_path / "built.mp4"),
         lambda: view(path, span=None, budget=Budget(1), cache=tmp_path / "cache"),
     ):
@@ -379,4 +379,4 @@ def test_hdr_is_refused_by_name_everywhere(tmp_path: Path, curve: int, name: str
 def test_a_matrix_that_is_not_converted_is_refused(tmp_path: Path) -> None:
     path = filmed(tmp_path / "v.mp4", matrix=8)
     with pytest.raises(MediaError, match=r"v\.mp4: has YCgCo colours, which are not read\. Export it in BT\.709\."):
-        probe(path)
+        read_media_info(path)

@@ -19,7 +19,7 @@ from av.stream import Disposition
 
 import siming_tasks
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, probe, read_timeline, view
+from siming_tasks.media import Budget, read_media_info, read_timeline, view
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import rgb
@@ -27,7 +27,7 @@ from siming_tasks.media.picture import rgb
 
 def refusal(path: Path) -> str:
     with pytest.raises(MediaError) as caught:
-        probe(path)
+        read_media_info(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message.removeprefix(f"{path}: ")
@@ -133,7 +133,7 @@ def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: py
     whole = videos.get("plain").read_bytes()
     for name in ("subfile,,start,0,end,0,,:a.mp4", "concat:a.mp4|b.mp4", "file:a.mp4", "data:a.mp4", "%03d.mp4"):
         Path(name).write_bytes(whole)
-        assert probe(Path(name)).n_frames == 60
+        assert read_media_info(Path(name)).n_frames == 60
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_the_main_stream_is_shown_everywhere(
 
     path = several(tmp_path / f"v.{suffix}", videos, streams)
     (width, height), frames, _ = streams[shown]
-    facts = probe(path, full=True)
+    facts = read_media_info(path, full=True)
     assert (facts.stream, facts.n_streams) == (shown, 2)
     assert (facts.width, facts.height, facts.n_frames) == (width, height, frames)
     timeline = read_timeline(path)
@@ -229,10 +229,10 @@ def test_the_main_stream_is_shown_everywhere(
     assert numbers == list(range(frames))
     clip = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path / "c").path
     assert clip not in (None, path)
-    assert (probe(clip).n_streams, probe(clip).n_frames) == (1, frames)
+    assert (read_media_info(clip).n_streams, read_media_info(clip).n_frames) == (1, frames)
     built = normalise(path, tmp_path / "built.mp4")
     assert (built.frames, built.width, built.height) == (frames, width, height)
-    assert probe(tmp_path / "built.mp4").n_streams == 1
+    assert read_media_info(tmp_path / "built.mp4").n_streams == 1
 
 
 def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
     with open_video(path) as (container, stream):
         assert len(container.streams.video) == 2
         assert (stream.width, stream.height) == SMALL
-    assert probe(path).n_frames == 30
+    assert read_media_info(path).n_frames == 30
 
 
 def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import probe, read_timeline
+from siming_tasks.media import read_media_info, read_timeline
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import fitted, jpeg, rgb
 from siming_tasks.media.timeline import Timeline
@@ -77,7 +77,7 @@ def test_rotation_is_applied_as_players_do(videos: Any) -> None:
         path = videos.get(f"rotated_{degrees}")
         ((_, frame),) = decode(path, read_timeline(path), [30])
         assert np.array_equal(rgb(frame), np.rot90(upright, -degrees // 90))
-        found = probe(path)
+        found = read_media_info(path)
         assert (found.width, found.height) == ((48, 80) if degrees != 180 else (80, 48))
         assert found.rotation % 360 == -degrees % 360
 
@@ -124,7 +124,7 @@ def test_opencv_writes_the_jpeg_that_pillow_writes(videos: Any) -> None:
 
 def refusal(path: Path, full: bool = False) -> str:
     with pytest.raises(MediaError) as caught:
-        probe(path, full=full)
+        read_media_info(path, full=full)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message.removeprefix(f"{path}: ")
@@ -198,7 +198,7 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
         data[offset] ^= 0xA5
     path = tmp_path / "bad.mp4"
     path.write_bytes(data)
-    assert probe(path).n_frames == 60, "the packets are all there; only decoding can tell"
+    assert read_media_info(path).n_frames == 60, "the packets are all there; only decoding can tell"
     message = refusal(path, full=True)
     assert message.startswith("the frame at 1.200 s")
     assert "damaged" in message
@@ -209,11 +209,11 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
     assert [index for index, _ in decode(path, timeline, [40])] == [40], "behind the next keyframe all is well"
 
 
-# Probe -----------------------------------------------------------------------------------------------------------
+# Facts of a file ------------------------------------------------------------------------------------------
 
 
 def test_probe_counts_instead_of_believing(videos: Any) -> None:
-    found = probe(videos.get("trimmed"))
+    found = read_media_info(videos.get("trimmed"))
     with av.open(str(videos.get("trimmed"))) as container:
         assert container.streams.video[0].frames == 60
     assert found.n_frames == 25
@@ -232,7 +232,7 @@ def test_probe_counts_instead_of_believing(videos: Any) -> None:
     ],
 )
 def test_probe_tells_the_facts(videos: Any, shape: str, expected: dict[str, Any]) -> None:
-    quick, full = probe(videos.get(shape)).to_json(), probe(videos.get(shape), full=True).to_json()
+    quick, full = read_media_info(videos.get(shape)).to_json(), read_media_info(videos.get(shape), full=True).to_json()
     assert {name: quick[name] for name in expected} == pytest.approx(expected)
     assert full.pop("decoded")
     assert not quick.pop("decoded")

@@ -13,7 +13,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, Job, Request, prepare, view
 from siming_tasks.media import store as module
-from siming_tasks.media.jobs import estimate
+from siming_tasks.media.prefetch import estimate
 
 
 def job(path: Path, **options: Any) -> Job:

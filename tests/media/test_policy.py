@@ -15,7 +15,7 @@ from siming_tasks.media import Budget, Job, Policy, Request, Timeline, backends
 from siming_tasks.media.plan import ExamFacts, plan
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 RUBRIC = default_rubric()
 
@@ -28,8 +28,8 @@ def test_requests_of_a_video() -> None:
     exam = video(StepLabel("a", 0.0, 10.0), StepLabel("b"), StepLabel("c", 10.0, 20.0, applicable=False))
     full, clip = Request(None, Budget(64)), Request((0.0, 10.0), Budget(16))
     assert Policy(64, 16).requests(exam) == (full, clip)
-    assert Policy(64, 16).requests(exam, [SETTINGS["full_timed_score"]]) == (full,)
-    assert Policy(64, 16).requests(exam, [SETTINGS["clip_error"]]) == (clip,)
+    assert Policy(64, 16).requests(exam, [TASKS["full_timed_score"]]) == (full,)
+    assert Policy(64, 16).requests(exam, [TASKS["clip_error"]]) == (clip,)
     assert Policy(64, 16, density="matched").requests(exam)[1] == Request((0.0, 10.0), Budget(16))
     assert Policy(40, 16, density="matched").requests(exam) == (
         Request(None, Budget(40)),
@@ -40,8 +40,8 @@ def test_requests_of_a_video() -> None:
 def test_two_steps_of_the_same_seconds_are_shown_twice_and_decoded_once() -> None:
     exam = video(StepLabel("a", 1.0, 2.0), StepLabel("b", 1.0, 2.0))
     policy = Policy(8, 4)
-    assert len(list(policy.asked(SETTINGS["clip_score"], exam))) == 2
-    assert policy.requests(exam, [SETTINGS["clip_score"]]) == (Request((1.0, 2.0), Budget(4)),)
+    assert len(list(policy.asked(TASKS["clip_score"], exam))) == 2
+    assert policy.requests(exam, [TASKS["clip_score"]]) == (Request((1.0, 2.0), Budget(4)),)
 
 
 def test_nothing_is_decoded_of_a_video_that_nobody_asks_about() -> None:
@@ -115,8 +115,8 @@ def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Opt
         index for request in Job.of(policy, video, Path("v.mp4")).requests for index in request.indices(timeline)
     }
     # what the hooks ask for, one document after the other
-    sent: dict[str, list[list[int]]] = {name: [] for name in SETTINGS}
-    for name, setting in SETTINGS.items():
+    sent: dict[str, list[list[int]]] = {name: [] for name in TASKS}
+    for name, setting in TASKS.items():
         asked = [step for step in video.applicable if step.span] if setting.scope == "clip" else [None]
         for step in asked if video.applicable else []:
             request = policy.request(video.duration, step.span if step else None, setting.scope)
@@ -127,7 +127,7 @@ def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Opt
     for item in found.settings:
         counts = [len(indices) for indices in sent[item.setting]]
         assert (item.requests, item.frames, item.frames_max) == (len(counts), sum(counts), max(counts, default=0))
-        wanted = options.frames if SETTINGS[item.setting].scope == "full" else None
+        wanted = options.frames if TASKS[item.setting].scope == "full" else None
         if wanted and counts:
             assert counts == [min(wanted, timeline.n_frames)]
     if options.clip_density == "native":

@@ -17,8 +17,8 @@ from PIL import Image
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, FrameStore, Request, view
 from siming_tasks.media import store as module
-from siming_tasks.media.content import digest_of
 from siming_tasks.media.evict import evict
+from siming_tasks.media.file_digest import digest_of
 
 
 @pytest.fixture

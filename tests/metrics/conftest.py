@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 
 
-def make_panel(reference, predicted, *, max_score=3.0, answer="score", skills=None, asked=None) -> Panel:
+def make_panel(reference, predicted, *, max_score=3.0, answer="score", skills=None, asked=None) -> ScoreMatrix:
     """A panel from nested lists."""
     reference = np.asarray(reference, float)
     v, s = reference.shape
-    return Panel(
+    return ScoreMatrix(
         video_ids=tuple(f"v{i:05d}" for i in range(v)),
         step_ids=tuple(f"s{i:02d}" for i in range(s)),
         skills=tuple(skills or ["cpr"] * s),
@@ -28,7 +28,7 @@ def make_panel(reference, predicted, *, max_score=3.0, answer="score", skills=No
 
 def synthetic_panel(
     rng: np.random.Generator, *, videos=60, steps=33, agreement=0.3, answer="score", missing=0.0
-) -> Panel:
+) -> ScoreMatrix:
     """Synthetic exams: skill varies between trainees and steps, a judge copies the truth in a share of the steps."""
     max_score = rng.choice([1.0, 2.0, 3.0, 5.0], steps)
     ease, trainee = rng.normal(1.3, 0.8, steps), rng.normal(0, 0.5, (videos, 1))
@@ -47,12 +47,12 @@ def synthetic_panel(
 
 
 @pytest.fixture
-def panel() -> Callable[..., Panel]:
+def panel() -> Callable[..., ScoreMatrix]:
     """``panel(reference, predicted, ...)``: V x S lists."""
     return make_panel
 
 
 @pytest.fixture
-def synthetic() -> Callable[..., Panel]:
+def synthetic() -> Callable[..., ScoreMatrix]:
     """``synthetic(rng, ...)``: a random panel of exams."""
     return synthetic_panel

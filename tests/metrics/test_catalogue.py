@@ -23,7 +23,7 @@ from siming_tasks.analysis.power.model import Design, draw, score
 from siming_tasks.cli import main
 from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset
-from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.agreement.reasons import says
 from siming_tasks.metrics.alignment import Contestant
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, select
@@ -31,7 +31,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.report.tables.comparison import markdown as comparison_markdown
 from siming_tasks.results.discovery import run_at
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from tests.report.conftest import exams, make_run
 
 __all__ = ["exams", "make_run"]
@@ -103,7 +103,7 @@ class TestRows:
 
         Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
         folder = Path(inspect.getfile(siming_tasks)).parents[1] / "yaml_tasks"
-        for setting in SETTINGS.values():
+        for setting in TASKS.values():
             task = yaml.load((folder / f"{setting.task_name}.yaml").read_text(), Loader)  # noqa: S506
             own = setting.abstain or setting.evidence  # listed by the hooks, from this catalogue
             assert task["include"] == ("_base.yaml" if own else f"_{setting.answer}.yaml")
@@ -184,12 +184,12 @@ def toy() -> Iterator[Metric]:
 
 
 @pytest.fixture
-def judged(synthetic) -> Panel:
+def judged(synthetic) -> ScoreMatrix:
     """Verdicts, some of them missing."""
     return synthetic(np.random.default_rng(6), videos=20, steps=6, answer="error", missing=0.1)
 
 
-def hits(panel: Panel) -> float:
+def hits(panel: ScoreMatrix) -> float:
     """By scikit-learn."""
     both = panel.counted & panel.answered
     return accuracy_score(panel.reference_wrong[both], panel.predicted_wrong[both])
@@ -216,7 +216,7 @@ class TestAMetricMore:
         runs = [Contestant("run", judged), Contestant("perfect", perfect)]
         found = compare(runs, resamples=100)
         row = next(item for item in found.differences if item.metric == "hits")
-        assert row.value == pytest.approx(hits(judged.filled()) - 1)
+        assert row.value == pytest.approx(hits(judged.imputed()) - 1)
         assert row.answered == pytest.approx(hits(judged) - 1)
         assert {name: item.rank for name, item in found.ranks["hits"].items()} == {"run": 2, "perfect": 1}
         assert "| HITS | run | perfect | -0" in comparison_markdown(found)
@@ -225,7 +225,7 @@ class TestAMetricMore:
         assert wide.high - wide.low >= evaluate(judged, resamples=300).metrics["hits"].stderr
 
     def test_smaller_can_be_better(self, toy, judged):
-        """Ranks, the best blind row and the lift over it turn round."""
+        """Ranks, the best no-video baseline and the lift over it turn round."""
         CATALOGUE["hits"] = replace(toy, function=lambda counts: 1 - accuracy(counts), higher_is_better=False)
         perfect = judged.predicting(judged.reference_wrong.astype(float))
         found = compare([Contestant("run", judged), Contestant("perfect", perfect)], resamples=50)
@@ -296,7 +296,7 @@ class TestAMetricMore:
             assert "Hit rate" in (out / page).read_text(), page
 
 
-def hits_of_wrong(panel: Panel) -> float:
+def hits_of_wrong(panel: ScoreMatrix) -> float:
     """Share of the answered steps that are wrong."""
     both = panel.counted & panel.answered
     return float(panel.reference_wrong[both].mean())

@@ -18,7 +18,7 @@ from sklearn import metrics as sk
 from siming_tasks.analysis.comparison.twoway import two_way
 from siming_tasks.analysis.controls.split import shuffle_p
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import Panel, evaluate, ordinal_labels
+from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.agreement.correlation import shares, totals
 
 TOL = 1e-12
@@ -322,10 +322,10 @@ def test_same_bits_in_another_process(synthetic, tmp_path):
     np.savez(tmp_path / "panel.npz", max_score=panel.max_score, reference=panel.reference, predicted=panel.predicted)
     code = (
         "import sys, json, numpy as np\n"
-        "from siming_tasks.metrics import Panel, evaluate\n"
+        "from siming_tasks.metrics import ScoreMatrix, evaluate\n"
         "a = np.load(sys.argv[1]); v, s = a['reference'].shape\n"
-        "p = Panel(tuple(f'v{i:05d}' for i in range(v)), tuple(map(str, range(s))), ('cpr',) * s, a['max_score'],\n"
-        "          a['reference'], a['predicted'], np.ones((v, s), bool), 'score')\n"
+        "p = ScoreMatrix(tuple(f'v{i:05d}' for i in range(v)), tuple(map(str, range(s))), ('cpr',) * s,\n"
+        "          a['max_score'], a['reference'], a['predicted'], np.ones((v, s), bool), 'score')\n"
         "print(json.dumps({k: m.to_json() for k, m in evaluate(p, resamples=1000).metrics.items()}))\n"
     )
     run = subprocess.run(
@@ -369,7 +369,7 @@ def test_no_nan_in_any_json(data):
     answer = data.draw(st.sampled_from(["score", "error"]))
     cell = lambda top: st.sampled_from([np.nan, *map(float, range(top + 1))])  # noqa: E731
     grid = lambda top: data.draw(st.lists(cell(top), min_size=v * s, max_size=v * s))  # noqa: E731
-    panel = Panel(
+    panel = ScoreMatrix(
         video_ids=tuple(map(str, range(v))),
         step_ids=tuple(map(str, range(s))),
         skills=tuple(data.draw(st.lists(st.sampled_from("ab"), min_size=s, max_size=s))),

@@ -44,32 +44,32 @@ def test_selection(two):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"video_ids": ("a", "a")}, "Panel: video 'a' appears twice. Keep one row for each video."),
-        ({"step_ids": ("a", "a")}, "Panel: step 'a' appears twice. Keep one row for each step."),
-        ({"skills": ("cpr",)}, "Panel: 1 skills for 2 steps; give one for each step."),
-        ({"max_score": [3, 0]}, "Panel: every max_score must be a finite number above 0."),
-        ({"max_score": [3]}, "Panel: max_score has shape (1,), not (2,) (videos, steps)."),
-        ({"reference": [[1, 2]]}, "Panel: reference has shape (1, 2), not (2, 2) (videos, steps)."),
-        ({"answer": "vibes"}, "Panel: answer is 'vibes'; it must be 'score' or 'error'."),
-        ({"reference": "x"}, "Panel: not an array of numbers: could not convert string to float: 'x'."),
+        ({"video_ids": ("a", "a")}, "ScoreMatrix: video 'a' appears twice. Keep one row for each video."),
+        ({"step_ids": ("a", "a")}, "ScoreMatrix: step 'a' appears twice. Keep one row for each step."),
+        ({"skills": ("cpr",)}, "ScoreMatrix: 1 skills for 2 steps; give one for each step."),
+        ({"max_score": [3, 0]}, "ScoreMatrix: every max_score must be a finite number above 0."),
+        ({"max_score": [3]}, "ScoreMatrix: max_score has shape (1,), not (2,) (videos, steps)."),
+        ({"reference": [[1, 2]]}, "ScoreMatrix: reference has shape (1, 2), not (2, 2) (videos, steps)."),
+        ({"answer": "vibes"}, "ScoreMatrix: answer is 'vibes'; it must be 'score' or 'error'."),
+        ({"reference": "x"}, "ScoreMatrix: not an array of numbers: could not convert string to float: 'x'."),
         (
             {"reference": [[3, 2.5], [0, 0]]},
-            "Panel: reference of video 'v00000', step 's01' is 2.5, not 0..2. "
+            "ScoreMatrix: reference of video 'v00000', step 's01' is 2.5, not 0..2. "
             "An answer off the scale is a missing answer: use NaN.",
         ),
         (
             {"predicted": [[3, 2], [np.inf, 0]]},
-            "Panel: predicted of video 'v00001', step 's00' is inf, not 0..3. "
+            "ScoreMatrix: predicted of video 'v00001', step 's00' is inf, not 0..3. "
             "An answer off the scale is a missing answer: use NaN.",
         ),
         (
             {"answer": "error", "predicted": [[0, 1], [0.5, 0]]},
-            "Panel: predicted of video 'v00001', step 's00' is 0.5, not 0 (correct) or 1 (wrong). "
+            "ScoreMatrix: predicted of video 'v00001', step 's00' is 0.5, not 0 (correct) or 1 (wrong). "
             "An answer off the scale is a missing answer: use NaN.",
         ),
         (
             {"predicted": [[-1, 2], [0, 0]]},
-            "Panel: predicted of video 'v00000', step 's00' is -1, not 0..3. "
+            "ScoreMatrix: predicted of video 'v00000', step 's00' is -1, not 0..3. "
             "An answer off the scale is a missing answer: use NaN.",
         ),
     ],
@@ -80,5 +80,5 @@ def test_bad_input_is_named(two, change, message):
 
 
 def test_unknown_step(two):
-    with pytest.raises(DataError, match=re.escape("Panel: no step 'x'. It has s00, s01.")):
+    with pytest.raises(DataError, match=re.escape("ScoreMatrix: no step 'x'. It has s00, s01.")):
         two.subset(["x"])

@@ -15,7 +15,7 @@ from siming_tasks.metrics import evaluate, ordinal_labels, resample
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.left_out import pearson_left_out, spearman_left_out
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 
 TOL = 1e-12
 

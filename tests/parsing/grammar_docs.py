@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from siming_tasks.parsing.around import LABELS
+from siming_tasks.parsing.context import LABELS
 from siming_tasks.parsing.grammar import ANYWHERE, DENIED, FAMILIES, NEGATIONS, NEUTRAL, STATED
-from siming_tasks.parsing.wording import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, NUMBER_FORMS, SYMBOLS, YES
+from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, NUMBER_FORMS, SYMBOLS, YES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "parsing.md"
 BLOCK = re.compile(r"(?<=<!-- grammar -->\n```text\n).*?(?=```\n<!-- /grammar -->)", re.DOTALL)

@@ -7,7 +7,7 @@ from grammar_docs import BLOCK, PAGE, grammar
 
 from siming_tasks.parsing.grammar import FAMILIES, UNKNOWN
 from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.wording import CORRECT, ERROR, INCORRECT, NO, SYMBOLS, YES
+from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, NO, SYMBOLS, YES
 
 
 def test_the_page_shows_the_tables_that_the_reader_uses() -> None:

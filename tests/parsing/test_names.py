@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.parsing.names import StepNames, number_in, words
+from siming_tasks.parsing.step_matching import StepNames, number_in, words
 from siming_tasks.rubrics import Criteria, RubricStep, default_rubric
 
 
@@ -120,10 +120,12 @@ def test_number_in(name: str, expected: str | None) -> None:
 
 def test_a_shared_name_means_none() -> None:
     criteria = Criteria(full="f", partial="p", fail="n")
-    twins = [RubricStep(id=i, name="Same", requirement="r", max_score=1, criteria=criteria) for i in ("a_1_1", "a_11")]
-    names = StepNames(twins)
+    minimal_pairs = [
+        RubricStep(id=i, name="Same", requirement="r", max_score=1, criteria=criteria) for i in ("a_1_1", "a_11")
+    ]
+    names = StepNames(minimal_pairs)
     assert names.find("same") is None
-    assert (names.find("a_11"), names.find("a-1-1")) == (twins[1], twins[0])
+    assert (names.find("a_11"), names.find("a-1-1")) == (minimal_pairs[1], minimal_pairs[0])
 
 
 def test_every_step_of_the_default_rubric_has_its_names() -> None:

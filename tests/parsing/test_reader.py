@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.parsing.reader import MAX_DEPTH, Broken, Group, Scalar, Value, read
+from siming_tasks.parsing.lenient_json import MAX_DEPTH, Broken, Group, Scalar, Value, read
 
 BAD, CUT = Broken.BAD, Broken.CUT
 

@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import Budget, view
 from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from tests.plugin.serving import Server, completion, pixels
 
@@ -31,7 +31,7 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
     """Which requests show which frames; equal frames may belong to several."""
     found: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
-        for video_id, step_id in expected_requests(SETTINGS[f"{scope}_score"], dataset.videos)[:LIMIT]:
+        for video_id, step_id in expected_requests(TASKS[f"{scope}_score"], dataset.videos)[:LIMIT]:
             video = dataset.video(video_id)
             shown = view(
                 dataset.media_path(video), digest=dataset.media_digest(video),
@@ -60,7 +60,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
     def oracle(images: tuple[str, ...], text: str, _: int) -> tuple[int, Any]:
         video_id, step_id = next(pair for pair in frames[images] if pair[1] is None or f"[{pair[1]}]" in text)
         scope, answer = ("clip" if step_id else "full"), ("error" if '"verdict' in text else "score")
-        names = (step_id,) if step_id else asked_steps(SETTINGS[f"{scope}_{answer}"], dataset.video(video_id))
+        names = (step_id,) if step_id else asked_steps(TASKS[f"{scope}_{answer}"], dataset.video(video_id))
         steps = [dataset.rubric.by_id[name] for name in names]
         return completion(format_answers(ask(dataset.video(video_id), steps, answer), steps, answer))
 
@@ -74,7 +74,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         task = run.task(name)
         assert task["coverage"] == 1.0
         assert task["qwk" if "score" in name else "mcc"] == 1.0
-        asked = min(LIMIT, len(expected_requests(SETTINGS[name], dataset.videos)))
+        asked = min(LIMIT, len(expected_requests(TASKS[name], dataset.videos)))
         media = task["siming_stderr"]["media"]
         assert media["modes"] == {"frames": asked} and media["encodings"] == {"jpeg90": asked}
     assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
@@ -158,7 +158,7 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     run = host(*common, data=short_demo, **options)
     failed = [
         number
-        for number, (_, step) in enumerate(expected_requests(SETTINGS["clip_score"], dataset.videos))
+        for number, (_, step) in enumerate(expected_requests(TASKS["clip_score"], dataset.videos))
         if f"[{step}]" in bad
     ]
     assert run.task("clip_score")["siming_stderr"]["statuses"]["request_failed"] == len(failed) > 3

@@ -21,7 +21,7 @@ from PIL import Image
 
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, backends, view
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
 pytestmark = pytest.mark.host
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.host
 ROOT = Path(__file__).parents[2]
 SPIED = str(Path(__file__).with_name("spied.py"))
 FRAMES, CLIP_FRAMES, SIZE = 6, 3, 256
-TASKS = ("full_score", "full_error", "clip_score", "clip_error")
+FOUR = ("full_score", "full_error", "clip_score", "clip_error")
 CPU = "device=cpu,device_map=cpu"
 
 
@@ -105,7 +105,7 @@ def expected(data: Path, cache: Path) -> dict[str, np.ndarray]:
     """What the first request of a scope shows, from the video itself."""
     dataset, found = open_dataset(data), {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
-        video_id, step = expected_requests(SETTINGS[f"{scope}_score"], dataset.videos)[0]
+        video_id, step = expected_requests(TASKS[f"{scope}_score"], dataset.videos)[0]
         video = dataset.video(video_id)
         span = video.step(step).span if step else None
         shown = view(dataset.media_path(video), span=span, budget=Budget(frames), cache=cache, size=SIZE)
@@ -144,11 +144,11 @@ def test_what_the_processor_received(
     log = tmp_path / "spy.jsonl"
     run = host(
         "--model", case.model, "--model_args", f"pretrained={model(case)},{case.arguments}", "--tasks",
-        ",".join(f"siming_{name}" for name in TASKS), "--limit", "1", "--gen_kwargs", "max_new_tokens=4", *case.flags,
+        ",".join(f"siming_{name}" for name in FOUR), "--limit", "1", "--gen_kwargs", "max_new_tokens=4", *case.flags,
         data=short_demo, script=SPIED, SPY_LOG=str(log), SIMING_FRAMES=str(FRAMES),
         SIMING_CLIP_FRAMES=str(CLIP_FRAMES), SIMING_FRAME_SIZE=str(SIZE), **dict(case.env),
     )  # fmt: skip
-    shown = [run.samples(name)[0]["siming_stderr"]["media"] for name in TASKS]
+    shown = [run.samples(name)[0]["siming_stderr"]["media"] for name in FOUR]
     mode = backends()[case.name].media
     assert [media["mode"] for media in shown] == [mode] * 4
     got = received(log)

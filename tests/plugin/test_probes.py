@@ -1,4 +1,4 @@
-"""Every probe through the unmodified command and a real model class; a class that must see something is refused."""
+"""Every ablation through the unmodified command and a real model class; a class that must see something is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.tasks import PROBES
+from siming_tasks.tasks import INPUT_ABLATIONS
 
 pytestmark = pytest.mark.host
 
@@ -18,24 +18,26 @@ def test_a_real_model_is_asked_every_probe(
     host: Callable[..., Any], short_demo: Path, tiny_vlm: Path, media: str
 ) -> None:
     model = f"pretrained={tiny_vlm},device=cpu,device_map=cpu,max_num_frames=4,max_pixels=50176,min_pixels=3136"
-    tasks = [f"siming_probe_{probe}_{scope}_score" for probe in PROBES for scope in ("full", "clip")]
+    tasks = [f"siming_ablation_{ablation}_{scope}_score" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")]
     run = host(
         "--model", "qwen2_5_vl", "--model_args", model, "--tasks", ",".join(tasks), "--limit", "1",
         "--gen_kwargs", "max_new_tokens=4", data=short_demo,
         SIMING_MEDIA=media, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="4",
     )  # fmt: skip
-    for probe in PROBES:
+    for ablation in INPUT_ABLATIONS:
         for scope in ("full", "clip"):
-            (sample,) = run.samples(f"probe_{probe}_{scope}_score")
+            (sample,) = run.samples(f"ablation_{ablation}_{scope}_score")
             shown = sample["siming_stderr"]["media"]
-            assert sample["siming_stderr"]["status"] != "request_failed" and shown["probe"] == probe
-            assert shown["mode"] == ("none" if probe == "blind" else "proxy" if media == "video" else "frames")
-    assert run.task("probe_blind_full_score")["coverage"] == 0.0
+            assert sample["siming_stderr"]["status"] != "request_failed" and shown["ablation"] == ablation
+            assert shown["mode"] == ("none" if ablation == "no_video" else "proxy" if media == "video" else "frames")
+    assert run.task("ablation_no_video_full_score")["coverage"] == 0.0
 
 
 def test_a_class_that_must_see_something_is_refused_before_it_is_loaded(
     host: Callable[..., Any], short_demo: Path
 ) -> None:
-    run = host("--model", "longvila", "--model_args", "pretrained=nowhere", "--tasks", "siming_probes", data=short_demo)
+    run = host(
+        "--model", "longvila", "--model_args", "pretrained=nowhere", "--tasks", "siming_ablations", data=short_demo
+    )
     assert run.code == 1
     assert "chat.longvila of lmms-eval 0.7.3 cannot be asked without pictures or a video" in run.output

@@ -24,9 +24,9 @@ FEW = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2"}
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    with socket.socket() as ablation:
+        ablation.bind(("127.0.0.1", 0))
+        return int(ablation.getsockname()[1])
 
 
 class Nodes:

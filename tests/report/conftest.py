@@ -20,7 +20,7 @@ from siming_tasks.report.build import write_report
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.record import record_of
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
@@ -53,7 +53,7 @@ def write_run(
     model: str | None = None,
     noise: float = 0.0,
     replies: Mapping[int, str | None] | None = None,
-    settings: tuple[str, ...] = BENCHMARK,
+    settings: tuple[str, ...] = BENCHMARK_TASKS,
     config: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Path:
@@ -61,7 +61,7 @@ def write_run(
     folder.mkdir(parents=True)
     ask, rng = judge(kind, dataset), np.random.default_rng(seed)
     for name in settings:
-        setting = SETTINGS[name]
+        setting = TASKS[name]
         lines = []
         for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             video = dataset.video(video_id)
@@ -123,9 +123,9 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 @pytest.fixture(scope="session")
-def twins(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """The same exams with two of them declared twins, and the report of two runs, videos copied."""
-    root = tmp_path_factory.mktemp("twins")
+def minimal_pairs(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The same exams with two of them declared minimal_pairs, and the report of two runs, videos copied."""
+    root = tmp_path_factory.mktemp("minimal_pairs")
     shutil.copytree(lab.dataset.root, root / "data")
     a, b = (video.video_id for video in lab.dataset.videos[:2])
     pairs = [

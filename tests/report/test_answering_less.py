@@ -63,18 +63,22 @@ def test_the_report_ranks_no_abstainer_above_its_honest_self(
     by_name = {row["name"]: row for row in rows}
     answered = {name: row["metrics"]["qwk"]["value"] for name, row in by_name.items()}
     assert answered["sure"] > answered["honest"] + 0.3  # what answering less does to the other value
-    assert by_name["sure"]["filled"]["qwk"]["value"] > by_name["honest"]["filled"]["qwk"]["value"]  # it knew the labels
+    assert (
+        by_name["sure"]["imputed"]["qwk"]["value"] > by_name["honest"]["imputed"]["qwk"]["value"]
+    )  # it knew the labels
     assert rows[0]["name"] == "honest"
     assert [row["name"] for row in rows if "standing" in row] == ["honest", "shy"]  # the others answered too little
     assert [row["standing"]["rank"] for row in rows[:2]] == [1, 1]
     assert all("honest" not in row.get("better", ()) for row in rows)
-    assert by_name["shy"]["standing"]["unsettled"] == ["honest"]  # its filled value is larger, its answers are the same
+    assert by_name["shy"]["standing"]["unsettled"] == [
+        "honest"
+    ]  # its imputed value is larger, its answers are the same
     for name in ("sure", "errors"):
         assert "of what it was asked, less than 95 %" in by_name[name]["unranked"]
-    assert by_name["errors"]["filled"]["qwk"] == by_name["honest"]["filled"]["qwk"]  # it says the same
+    assert by_name["errors"]["imputed"]["qwk"] == by_name["honest"]["imputed"]["qwk"]  # it says the same
     page = (tmp_path / "r" / "index.html").read_text()
-    assert "not above honest: not ahead on the items both answered" in page and ">filled 0." in page
-    assert "(filled: 0." in (tmp_path / "r" / "report.md").read_text()
+    assert "not above honest: not ahead on the items both answered" in page and ">imputed 0." in page
+    assert "(imputed: 0." in (tmp_path / "r" / "report.md").read_text()
 
 
 def test_the_board_orders_no_abstainer_above_its_honest_self(
@@ -89,4 +93,4 @@ def test_the_board_orders_no_abstainer_above_its_honest_self(
     entries, refused = build_board(tmp_path / "inbox", exams, tmp_path / "board", OPTIONS, progress=False)
     assert not refused
     assert entries[0].received.submission.model.name == "honest"
-    assert "filled 0." in (tmp_path / "board" / "index.html").read_text()
+    assert "imputed 0." in (tmp_path / "board" / "index.html").read_text()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.report.pages.book import Book
+from siming_tasks.report.pages.chapters import Book
 from siming_tasks.report.pages.videos import list_videos
 from tests.conftest import NEEDS_BROWSER, open_chromium
 
@@ -42,7 +42,7 @@ def wait(browser: Any, script: str) -> Any:
     return WebDriverWait(browser, 40, 0.1).until(lambda driver: driver.execute_script(f"return {script}"))
 
 
-def paths(lab, twins, board: Path) -> list[Path]:
+def paths(lab, minimal_pairs, board: Path) -> list[Path]:
     """One page of every kind."""
     video, step = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[9].id
     names = (
@@ -56,12 +56,12 @@ def paths(lab, twins, board: Path) -> list[Path]:
         "disagreements/index",
         "disagreements/prototypes",
     )
-    pairs = [twins.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
+    pairs = [minimal_pairs.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
     return [*(lab.out / f"{name}.html" for name in names), *pairs, board]
 
 
-def test_pages_load_from_disk_without_complaint(browser, lab, twins, board: Path) -> None:
-    for path in paths(lab, twins, board):
+def test_pages_load_from_disk_without_complaint(browser, lab, minimal_pairs, board: Path) -> None:
+    for path in paths(lab, minimal_pairs, board):
         visit(browser, path)
         wait(browser, "document.readyState === 'complete'")
         assert errors(browser) == [], path
@@ -234,25 +234,27 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
         (lab.out / "evil.html").unlink()
 
 
-def test_twins_play_together(browser, twins) -> None:
+def test_twins_play_together(browser, minimal_pairs) -> None:
     """What differs, from its beginning in both, and it stops at its end; the index opens on a pair."""
-    spans = [video.step("cpr_07").span for video in twins.dataset.videos[:2]]
-    visit(browser, twins.out / "pairs" / "pair001.html")
-    both = "[...document.querySelectorAll('.twins video')]"
+    spans = [video.step("cpr_07").span for video in minimal_pairs.dataset.videos[:2]]
+    visit(browser, minimal_pairs.out / "pairs" / "pair001.html")
+    both = "[...document.querySelectorAll('.minimal_pairs video')]"
     wait(browser, f"{both}.every(v => v.readyState > 0)")
     assert min(start for start, _ in spans) > 0
     browser.execute_script("document.querySelector('button[data-play=differs]').click()")
-    assert browser.execute_script("return document.querySelector('.twins').dataset.playing") == "differs"
+    assert browser.execute_script("return document.querySelector('.minimal_pairs').dataset.playing") == "differs"
     wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in spans]}[k])")
-    wait(browser, f"{both}.every(v => v.paused) && !document.querySelector('.twins').dataset.playing")
+    wait(browser, f"{both}.every(v => v.paused) && !document.querySelector('.minimal_pairs').dataset.playing")
     ends = browser.execute_script(f"return {both}.map(v => v.currentTime)")
     assert all(end <= time < end + 1 for time, (_, end) in zip(ends, spans, strict=True))
     quiet = browser.execute_script("return document.querySelector('[data-note=same]').textContent")
     assert "cpr_02" in quiet, "the only step that is worth the same in both"
     assert errors(browser) == []
-    visit(browser, twins.out / "pairs" / "index.html")
+    visit(browser, minimal_pairs.out / "pairs" / "index.html")
     wait(browser, f"{both}.every(v => v.readyState > 0)")
-    assert browser.execute_script("return document.querySelector('.twins').dataset.pair") == "pair002", "a history pair"
+    assert browser.execute_script("return document.querySelector('.minimal_pairs').dataset.pair") == "pair002", (
+        "a history pair"
+    )
     browser.execute_script("document.querySelector('button[data-play=same]').click()")
     wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in reversed(spans)]}[k])")
     assert browser.execute_script("return document.querySelectorAll('svg.chart .bound').length") >= 2
@@ -279,11 +281,11 @@ def test_frames_at_uneven_times_are_marked_where_they_are(browser, lab) -> None:
     assert found == pytest.approx([0, 3, 7, 8], abs=1e-3)
 
 
-def test_usable_at_phone_width(browser, lab, twins, board: Path) -> None:
+def test_usable_at_phone_width(browser, lab, minimal_pairs, board: Path) -> None:
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     try:
-        for path in paths(lab, twins, board):
+        for path in paths(lab, minimal_pairs, board):
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
@@ -292,7 +294,7 @@ def test_usable_at_phone_width(browser, lab, twins, board: Path) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_nothing(browser, lab, twins, board: Path, scheme: str, rules: list[str] | None) -> None:
+def test_axe_finds_nothing(browser, lab, minimal_pairs, board: Path, scheme: str, rules: list[str] | None) -> None:
     """Charts are left out: they are images with a label (tested above), and each has thousands of drawing elements."""
     from axe_core_python.selenium import Axe
 
@@ -301,7 +303,7 @@ def test_axe_finds_nothing(browser, lab, twins, board: Path, scheme: str, rules:
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
     short = lab.out / "models" / f"{HOSTILE_SLUG}.html"  # the same page with one setting: axe takes minutes over four
     try:
-        for path in [short, *(path for path in paths(lab, twins, board) if path.parent.name != "models")]:
+        for path in [short, *(path for path in paths(lab, minimal_pairs, board) if path.parent.name != "models")]:
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             found = Axe().run(browser, {"exclude": [["svg.chart"]]}, options)["violations"]

@@ -230,12 +230,12 @@ def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: 
 
 def test_the_prompt_is_the_one_that_was_sent(browser: Any, served: Served, lab) -> None:
     """Its file is named by the hash that records state; the page shows it where a record states it."""
-    from siming_tasks.tasks import SETTINGS
+    from siming_tasks.tasks import TASKS
     from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 
     step = lab.dataset.rubric.steps[4]
-    text = build_prompt(SETTINGS["clip_score"], [step], None, lab.dataset.rubric)
-    name = prompt_hash(SETTINGS["clip_score"], text)
+    text = build_prompt(TASKS["clip_score"], [step], None, lab.dataset.rubric)
+    name = prompt_hash(TASKS["clip_score"], text)
     visit(browser, served, f"videos/{lab.dataset.videos[0].video_id}.html")
     shown = browser.execute_async_script(
         "const done = arguments[0]; SIMING.prompt = (name, text) => done([name, text]);"

@@ -1,4 +1,4 @@
-"""Probes in every command that reads runs: beside the plain task of the same run, and nowhere else."""
+"""Ablations in every command that reads runs: beside the plain task of the same run, and nowhere else."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.analysis.ablations import probes_of
+from siming_tasks.analysis.ablations import ablations_of
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import BENCHMARK, PROBED, PROBES
+from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS, INPUT_ABLATIONS
 from siming_tasks.tools.board.admit import admit
 from siming_tasks.tools.board.submission import ModelCard, pack
 
-FULL = tuple(name for name in PROBED if name.endswith("full_score"))
+FULL = tuple(name for name in ABLATION_TASKS if name.endswith("full_score"))
 QUICK = Options(resamples=60)
 
 
 @pytest.fixture(scope="module")
 def runs(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A reference judge through every probe, a model that watches (its probes are noise), and probes alone."""
+    """A reference judge through every ablation, a model that watches (its ablations are noise), and ablations alone."""
     from tests.report.conftest import write_run
 
-    root = tmp_path_factory.mktemp("probes")
+    root = tmp_path_factory.mktemp("ablations")
     model = root / "model"
     write_run(exams, root / "plain", "rater_a", model="org/Watcher")
     write_run(exams, root / "noise", "rater_a", model="org/Watcher", settings=FULL, noise=0.9)
@@ -37,7 +37,7 @@ def runs(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return {
         "model": model,
         "alone": root / "noise",
-        "reference": write_run(exams, root / "reference", "rater_b", settings=(*BENCHMARK, *PROBED)),
+        "reference": write_run(exams, root / "reference", "rater_b", settings=(*BENCHMARK_TASKS, *ABLATION_TASKS)),
     }
 
 
@@ -49,12 +49,12 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 def test_a_judge_that_reads_labels_keeps_everything(exams: Dataset, runs: dict[str, Path]) -> None:
     run = read_run(runs["reference"], exams)
-    for name in BENCHMARK:
-        found = probes_of(run, name, QUICK)
-        assert [one.probe.name for one in found] == list(PROBES)
+    for name in BENCHMARK_TASKS:
+        found = ablations_of(run, name, QUICK)
+        assert [one.ablation.name for one in found] == list(INPUT_ABLATIONS)
         for one in found:
             assert one.headline is not None and one.headline.kept.value == 1.0 and one.headline.change.value == 0.0
-            assert one.sentence.startswith("100%") and one.sentence.endswith(f"survives {one.probe.without}.")
+            assert one.sentence.startswith("100%") and one.sentence.endswith(f"survives {one.ablation.without}.")
 
 
 def test_compare_shows_probes_beside_their_own_run_only(
@@ -64,17 +64,17 @@ def test_compare_shows_probes_beside_their_own_run_only(
     text = printed(capsys, "compare", runs["model"], runs["reference"], *how)
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert [head.split(" on ")[0] for head in heads] == [
-        *(f"## {name}" for name in BENCHMARK),
-        "## Probes of org/Watcher: full_score",
-        *(f"## Probes of rater_b: {name}" for name in BENCHMARK),
+        *(f"## {name}" for name in BENCHMARK_TASKS),
+        "## Ablations of org/Watcher: full_score",
+        *(f"## Ablations of rater_b: {name}" for name in BENCHMARK_TASKS),
     ]
-    before, after = text.split("## Probes of org/Watcher: full_score", 1)
+    before, after = text.split("## Ablations of org/Watcher: full_score", 1)
     assert "probe_" not in before and "shuffled: frames in random order" in after
-    assert "This judge reads labels" in after.split("## Probes of rater_b")[1]
-    assert "This judge reads labels" not in after.split("## Probes of rater_b")[0]
+    assert "This judge reads labels" in after.split("## Ablations of rater_b")[1]
+    assert "This judge reads labels" not in after.split("## Ablations of rater_b")[0]
     alone = json.loads(printed(capsys, "compare", runs["model"], *how, "--json"))
-    assert alone["settings"] == {} and list(alone["probes"]["org/Watcher"]) == ["full_score"]
-    rows = alone["probes"]["org/Watcher"]["full_score"]
+    assert alone["settings"] == {} and list(alone["ablations"]["org/Watcher"]) == ["full_score"]
+    rows = alone["ablations"]["org/Watcher"]["full_score"]
     assert [row["task"] for row in rows] == [f"siming_{name}" for name in FULL]
     assert all(row["metrics"]["qwk"]["kept"]["value"] < 0.5 and row["history"] for row in rows)
     assert main(["compare", str(runs["alone"]), str(runs["reference"]), "--data", str(exams.root)]) == 1
@@ -86,11 +86,11 @@ def test_diagnose_puts_them_into_the_report_of_the_plain_task(
 ) -> None:
     how = ("--data", exams.root, "--resamples", 60)
     found = json.loads(printed(capsys, "diagnose", runs["model"], *how, "--json"))["settings"]
-    assert list(found) == list(BENCHMARK)
-    assert [row["probe"] for row in found["full_score"]["probes"]] == list(PROBES)
-    assert all("probes" not in found[name] for name in BENCHMARK[1:])
+    assert list(found) == list(BENCHMARK_TASKS)
+    assert [row["ablation"] for row in found["full_score"]["ablations"]] == list(INPUT_ABLATIONS)
+    assert all("ablations" not in found[name] for name in BENCHMARK_TASKS[1:])
     text = printed(capsys, "diagnose", runs["model"], *how, "--setting", "full_score")
-    assert "## Probes" in text and "survives without any video." in text
+    assert "## Ablations" in text and "survives without any video." in text
 
 
 def test_the_report_has_no_table_of_probes_but_the_models_own(
@@ -99,15 +99,15 @@ def test_the_report_has_no_table_of_probes_but_the_models_own(
     command = ["report", str(runs["model"]), str(runs["reference"]), "--data", str(exams.root), "--resamples", "60"]
     assert main([*command, "--media", "none", "--out", str(tmp_path / "out")]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert not set(report["standings"]) & set(PROBED)
+    assert not set(report["standings"]) & set(ABLATION_TASKS)
     model, reference = report["runs"]
-    assert not set(model["settings"]) & set(PROBED) and list(model["probes"]) == ["full_score"]
-    assert set(reference["probes"]) == set(BENCHMARK)
+    assert not set(model["settings"]) & set(ABLATION_TASKS) and list(model["ablations"]) == ["full_score"]
+    assert set(reference["ablations"]) == set(BENCHMARK_TASKS)
     pages = {path.name: path.read_text() for path in (tmp_path / "out").rglob("*.html")}
     assert "survives without any video." in pages["org-watcher.html"]
     assert "reads labels" in pages["rater-b.html"] and "reads labels" not in pages["org-watcher.html"]
     summary = (tmp_path / "out" / "report.md").read_text()
-    assert "## Probes" in summary and summary.count("survives without any video") == 5
+    assert "## Ablations" in summary and summary.count("survives without any video") == 5
     assert not any("probe_" in page.replace("siming_probe_", "") for page in pages.values())
     assert not any("probe_" in path.read_text() for path in (tmp_path / "out" / "data").rglob("*.js"))
 
@@ -117,9 +117,9 @@ def test_probes_alone_are_no_run_to_report_and_nothing_to_submit(
 ) -> None:
     data = ["--data", str(exams.root)]
     assert main(["report", str(runs["alone"]), *data, "--out", str(tmp_path / "out"), "--media", "none"]) == 1
-    assert "holds probes only, which say nothing without the plain tasks" in capsys.readouterr().err
+    assert "holds ablations only, which say nothing without the plain tasks" in capsys.readouterr().err
     assert main(["submit", str(runs["alone"]), *data, "--out", str(tmp_path / "a.zip")]) == 1
-    assert "holds probes only (siming_probe_blind_full_score" in capsys.readouterr().err
+    assert "holds ablations only (siming_ablation_no_video_full_score" in capsys.readouterr().err
     assert not (tmp_path / "a.zip").exists()
 
 
@@ -129,12 +129,14 @@ def test_a_submission_leaves_probes_out_and_a_board_refuses_them(
     data = ["--data", str(exams.root), "--resamples", "60"]
     assert main(["submit", str(runs["model"]), *data, "--out", str(tmp_path / "a.zip")]) == 0
     said = capsys.readouterr().out
-    assert "Left out: siming_probe_blind_full_score" in said
-    assert admit(tmp_path / "a.zip", exams, QUICK).run.settings == BENCHMARK
+    assert "Left out: siming_ablation_no_video_full_score" in said
+    assert admit(tmp_path / "a.zip", exams, QUICK).run.settings == BENCHMARK_TASKS
     run = read_run(runs["model"], exams)
     found = {name: run.evaluate(name, QUICK) for name in run.settings}
     bad = pack(run.source, run.records, exams, ModelCard(name="m"), found, tmp_path / "b.zip")
-    with pytest.raises(Exception, match="holds siming_probe_blind_full_score, a probe, which is no part of the bench"):
+    with pytest.raises(
+        Exception, match="holds siming_ablation_no_video_full_score, an ablation, which is no part of the bench"
+    ):
         admit(bad, exams, QUICK)
 
 
@@ -153,33 +155,38 @@ def changed(path: Path, target: Path, name: str, change: Callable[[dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("probe", "fact", "value", "refused"),
+    ("ablation", "fact", "value", "refused"),
     [
-        ("shuffled", "n_frames", 5, "differ in frames: 4 against 5 (probe_shuffled_full_score/sim001)"),
-        ("shuffled", "mode", "proxy", "differ in media: frames against proxy"),
-        ("single", "n_frames", 1, ""),
-        ("blind", "mode", "none", ""),
-        ("frozen", "size", 448, ""),
+        (
+            "shuffled_frames",
+            "n_frames",
+            5,
+            "differ in frames: 4 against 5 (ablation_shuffled_frames_full_score/sim001)",
+        ),
+        ("shuffled_frames", "mode", "proxy", "differ in media: frames against proxy"),
+        ("single_frame", "n_frames", 1, ""),
+        ("no_video", "mode", "none", ""),
+        ("frozen_frame", "size", 448, ""),
     ],
 )
 def test_a_probe_asked_otherwise_than_the_plain_task_is_not_compared(
-    exams: Dataset, runs: dict[str, Path], tmp_path: Path, probe: str, fact: str, value: object, refused: str
+    exams: Dataset, runs: dict[str, Path], tmp_path: Path, ablation: str, fact: str, value: object, refused: str
 ) -> None:
-    name = f"probe_{probe}_full_score"
+    name = f"ablation_{ablation}_full_score"
     path = changed(runs["model"], tmp_path / "run", name, lambda record: record["media"].update({fact: value}))
-    found = {one.probe.name: one for one in probes_of(read_run(path, exams), "full_score", QUICK)}
-    assert refused in found[probe].refused and bool(refused) == bool(found[probe].refused)
-    assert bool(found[probe].headline) != bool(refused)
+    found = {one.ablation.name: one for one in ablations_of(read_run(path, exams), "full_score", QUICK)}
+    assert refused in found[ablation].refused and bool(refused) == bool(found[ablation].refused)
+    assert bool(found[ablation].headline) != bool(refused)
     if refused:
-        assert "not compared" in found[probe].sentence
-        (allowed,) = (one for one in probes_of(read_run(path, exams), "full_score", QUICK, allow=("frames", "media"))
-                      if one.probe.name == probe)  # fmt: skip
+        assert "not compared" in found[ablation].sentence
+        (allowed,) = (one for one in ablations_of(read_run(path, exams), "full_score", QUICK, allow=("frames", "media"))
+                      if one.ablation.name == ablation)  # fmt: skip
         assert allowed.headline is not None
 
 
 def test_words_that_only_some_probes_may_change(exams: Dataset, runs: dict[str, Path], tmp_path: Path) -> None:
-    for number, (probe, free) in enumerate((("shuffled", True), ("reversed", False))):
-        name = f"probe_{probe}_full_score"
+    for number, (ablation, free) in enumerate((("shuffled_frames", True), ("reversed_frames", False))):
+        name = f"ablation_{ablation}_full_score"
         path = changed(runs["model"], tmp_path / str(number), name, lambda record: record.update(prompt="other"))
-        found = {one.probe.name: one for one in probes_of(read_run(path, exams), "full_score", QUICK)}
-        assert bool(found[probe].headline) == free
+        found = {one.ablation.name: one for one in ablations_of(read_run(path, exams), "full_score", QUICK)}
+        assert bool(found[ablation].headline) == free

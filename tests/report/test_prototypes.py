@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from siming_tasks.report.pages.prototypes import prototypes
-from siming_tasks.report.study.sayings import MOST, Saying, Sayings, words_about
+from siming_tasks.report.pages.failure_clusters import prototypes
+from siming_tasks.report.study.error_quotes import MOST, Saying, Sayings, words_about
 
 MASK = ("the mask leaks and no chest rise", "no rise of the chest since the mask leaks", "mask leaks badly, chest flat")
 CLEAR = (

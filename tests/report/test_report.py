@@ -20,7 +20,7 @@ from siming_tasks.report.study.study import study
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 
 OPTIONS = Options(resamples=100)
 
@@ -112,8 +112,8 @@ def test_numbers_are_those_of_the_library(lab) -> None:
 def test_the_board_holds_human_and_blind_rows(lab) -> None:
     report = json.loads((lab.out / "report.json").read_text())
     rows = report["standings"]["full_error"]["rows"]
-    assert [row["role"] for row in rows] == ["model", "reference", "human", "blind", "blind", "blind"]
-    blind = {row["name"]: row["metrics"] for row in rows if row["role"] == "blind"}
+    assert [row["role"] for row in rows] == ["model", "reference", "human", "no_video", "no_video", "no_video"]
+    blind = {row["name"]: row["metrics"] for row in rows if row["role"] == "no_video"}
     # By hand: "always failed" finds every error, with the prevalence as its precision.
     wrong = [
         s.consensus < lab.dataset.rubric.by_id[s.step_id].max_score for v in lab.dataset.videos for s in v.applicable
@@ -229,7 +229,7 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
     assert hidden.withheld
     out = write_report(find_runs([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     report = json.loads((out / "report.json").read_text())
-    for name in BENCHMARK:
+    for name in BENCHMARK_TASKS:
         metrics = report["runs"][0]["settings"][name]["numbers"]["metrics"]
         assert {m: e["value"] for m, e in metrics.items() if m != "coverage"} == dict.fromkeys(
             set(metrics) - {"coverage"}
@@ -257,7 +257,7 @@ def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_pa
     step = lab.dataset.rubric.steps[0].id
     pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,
             "changed_act": ["aed_07.omitted", "an_act"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
-    root = tmp_path / "twins"
+    root = tmp_path / "minimal_pairs"
     root.mkdir()
     (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
     dataset = replace(lab.dataset, root=root)

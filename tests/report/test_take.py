@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.report.charts.forest_plot import Band, Ladder, Rung
 from siming_tasks.report.charts.kinds import Mark
-from siming_tasks.report.charts.ladder import Band, Ladder, Rung
 from siming_tasks.report.charts.plot import plot
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 
 
 def test_tables_hold_the_numbers_of_the_report(lab: Any) -> None:
     report = json.loads((lab.out / "report.json").read_text())
-    for name in BENCHMARK:
+    for name in BENCHMARK_TASKS:
         board = report["standings"][name]
         with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
             lines = list(csv.DictReader(stream))
@@ -27,7 +27,7 @@ def test_tables_hold_the_numbers_of_the_report(lab: Any) -> None:
         metric = board["metric"]
         for line, row in zip(lines, board["rows"], strict=True):
             assert line["data"] == "synthetic" and float(line["coverage"]) == row["metrics"]["coverage"]["value"]
-            for column, estimate in ((metric, row["metrics"][metric]), (f"{metric}_filled", row["filled"][metric])):
+            for column, estimate in ((metric, row["metrics"][metric]), (f"{metric}_imputed", row["imputed"][metric])):
                 assert line[column] == (
                     "" if estimate["undefined"] or estimate["value"] is None else str(estimate["value"])
                 )
@@ -52,7 +52,9 @@ def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
 def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
     """Names with signs that TeX, XML or the font do not know; SVG keeps them as text, PDF embeds its fonts."""
     rungs = [Rung(Mark("a $x_1$ & <b> 模型", 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]"), Rung(Mark("none", None), "–")]
-    figure = Ladder("Full video", "kappa", rungs, Band("physicians", 0.5, 0.7, 0.6), Band("blind judges", 0.0, 0.1))
+    figure = Ladder(
+        "Full video", "kappa", rungs, Band("physicians", 0.5, 0.7, 0.6), Band("no-video baselines", 0.0, 0.1)
+    )
     first = [path.read_bytes() for path in plot(figure, tmp_path / "a", "x", synthetic=False)]
     again = [path.read_bytes() for path in plot(figure, tmp_path / "b", "x", synthetic=False)]
     assert first == again
@@ -85,8 +87,8 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_
 def test_filled_values_stand_beside_what_was_answered(lab: Any, page: str) -> None:
     report = json.loads((lab.out / "report.json").read_text())
     row = next(row for row in report["standings"]["full_score"]["rows"] if row["name"].startswith("org/"))
-    assert row["metrics"]["qwk"]["value"] != row["filled"]["qwk"]["value"]
-    assert f">filled {row['filled']['qwk']['value']:.3f}".replace("-", "−") in (lab.out / page).read_text()
+    assert row["metrics"]["qwk"]["value"] != row["imputed"]["qwk"]["value"]
+    assert f">imputed {row['imputed']['qwk']['value']:.3f}".replace("-", "−") in (lab.out / page).read_text()
 
 
 def test_no_estimate_of_few_videos_has_an_interval(lab: Any) -> None:

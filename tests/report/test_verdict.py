@@ -17,7 +17,7 @@ from siming_tasks.analysis import run_detail as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.pages.sentence import verdict_words, words
+from siming_tasks.report.pages.verdict_text import verdict_words, words
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import study
 from siming_tasks.results.discovery import find_runs
@@ -130,7 +130,7 @@ def test_the_distance_from_the_physicians_is_that_of_scikit_learn(many: Dataset,
 def test_beating_every_blind_judge_is_the_worst_of_the_tests(many: Dataset, board: Board) -> None:
     """Verdicts: the step prior is the only constant-free rival; the exchanges of videos are the other."""
     table = board({"model": "a/A", "noise": 0.5}, {"model": "b/Chance", "noise": 1.0}, setting="full_error")
-    found = table["verdict"]["blind"]
+    found = table["verdict"]["no_video"]
     assert found["a/A"]["beats"] and not found["b/Chance"]["beats"]
     assert found["a/A"]["p"] >= 1 / 501  # never below what 500 exchanges can show
     assert found["a/A"]["p_holm"] == pytest.approx(2 * found["a/A"]["p"])
@@ -146,7 +146,7 @@ def test_one_run_is_best(board: Board) -> None:
     )
     assert table["verdict"]["top"] == ["a/Good"] and set(table["verdict"]["behind"]) == {"b/Bad", "c/Bad"}
     text = said(table)
-    value = next(row for row in table["rows"] if row["name"] == "a/Good")["filled"]["qwk"]
+    value = next(row for row in table["rows"] if row["name"] == "a/Good")["imputed"]["qwk"]
     shown = f"{value['value']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
     assert text.startswith(
         f"Best: a/Good, kappa {shown}, ahead of each of the other 2 models beyond chance. Physicians"
@@ -209,12 +209,14 @@ def test_no_run_is_complete(board: Board) -> None:
 
 def test_one_run_alone(board: Board) -> None:
     text = said(board({"model": "a/A", "noise": 0.1}))
-    assert text.startswith("a/A was run alone: kappa 0.") and "It beats every blind judge." in text
+    assert text.startswith("a/A was run alone: kappa 0.") and "It beats every no-video baseline." in text
     assert "told apart" not in text and "Best" not in text
 
 
 def test_one_run_that_knows_nothing(board: Board) -> None:
-    assert "It does not beat every blind judge (not beyond chance: " in said(board({"model": "a/A", "noise": 1.0}))
+    assert "It does not beat every no-video baseline (not beyond chance: " in said(
+        board({"model": "a/A", "noise": 1.0})
+    )
 
 
 def test_few_videos_are_not_tested(exams: Dataset, board: Board) -> None:
@@ -251,7 +253,7 @@ def test_without_a_second_physician(many: Dataset, board: Board) -> None:
 
 def test_no_model_at_all(board: Board) -> None:
     table = board({"kind": "rater_a"}, {"kind": "all_correct"})
-    assert said(table).startswith("Only physicians and blind judges were run: there is no model to judge.")
+    assert said(table).startswith("Only physicians and no-video baselines were run: there is no model to judge.")
     assert table["models"] == 0 and len(table["folded"]) == 2
 
 
@@ -265,16 +267,16 @@ def test_one_row_for_each_judge(board: Board) -> None:
     table = board(*({"kind": kind} for kind in kinds), {"model": "m/M", "noise": 0.3})
     found = [(row["role"], row["name"]) for row in table["rows"]]
     assert found[:3] == [("model", "m/M"), ("reference", "oracle"), ("human", "second physician")]
-    assert sorted(found[3:]) == [("blind", name) for name in ("always correct", "always failed", "step prior")]
+    assert sorted(found[3:]) == [("no_video", name) for name in ("always correct", "always failed", "step prior")]
     left = {row["name"]: row["row"] for row in table["folded"]}
     assert left["step_prior"] == "step prior" and left["all_correct"] == "always correct"
     assert [left[name] for name in left if name.startswith("rater_")] == ["second physician"] * 3
     prior = next(row for row in table["rows"] if row["name"] == "step prior")
-    assert prior["metrics"]["plcc"]["undefined"] and prior["filled"]["plcc"]["undefined"]
+    assert prior["metrics"]["plcc"]["undefined"] and prior["imputed"]["plcc"]["undefined"]
 
 
 def test_one_interval_for_one_statistic(many: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blind judges' rows on the page of a complete run are those of the table, whatever the details use."""
+    """The no-video baselines' rows on the page of a complete run are those of the table, whatever the details use."""
     monkeypatch.setattr(detail, "DETAIL_RESAMPLES", 20)
     path = write_run(many, tmp_path / "run", model="m/M", noise=0.3, settings=SCORES)
     (source,) = find_runs([str(path)])
@@ -283,6 +285,6 @@ def test_one_interval_for_one_statistic(many: Dataset, tmp_path: Path, monkeypat
     assert table is not None
     rows = item.settings["full_score"]["contribution"]["rows"]
     for row in table["rows"]:
-        if row["role"] == "blind":
+        if row["role"] == "no_video":
             assert rows[row["name"].replace(" ", "-")] == row["metrics"]
     assert item.settings["full_score"]["contribution"]["options"]["resamples"] == 20

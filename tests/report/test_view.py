@@ -152,10 +152,10 @@ def test_what_cannot_be_viewed_is_said_in_a_sentence(lab, moved: Path, tmp_path:
     assert "has no media.json. Write the report again" in refused(broken)
 
 
-def test_copies_travel_with_the_report(twins, cache: Path, tmp_path: Path) -> None:
-    out = shutil.copytree(twins.out, tmp_path / "report")
+def test_copies_travel_with_the_report(minimal_pairs, cache: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(minimal_pairs.out, tmp_path / "report")
     assert json.loads((out / "media.json").read_text())["videos"] == {}
-    video = twins.dataset.videos[0]
+    video = minimal_pairs.dataset.videos[0]
     with viewing(out, cache=cache) as served:
         assert served.said.startswith("Open this address"), "nothing is missing"
-        assert served.ask(f"/media/{video.video_id}.mp4")[2] == twins.dataset.media_path(video).read_bytes()
+        assert served.ask(f"/media/{video.video_id}.mp4")[2] == minimal_pairs.dataset.media_path(video).read_bytes()

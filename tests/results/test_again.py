@@ -13,7 +13,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.results.discovery import run_at
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
 
 
@@ -45,8 +45,8 @@ def listed(capsys: pytest.CaptureFixture[str], exams: Dataset, run: Path) -> dic
 
 def test_what_failed_and_the_commands(exams: Dataset, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = listed(capsys, exams, broken)
-    clips = expected_requests(SETTINGS["clip_error"], exams.videos)
-    full = expected_requests(SETTINGS["full_score"], exams.videos)
+    clips = expected_requests(TASKS["clip_error"], exams.videos)
+    full = expected_requests(TASKS["full_score"], exams.videos)
     expected = [{"id": record_id("full_score", *full[3]), "task": "siming_full_score", "document": 3}]
     expected += [
         {"id": record_id("clip_error", *clips[n]), "task": "siming_clip_error", "document": n} for n in (5, 6, 7, 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.results.comparable import CONDITIONS, Entrant, _conditions, comparable
 
 
@@ -32,7 +32,7 @@ def entrant(name: str, prompts: list[object]) -> Entrant:
     """A run of as many videos as there are prompts; all else is the same or not stated."""
     ids = [f"v{number}" for number in range(len(prompts))]
     points = np.ones((len(ids), 1))
-    panel = Panel(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
+    panel = ScoreMatrix(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
     conditions = {
         f"full_score/{i}": (None, p, "frames", 8, None, None, None, None) for i, p in zip(ids, prompts, strict=True)
     }

@@ -15,11 +15,11 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.record import join, read_as, record_of
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from tests.results.test_read import flat, lines, logged
 
-FORMS = [name for name, setting in SETTINGS.items() if setting.abstain or setting.evidence]
+FORMS = [name for name, setting in TASKS.items() if setting.abstain or setting.evidence]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def dataset(folder: Path) -> Dataset:
 
 def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]]:
     """Records of a run that abstains from every third step, or gives no evidence for it."""
-    setting, records = SETTINGS[name], []
+    setting, records = TASKS[name], []
     for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
         steps = [dataset.rubric.by_id[one] for one in steps_of(setting, dataset.video(video_id), step_id)]
         away = [step.id for place, step in enumerate(steps) if (place + number) % every == 0] if setting.abstain else []

@@ -16,7 +16,7 @@ from siming_tasks.parsing import parse_reply
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.record import record_of
 from siming_tasks.results.run import load_run, read_run
-from siming_tasks.tasks import PLAIN, SETTINGS
+from siming_tasks.tasks import PLAIN_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 
 KEYS = {
@@ -39,8 +39,8 @@ def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
 def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
     """The records of a run over everything in which each reply's value goes up and down."""
     records = []
-    for name in PLAIN:
-        setting = SETTINGS[name]
+    for name in PLAIN_TASKS:
+        setting = TASKS[name]
         for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             steps = (step_id,) if step_id else asked_steps(setting, dataset.video(video_id))
             value: Any = number % 3 if setting.answer == "score" else ("correct", "incorrect")[number % 2]
@@ -344,8 +344,8 @@ def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
 def test_a_bare_line_is_read_as_an_earlier_one_of_the_same_step(dataset: Dataset, tmp_path: Path) -> None:
     """What the first line of a kind is refused or warned for, the second is too; 1, 1.0 and true are not the same."""
     video, other = (video.video_id for video in dataset.videos[:2])
-    step = asked_steps(SETTINGS["clip_score"], dataset.videos[0])[0]
-    assert step in asked_steps(SETTINGS["clip_score"], dataset.videos[1])
+    step = asked_steps(TASKS["clip_score"], dataset.videos[0])[0]
+    assert step in asked_steps(TASKS["clip_score"], dataset.videos[1])
     for value, answers in ((1, {step: 1.0}), (1.0, {step: 1.0}), (True, {}), (99, {}), ("1", {step: 1.0})):
         rows = [{"setting": "clip_score", "video_id": name, "step_id": step, "score": value} for name in (video, other)]
         found = load_predictions(lines(tmp_path / "p.jsonl", [*rows[:1], *rows[:1], *rows[1:]]), dataset)

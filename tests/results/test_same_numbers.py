@@ -22,8 +22,8 @@ from siming_tasks.options import Options
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.run import Run
+from siming_tasks.results.score_matrix import panel_of
 from siming_tasks.tools.board.build import build_board
 from tests.report.conftest import write_run
 from tests.results.matrix import (

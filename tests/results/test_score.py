@@ -13,11 +13,11 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.results.expected import asked_ids
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.record import join, prediction_line, record_of
 from siming_tasks.results.score import evaluate_records
+from siming_tasks.results.score_matrix import panel_of
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_ids, expected_requests
 
 RUBRIC = rubric_from(
@@ -84,14 +84,14 @@ DATASET = Dataset(
 
 
 def record(setting: str, video: str, step: str | None, reply: str) -> dict[str, Any]:
-    names = (step,) if step else asked_steps(SETTINGS[setting], DATASET.video(video))
+    names = (step,) if step else asked_steps(TASKS[setting], DATASET.video(video))
     steps = [RUBRIC.by_id[name] for name in names]
-    return record_of(setting, video, step, parse_reply(reply, steps, SETTINGS[setting].answer))
+    return record_of(setting, video, step, parse_reply(reply, steps, TASKS[setting].answer))
 
 
 def test_what_each_setting_asks() -> None:
-    assert expected_requests(SETTINGS["full_error"], DATASET.videos) == [("v1", None), ("v2", None)]
-    assert expected_requests(SETTINGS["clip_score"], DATASET.videos) == [
+    assert expected_requests(TASKS["full_error"], DATASET.videos) == [("v1", None), ("v2", None)]
+    assert expected_requests(TASKS["clip_score"], DATASET.videos) == [
         ("v1", "x_01"),
         ("v2", "x_01"),
         ("v2", "x_02"),
@@ -124,9 +124,9 @@ def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> Non
     assert whole.predicted[1, 0] == 1.0
 
 
-@pytest.mark.parametrize("setting", list(SETTINGS))
+@pytest.mark.parametrize("setting", list(TASKS))
 def test_every_request_is_a_set_without_its_list(setting: str) -> None:
-    ids = list(expected_ids(SETTINGS[setting], DATASET.videos))
+    ids = list(expected_ids(TASKS[setting], DATASET.videos))
     every = asked_ids(setting, DATASET.videos, ())
     assert list(every) == ids and len(every) == len(ids) and every == frozenset(ids)
     assert all(request in every for request in ids)
@@ -172,7 +172,7 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
     assert result["synthetic"] is True and result["requests"] == {"answered": 2, "expected": 2, "conflicts": []}
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", TASKS)
 def test_no_records_are_no_numbers(setting: str) -> None:
     found = evaluate_records([], DATASET, Options(resamples=20), setting)
     assert found["requests"]["answered"] == 0 < found["requests"]["expected"]

@@ -186,7 +186,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
-    head = ["setting", "metric", "value", "stderr", "95 % interval", "filled", "videos", "coverage"]
+    head = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
     assert [cell.strip() for cell in table[2].strip("|").split("|")] == head
     assert table[-2] == "Fewer than 10 videos: no interval."
     assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")

@@ -22,7 +22,7 @@ from siming_tasks.results.join import join_shards, missing_slices
 from siming_tasks.results.run import read_run
 from siming_tasks.results.scores import score_run
 from siming_tasks.results.shards import settings_named, shards
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests
 from siming_tasks.tools.board.submission import predictions_of, read_submission
 from tests.report.conftest import write_run
@@ -31,7 +31,7 @@ OPTIONS = Options(resamples=50)
 
 
 def names(dataset: Dataset, setting: str) -> list[str]:
-    return list(expected_ids(SETTINGS[setting], dataset.videos))
+    return list(expected_ids(TASKS[setting], dataset.videos))
 
 
 def cut(whole: Path, target: Path, part: Slice, tasks: tuple[str, ...]) -> Path:
@@ -54,7 +54,7 @@ def parts(exams: Dataset, tmp_path: Path) -> tuple[Path, list[Path]]:
     """A whole noisy run, and the same in three shards."""
     whole = write_run(exams, tmp_path / "whole", "rater_a", model="org/Model", noise=0.4)
     found = []
-    for number, shard in enumerate(shards(exams, [SETTINGS[name] for name in BENCHMARK], 3)):
+    for number, shard in enumerate(shards(exams, [TASKS[name] for name in BENCHMARK_TASKS], 3)):
         for part in shard:
             cut(whole, tmp_path / "shards" / str(number), part.slice, part.tasks)
         found.append(tmp_path / "shards" / str(number))
@@ -74,7 +74,7 @@ def test_shards_ask_every_request_once(exams: Dataset, number: int) -> None:
     for name in ("clip_score", "clip_error", *(("full_score", "full_timed_error") if number < 5 else ())):
         every, asked = names(exams, name), []
         for shard in found:
-            mine = [part.slice for part in shard if SETTINGS[name].task_name in part.tasks]
+            mine = [part.slice for part in shard if TASKS[name].task_name in part.tasks]
             assert len(mine) == 1
             asked.append(every[mine[0].offset : mine[0].offset + int(mine[0].limit or 0)])
         assert [one for shard in asked for one in shard] == every
@@ -91,7 +91,7 @@ def test_more_shards_than_requests_are_refused(exams: Dataset) -> None:
 def test_the_joined_run_is_the_whole_run(exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path) -> None:
     whole, shards_ = parts
     joined = join_shards(find_runs(list(map(str, shards_))), exams, tmp_path / "out" / "joined")
-    assert joined.requests == {name: len(names(exams, name)) for name in BENCHMARK} and not joined.missing
+    assert joined.requests == {name: len(names(exams, name)) for name in BENCHMARK_TASKS} and not joined.missing
     (source,) = find_runs([str(joined.folder)])
     assert source.name == "org/Model" and not source.limited
     assert scores(exams, joined.folder) == scores(exams, whole)
@@ -131,7 +131,7 @@ def test_the_leaderboard_takes_it(
         received = read_submission(inbox / f"{name}.zip")
         records = predictions_of(received, exams).records
         found[name] = {key: sorted((r["id"], str(r["answers"]), r["status"]) for r in records[key]) for key in records}
-    asked = sum(len(names(exams, name)) for name in BENCHMARK)
+    asked = sum(len(names(exams, name)) for name in BENCHMARK_TASKS)
     assert f"joined.zip: ready. org/Model, {asked:,} predictions on {exams.name}." in capsys.readouterr().out
     assert found["joined"] == found["whole"] and sum(map(len, found["joined"].values())) == asked
     reruns = tmp_path / "reruns" / "joined"
@@ -219,7 +219,7 @@ def test_commands_and_script(exams: Dataset, capsys: pytest.CaptureFixture[str],
     assert len(commands) == 6 and lines[-1].startswith("siming join ")
     words = commands[-1]
     assert f"SIMING_DATA={exams.root}" in words and "SIMING_FRAMES=8" in words
-    size = len(expected_requests(SETTINGS["clip_score"], exams.videos))
+    size = len(expected_requests(TASKS["clip_score"], exams.videos))
     options = dict(
         zip(words[words.index("lmms-eval") + 1 :: 2], words[words.index("lmms-eval") + 2 :: 2], strict=False)
     )

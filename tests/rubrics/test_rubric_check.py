@@ -72,7 +72,12 @@ def test_the_embedded_rubric_has_no_warning() -> None:
         ),
         ("max_score: 2", "max_score: yes", 15, "max_score: `yes` is not a number; write points such as 2 or 2.5."),
         ("max_score: 2", "max_score: 1.25", 15, "1.25 is neither whole nor half points"),
-        ("max_score: 2", "max_score: 1.5", 15, "grain is 1, but max_score is 1.5; state `grain: 0.5` for this step."),
+        (
+            "max_score: 2",
+            "max_score: 1.5",
+            15,
+            "score_increment is 1, but max_score is 1.5; state `score_increment: 0.5` for this step.",
+        ),
         ("version: '1'", "version: ''", 3, "version: String should have at least 1 character, found ''."),
         ("su_02\n", "su_01\n", 23, "skills.0.steps.1.id: step id 'su_01' appears twice. Rename one."),
         ("id: su_02\n", "id: SU-01\n", 23, "step ids ['su_01', 'SU-01'] differ only in case or dashes"),
@@ -122,7 +127,7 @@ def test_the_embedded_rubric_has_no_warning() -> None:
         ),
         ("schema_version: 1", "schema_version: 2", 1, "schema_version: Input should be 1, found '2'."),
         ("skills:", "skills: []\nskill:", 8, "skill: Extra inputs are not permitted. Write `skills`, or delete it."),
-        ("grain: 1", "grain: 0.25", 6, "grain: 0.25 is no grain"),
+        ("score_increment: 1", "score_increment: 0.25", 6, "score_increment: 0.25 is no score_increment"),
         ("min_fps: 5", "min_fps: -1", 35, "evidence.min_fps: Input should be greater than 0, found '-1'."),
         ("        max_score: 1\n", "        max_score: 1\n       name: x\n", 27, "not valid YAML: "),
         ("name: Bite\n", "name: Bite\n        name: Bite\n", 14, "not valid YAML: key 'name' appears twice."),
@@ -254,7 +259,7 @@ def test_what_is_hardly_meant_is_a_warning(
 def test_half_points_can_be_reached_or_not() -> None:
     data = yaml.safe_load(SMALL)
     step = data["skills"][0]["steps"][0]
-    step["grain"] = 0.5
+    step["score_increment"] = 0.5
     (found,) = lint_rubric(rubric_from(data), "r")
     assert "leaves 0.5, 1.5 of 2 points" in found.what
     step["errors"].append({"id": "su_01.late", "observable": "late", "deduct": 0.5})

@@ -117,17 +117,17 @@ def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "grain"),
+    ("changes", "score_increment"),
     [
         ({}, 1),
         ({"max_score": 2.5}, 0.5),
         ({"errors": [{"id": "s_02.late", "observable": "late", "deduct": 0.5}]}, 0.5),
         ({"requires": [{"id": "s_01", "effect": "cap", "cap": 1.5}]}, 0.5),
-        ({"grain": 0.5}, 0.5),
-        ({"grain": 1}, 1),
+        ({"score_increment": 0.5}, 0.5),
+        ({"score_increment": 1}, 1),
         *(
-            ({"criteria": {"full": "All.", "partial": text, "fail": "None."}}, grain)
-            for text, grain in (
+            ({"criteria": {"full": "All.", "partial": text, "fail": "None."}}, score_increment)
+            for text, score_increment in (
                 ("Late: -0.5 each.", 0.5),
                 ("Late (\u22120.5).", 0.5),
                 ("1.5 points if late.", 0.5),
@@ -140,43 +140,53 @@ def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
                 ("No half points.", 1),
             )
         ),
-        ({"grain": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
+        ({"score_increment": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
     ],
 )
-def test_the_grain_is_stated_or_seen(changes: dict[str, Any], grain: float) -> None:
+def test_the_grain_is_stated_or_seen(changes: dict[str, Any], score_increment: float) -> None:
     first, second = rubric_from(broken(**changes)).steps
-    assert (first.grain, second.grain) == (1, grain)
+    assert (first.score_increment, second.score_increment) == (1, score_increment)
     assert [second.on_scale(points) for points in (0, 0.25, 0.5, 1, 1.5, 2, -0.5, 3, float("nan"))] == [
-        *(True, False, grain == 0.5, True, grain == 0.5, True, False, False, False)
+        *(True, False, score_increment == 0.5, True, score_increment == 0.5, True, False, False, False)
     ]
 
 
 def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
-    assert [step.grain for step in rubric_from({**broken(grain=1), "grain": 0.5}).steps] == [0.5, 1]
+    assert [
+        step.score_increment for step in rubric_from({**broken(score_increment=1), "score_increment": 0.5}).steps
+    ] == [0.5, 1]
     with pytest.raises(
-        RubricError, match=r"steps\.1\.max_score: grain is 1, but max_score is 2\.5; state `grain: 0\.5` for this step"
+        RubricError,
+        match=r"steps\.1\.max_score: score_increment is 1, but max_score is 2\.5; state `score_increment: 0\.5`",
     ):
-        rubric_from({**broken(max_score=2.5), "grain": 1})
+        rubric_from({**broken(max_score=2.5), "score_increment": 1})
 
 
 def test_unused_fields_leave_the_digest_as_it_was() -> None:
     """Stated digests are taken of the rubric's dump; this one is of the release before these fields."""
     dump = default_rubric().model_dump(mode="json")
     assert sha256_json(dump) == "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"
-    assert not {"grain", "setting"} & (dump.keys() | dump["skills"][0]["steps"][0].keys())
+    assert not {"score_increment", "setting"} & (dump.keys() | dump["skills"][0]["steps"][0].keys())
     assert sha256_json(rubric_from(broken(max_score=2.5)).model_dump(mode="json")).startswith("b9c7b1c921d980b5")
-    used = rubric_from({**broken(), "grain": 0.5, "setting": "on a pad"})
+    used = rubric_from({**broken(), "score_increment": 0.5, "setting": "on a pad"})
     dump = used.model_dump(mode="json")
-    assert (dump["grain"], dump["setting"], dump["skills"][0]["steps"][1]["grain"]) == (0.5, "on a pad", 0.5)
+    assert (dump["score_increment"], dump["setting"], dump["skills"][0]["steps"][1]["score_increment"]) == (
+        0.5,
+        "on a pad",
+        0.5,
+    )
     assert rubric_from(dump) == used
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"grain": 0.25}, "0.25 is no grain; 1 (whole points) and 0.5 (half points) are"),
-        ({"grain": True}, "`yes` is not a number; write points such as 2 or 2.5"),
-        ({"grain": 1, "max_score": 2.5}, "grain is 1, but max_score is 2.5; state `grain: 0.5` for this step"),
+        ({"score_increment": 0.25}, "0.25 is no score_increment; 1 (whole points) and 0.5 (half points) are"),
+        ({"score_increment": True}, "`yes` is not a number; write points such as 2 or 2.5"),
+        (
+            {"score_increment": 1, "max_score": 2.5},
+            "score_increment is 1, but max_score is 2.5; state `score_increment: 0.5` for this step",
+        ),
         ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
         ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
         ({"max_score": True}, "skills.0.steps.1.max_score: `yes` is not a number; write points such as 2 or 2.5"),

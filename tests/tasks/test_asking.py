@@ -9,7 +9,7 @@ import pytest
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.options import Options
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import BENCHMARK, SETTINGS, UNALTERED
+from siming_tasks.tasks import BENCHMARK_TASKS, NON_ABLATION_TASKS, TASKS
 from siming_tasks.tasks.prompt import build_prompt, own_hash, template_hash
 from siming_tasks.tasks.prompting import PLAINLY, Asking, steps_in, told
 
@@ -35,7 +35,7 @@ def test_other_words_are_none(words: str) -> None:
 
 
 def test_questions() -> None:
-    full, clip = SETTINGS["full_score"], SETTINGS["clip_score"]
+    full, clip = TASKS["full_score"], TASKS["clip_score"]
 
     def parts(unit: str) -> list[tuple[str, tuple[str, ...]]]:
         return [(one.part, one.steps) for one in Asking(unit=unit).questions(full, [VIDEO], SKILL)]
@@ -49,9 +49,9 @@ def test_questions() -> None:
         assert all(steps_in(part, ("a", "b", "c"), SKILL) == steps for part, steps in parts(unit))
 
 
-@pytest.mark.parametrize("name", UNALTERED)
+@pytest.mark.parametrize("name", NON_ABLATION_TASKS)
 def test_a_reasoned_prompt_differs_in_one_sentence(name: str) -> None:
-    setting = SETTINGS[name]
+    setting = TASKS[name]
     steps = RUBRIC.steps if setting.scope == "full" else RUBRIC.steps[:1]
     spans = [None] * len(steps) if setting.step_times else None
     plain, other = (build_prompt(setting, steps, spans, style=style) for style in ("plain", "reasoned"))
@@ -66,7 +66,7 @@ def test_a_reasoned_prompt_differs_in_one_sentence(name: str) -> None:
 
 def test_the_template_of_a_style_is_one_for_the_benchmark() -> None:
     assert (
-        {template_hash(SETTINGS[name], style="reasoned") for name in BENCHMARK}
+        {template_hash(TASKS[name], style="reasoned") for name in BENCHMARK_TASKS}
         == {template_hash(style="reasoned")}
         != {template_hash()}
     )

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from siming_tasks.rubrics import Rubric, default_rubric, rubric_from
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.prompt import (
     PROMPT_VERSION,
     build_prompt,
@@ -28,7 +28,7 @@ STEPS = default_rubric().steps
 def test_templates_are_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
     assert (PROMPT_VERSION, template_hash()) == ("3-A", "87b558eb3d34")
-    assert {name: own_hash(setting) for name, setting in SETTINGS.items()} == {
+    assert {name: own_hash(setting) for name, setting in TASKS.items()} == {
         "full_score": "eaa7527f3bca",
         "full_error": "e88b910bf206",
         "clip_score": "131e01206888",
@@ -43,33 +43,33 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         "full_error_evidence": "01f10a69280b",
         "clip_score_evidence": "d057cd0d208a",
         "clip_error_evidence": "397944926eab",
-        "probe_blind_full_score": "307e8b42d18d",
-        "probe_blind_full_error": "18d06f31a624",
-        "probe_blind_clip_score": "66d9a33a65b7",
-        "probe_blind_clip_error": "8336b848a114",
-        "probe_single_full_score": "5d621712e88b",
-        "probe_single_full_error": "ffe8c1d53f9d",
-        "probe_single_clip_score": "510c36e8711f",
-        "probe_single_clip_error": "2d0a601350d7",
-        "probe_shuffled_full_score": "3a57e830ecc1",
-        "probe_shuffled_full_error": "c2eeec25245a",
-        "probe_shuffled_clip_score": "b5b0eb3fe96d",
-        "probe_shuffled_clip_error": "5538dba09494",
-        "probe_reversed_full_score": "41839c9e3638",
-        "probe_reversed_full_error": "0cd60d89f082",
-        "probe_reversed_clip_score": "f87a3d2a640c",
-        "probe_reversed_clip_error": "2357c68134c7",
-        "probe_frozen_full_score": "5f1ea81d79d1",
-        "probe_frozen_full_error": "3e50454c5a15",
-        "probe_frozen_clip_score": "9830227643b4",
-        "probe_frozen_clip_error": "9ee2c4a4c697",
-        "probe_foreign_full_score": "3f9609cfa599",
-        "probe_foreign_full_error": "2fa77c52d483",
-        "probe_foreign_clip_score": "225bf2faf55a",
-        "probe_foreign_clip_error": "5415d862f039",
+        "ablation_no_video_full_score": "b5c399192ba7",
+        "ablation_no_video_full_error": "aeefac4eaa18",
+        "ablation_no_video_clip_score": "a0979a293019",
+        "ablation_no_video_clip_error": "160f8865ea15",
+        "ablation_single_frame_full_score": "42cd2a28a0d7",
+        "ablation_single_frame_full_error": "98aecf345b38",
+        "ablation_single_frame_clip_score": "d55d3c98e1d3",
+        "ablation_single_frame_clip_error": "1683d312d5dc",
+        "ablation_shuffled_frames_full_score": "5418d8abe477",
+        "ablation_shuffled_frames_full_error": "51420bdfb951",
+        "ablation_shuffled_frames_clip_score": "6f364e51d6c3",
+        "ablation_shuffled_frames_clip_error": "d13b735b33a1",
+        "ablation_reversed_frames_full_score": "81336e61c05f",
+        "ablation_reversed_frames_full_error": "dd1f87a2cf80",
+        "ablation_reversed_frames_clip_score": "6fff2b4452e3",
+        "ablation_reversed_frames_clip_error": "f5c13107e8c9",
+        "ablation_frozen_frame_full_score": "b3894b2f1901",
+        "ablation_frozen_frame_full_error": "ba36043caf97",
+        "ablation_frozen_frame_clip_score": "4ace289a9945",
+        "ablation_frozen_frame_clip_error": "08710eb07c27",
+        "ablation_mismatched_video_full_score": "5d711086224e",
+        "ablation_mismatched_video_full_error": "eef99537b06a",
+        "ablation_mismatched_video_clip_score": "d301b2c372c7",
+        "ablation_mismatched_video_clip_error": "412cca42b577",
     }
     folder = resources.files("siming_tasks.yaml_tasks")
-    for group in {setting.group for setting in SETTINGS.values()}:
+    for group in {setting.group for setting in TASKS.values()}:
         assert yaml.safe_load((folder / f"{group}.yaml").read_text())["metadata"]["version"] == PROMPT_VERSION
 
 
@@ -94,7 +94,7 @@ def test_templates_are_pinned_to_the_task_version() -> None:
 )
 def test_the_whole_text_is_pinned_to_the_task_version(name: str, landed: str) -> None:
     """Every prompt of the embedded rubric, byte by byte: SHA-256 of what the first version asked from its first day."""
-    setting = SETTINGS[name]
+    setting = TASKS[name]
     asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
     spans = [(float(at), at + 0.5) for at in range(33)] if setting.step_times else None
     texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
@@ -141,8 +141,8 @@ LANDED = (
 )
 def test_the_role_is_told_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
     rubric = other_rubric(changes)
-    for name, setting in SETTINGS.items():
-        if setting.probe and not setting.probe.media:
+    for name, setting in TASKS.items():
+        if setting.ablation and not setting.ablation.media:
             continue  # it has another role, which is asked for in the same words below
         full_video = setting.scope == "full"
         steps = rubric.steps if full_video else rubric.steps[:1]
@@ -155,48 +155,48 @@ def test_the_role_is_told_in_the_rubrics_words(changes: dict[str, object], full:
 
 def test_the_embedded_rubrics_title_is_no_exams_title() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
-    told = build_prompt(SETTINGS["full_score"], STEPS, rubric=default_rubric())
+    told = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
     assert told.startswith(LANDED) and (default_rubric().title or "") not in told
     moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
-    assert "below in a simulated ward." in build_prompt(SETTINGS["full_score"], STEPS, rubric=moved)
+    assert "below in a simulated ward." in build_prompt(TASKS["full_score"], STEPS, rubric=moved)
 
 
 def test_half_points_have_a_template_of_their_own() -> None:
-    halves = other_rubric({"title": None, "grain": 0.5})
-    for setting in SETTINGS.values():
+    halves = other_rubric({"title": None, "score_increment": 0.5})
+    for setting in TASKS.values():
         assert template_hash(setting, halves) != template_hash(setting)
-    score, error = (build_prompt(SETTINGS[f"full_{kind}"], halves.steps, rubric=halves) for kind in ("score", "error"))
+    score, error = (build_prompt(TASKS[f"full_{kind}"], halves.steps, rubric=halves) for kind in ("score", "error"))
     assert score.count("half points allowed)") == error.count("half points allowed)") == 33
     assert "integer" not in score and "as a number." in score
-    assert error.split("\n\nTask: ")[1] == build_prompt(SETTINGS["full_error"], STEPS).split("\n\nTask: ")[1]
+    assert error.split("\n\nTask: ")[1] == build_prompt(TASKS["full_error"], STEPS).split("\n\nTask: ")[1]
 
 
 def test_results_state_one_template_for_the_benchmark_and_one_for_each_control() -> None:
-    assert {template_hash(SETTINGS[name]) for name in BENCHMARK} == {template_hash()}
-    controls = [setting for name, setting in SETTINGS.items() if name not in BENCHMARK]
+    assert {template_hash(TASKS[name]) for name in BENCHMARK_TASKS} == {template_hash()}
+    controls = [setting for name, setting in TASKS.items() if name not in BENCHMARK_TASKS]
     assert [template_hash(setting) for setting in controls] == [own_hash(setting) for setting in controls]
 
 
 def test_another_setting_changes_no_hash_and_is_asked_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {name: (template_hash(setting), own_hash(setting)) for name, setting in SETTINGS.items()}
-    toy = replace(SETTINGS["clip_error"], name="clip_toy", role="You are a toy.", benchmark=False)
-    monkeypatch.setitem(SETTINGS, "clip_toy", toy)
-    assert {name: (template_hash(SETTINGS[name]), own_hash(SETTINGS[name])) for name in before} == before
+    before = {name: (template_hash(setting), own_hash(setting)) for name, setting in TASKS.items()}
+    toy = replace(TASKS["clip_error"], name="clip_toy", role="You are a toy.", benchmark=False)
+    monkeypatch.setitem(TASKS, "clip_toy", toy)
+    assert {name: (template_hash(TASKS[name]), own_hash(TASKS[name])) for name in before} == before
     assert template_hash(toy) not in {value for pair in before.values() for value in pair}
     assert build_prompt(toy, STEPS[:1]).startswith("You are a toy.\n\nRubric:\n\n[cpr_01] ")
 
 
 @pytest.mark.parametrize("part", ["name", "role", "task", "reply"])
 def test_a_setting_has_a_hash_of_its_own_words(part: str) -> None:
-    setting = SETTINGS["full_timed_score"]
+    setting = TASKS["full_timed_score"]
     assert own_hash(replace(setting, **{part: getattr(setting, part) + "."})) != own_hash(setting)
 
 
 def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
     spans = [(12.34, 18.0), None, *[(20.0, 21.06)] * 31]
     for answer in ("score", "error"):
-        plain = build_prompt(SETTINGS[f"full_{answer}"], STEPS).splitlines()
-        timed = build_prompt(SETTINGS[f"full_timed_{answer}"], STEPS, spans).splitlines()
+        plain = build_prompt(TASKS[f"full_{answer}"], STEPS).splitlines()
+        timed = build_prompt(TASKS[f"full_timed_{answer}"], STEPS, spans).splitlines()
         added = [line[2:] for line in ndiff(plain, timed) if line.startswith("+ ")]
         removed = [line[2:] for line in ndiff(plain, timed) if line.startswith("- ")]
         assert removed == plain[:1]
@@ -211,34 +211,34 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
 
 def test_another_form_of_the_reply_changes_the_reply_alone() -> None:
     """What is shown and asked stays word for word, so that a difference in the numbers is the form's."""
-    halves = other_rubric({"title": None, "grain": 0.5})
-    for base in BENCHMARK:
+    halves = other_rubric({"title": None, "score_increment": 0.5})
+    for base in BENCHMARK_TASKS:
         for form, word in (("abstain", '"not visible"'), ("evidence", '"evidence"')):
-            setting = SETTINGS[f"{base}_{form}"]
+            setting = TASKS[f"{base}_{form}"]
             for rubric in (default_rubric(), halves):
                 steps = rubric.steps if setting.scope == "full" else rubric.steps[:1]
-                plain, other = (build_prompt(one, steps, rubric=rubric) for one in (SETTINGS[base], setting))
+                plain, other = (build_prompt(one, steps, rubric=rubric) for one in (TASKS[base], setting))
                 assert plain.rpartition("\n\n")[0] == other.rpartition("\n\n")[0]
                 assert word not in plain and word in other.rpartition("\n\n")[2]
                 assert ("as a number" in other) == ("as a number" in plain)
                 assert (f"{len(steps)} step ids" in other) == (setting.scope == "full")
             assert (setting.abstain, setting.evidence) == (form == "abstain", form == "evidence")
             assert not setting.benchmark and setting.group == f"siming_{form}"
-    assert not any(SETTINGS[name].abstain or SETTINGS[name].evidence for name in BENCHMARK)
+    assert not any(TASKS[name].abstain or TASKS[name].evidence for name in BENCHMARK_TASKS)
 
 
 def test_only_a_setting_with_step_times_takes_spans() -> None:
     with pytest.raises(ValueError, match="full_score needs no spans, 33 given"):
-        build_prompt(SETTINGS["full_score"], STEPS, [None] * 33)
+        build_prompt(TASKS["full_score"], STEPS, [None] * 33)
     with pytest.raises(ValueError, match="full_timed_score needs 33 spans, none given"):
-        build_prompt(SETTINGS["full_timed_score"], STEPS)
+        build_prompt(TASKS["full_timed_score"], STEPS)
     with pytest.raises(ValueError, match="full_timed_error needs 33 spans, 2 given"):
-        build_prompt(SETTINGS["full_timed_error"], STEPS, [None] * 2)
+        build_prompt(TASKS["full_timed_error"], STEPS, [None] * 2)
 
 
 def test_clip_prompt_to_the_letter() -> None:
     assert (
-        build_prompt(SETTINGS["clip_score"], [default_rubric().by_id["cpr_07"]])
+        build_prompt(TASKS["clip_score"], [default_rubric().by_id["cpr_07"]])
         == """\
 You are a physician examiner of emergency skills. The video clip is cut from an examination, in which a trainee \
 performs a procedure on a manikin. It shows the one step below. Judge the trainee by the rubric.
@@ -260,7 +260,7 @@ from 0 to 1."""
 
 @pytest.mark.parametrize("name", ["full_score", "full_error"])
 def test_full_prompt_names_every_step_with_scale_and_criteria(name: str) -> None:
-    prompt = build_prompt(SETTINGS[name], STEPS)
+    prompt = build_prompt(TASKS[name], STEPS)
     for step in STEPS:
         assert prompt.count(f"[{step.id}] {step.name} (maximum {step.max_score:g} point") == 1
         for text in (step.requirement, step.criteria.full, step.criteria.partial, step.criteria.fail):
@@ -271,16 +271,16 @@ def test_full_prompt_names_every_step_with_scale_and_criteria(name: str) -> None
 
 def test_settings_of_one_scope_share_everything_before_the_task() -> None:
     for scope, steps in (("full", STEPS), ("clip", STEPS[:1])):
-        score, error = (build_prompt(SETTINGS[f"{scope}_{answer}"], steps) for answer in ("score", "error"))
+        score, error = (build_prompt(TASKS[f"{scope}_{answer}"], steps) for answer in ("score", "error"))
         assert score.split("\n\nTask: ")[0] == error.split("\n\nTask: ")[0]
         assert score != error
 
 
 def test_a_clip_asks_about_one_step() -> None:
     with pytest.raises(ValueError, match="clip_score cannot ask about 2 steps"):
-        build_prompt(SETTINGS["clip_score"], STEPS[:2])
+        build_prompt(TASKS["clip_score"], STEPS[:2])
     with pytest.raises(ValueError, match="full_score cannot ask about 0 steps"):
-        build_prompt(SETTINGS["full_score"], [])
+        build_prompt(TASKS["full_score"], [])
 
 
 def test_frames_carry_their_time() -> None:

@@ -12,7 +12,14 @@ import siming_tasks
 from siming_tasks.common.schema import ANSWERS, SCOPES, StepLabel, Video
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import BENCHMARK, PROBED, PROBES, SETTINGS, UNALTERED, benchmark_setting
+from siming_tasks.tasks import (
+    ABLATION_TASKS,
+    BENCHMARK_TASKS,
+    INPUT_ABLATIONS,
+    NON_ABLATION_TASKS,
+    TASKS,
+    benchmark_task,
+)
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, step_spans, steps_of
 from siming_tasks.tasks.prompt import own_hash
 
@@ -20,22 +27,22 @@ VIDEO = Video("v1", "v1.mp4", 30.0, (StepLabel("a", 1.0, 2.0), StepLabel("b"), S
 
 
 def test_the_benchmark_is_the_papers_four() -> None:
-    assert BENCHMARK == ("full_score", "full_error", "clip_score", "clip_error")
-    assert list(SETTINGS)[:4] == list(BENCHMARK)
+    assert BENCHMARK_TASKS == ("full_score", "full_error", "clip_score", "clip_error")
+    assert list(TASKS)[:4] == list(BENCHMARK_TASKS)
     for scope in SCOPES:
         for answer in ANSWERS:
-            assert benchmark_setting(scope, answer).name == f"{scope}_{answer}"
+            assert benchmark_task(scope, answer).name == f"{scope}_{answer}"
 
 
 def test_names_and_titles_are_not_shared() -> None:
     for part in ("title", "question", "task_name"):
-        assert len({getattr(setting, part) for setting in SETTINGS.values()}) == len(SETTINGS)
-    assert all(name == setting.name for name, setting in SETTINGS.items())
+        assert len({getattr(setting, part) for setting in TASKS.values()}) == len(TASKS)
+    assert all(name == setting.name for name, setting in TASKS.items())
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", TASKS)
 def test_the_field_of_a_prediction_is_the_key_that_the_prompt_asks_for(name: str) -> None:
-    setting = SETTINGS[name]
+    setting = TASKS[name]
     two = setting.evidence and setting.scope == "clip"
     assert (f'two keys: "{setting.field}"' if two else f'the single key "{setting.field}"') in setting.reply
     steps = default_rubric().steps[:2] if setting.scope == "full" else default_rubric().steps[:1]
@@ -46,7 +53,7 @@ def test_the_field_of_a_prediction_is_the_key_that_the_prompt_asks_for(name: str
 
 
 def test_requests() -> None:
-    full, timed, clip = (SETTINGS[name] for name in ("full_score", "full_timed_score", "clip_score"))
+    full, timed, clip = (TASKS[name] for name in ("full_score", "full_timed_score", "clip_score"))
     assert expected_requests(full, [VIDEO]) == expected_requests(timed, [VIDEO]) == [("v1", None)]
     assert expected_requests(clip, [VIDEO]) == [("v1", "a")]
     assert record_id("full_timed_score", "v1") == "full_timed_score/v1"
@@ -62,26 +69,31 @@ def test_no_other_room_lists_the_settings() -> None:
     for path in root.rglob("*.py"):
         if path.parent.name != "tasks":
             words = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
-            assert not SETTINGS.keys() & {word for word in words if isinstance(word, str)}, path
+            assert not TASKS.keys() & {word for word in words if isinstance(word, str)}, path
     for path in [*root.rglob("*.html"), *root.rglob("*.js")]:
         text = path.read_text()
-        assert not any(f"{name}" in text for name in SETTINGS), path
+        assert not any(f"{name}" in text for name in TASKS), path
 
 
 def test_a_probe_asks_the_benchmarks_questions_outside_of_it() -> None:
-    assert tuple(f"probe_{probe}_{name}" for probe in PROBES for name in BENCHMARK) == PROBED
-    assert set(PROBED) | set(UNALTERED) == set(SETTINGS) and not set(PROBED) & (set(UNALTERED) | set(BENCHMARK))
-    for name in PROBED:
-        setting, plain = SETTINGS[name], SETTINGS[SETTINGS[name].plain]
-        assert not setting.benchmark and setting.group == "siming_probes"
+    assert (
+        tuple(f"ablation_{ablation}_{name}" for ablation in INPUT_ABLATIONS for name in BENCHMARK_TASKS)
+        == ABLATION_TASKS
+    )
+    assert set(ABLATION_TASKS) | set(NON_ABLATION_TASKS) == set(TASKS) and not set(ABLATION_TASKS) & (
+        set(NON_ABLATION_TASKS) | set(BENCHMARK_TASKS)
+    )
+    for name in ABLATION_TASKS:
+        setting, plain = TASKS[name], TASKS[TASKS[name].plain]
+        assert not setting.benchmark and setting.group == "siming_ablations"
         told = ("scope", "answer", "task", "reply", "halves", "step_times")
         assert [getattr(setting, part) for part in told] == [getattr(plain, part) for part in told]
-        assert setting.probe is not None and (setting.role == plain.role) == setting.probe.media
+        assert setting.ablation is not None and (setting.role == plain.role) == setting.ablation.media
         assert expected_requests(setting, [VIDEO]) == expected_requests(plain, [VIDEO])
-        assert len({own_hash(SETTINGS[other]) for other in (name, plain.name)}) == 2
+        assert len({own_hash(TASKS[other]) for other in (name, plain.name)}) == 2
 
 
 def test_without_a_video_the_prompt_speaks_of_none() -> None:
     for scope in SCOPES:
-        role = SETTINGS[f"probe_blind_{scope}_score"].role
+        role = TASKS[f"ablation_no_video_{scope}_score"].role
         assert "No video of it is shown." in role and "The video shows" not in role and "clip is cut" not in role

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from siming_tasks.analysis.comparison.significance import Paired, jackknife_t
-from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, NOISE
 
 __all__ = ["Answered", "answered_by_both", "paired_difference", "turned"]
@@ -28,7 +28,7 @@ class Answered:
         return Answered(turned(self.difference), self.b_answered, self.a_answered)
 
     def holds(self, metric: str, sign: float, *, sure: bool = False) -> bool:
-        """Whether a lead of ``a`` with every answer filled is one of its answers as well.
+        """Whether a lead of ``a`` with every answer imputed is one of its answers as well.
 
         A run that answered no more than the other must be ahead on the items that both answered; ``sure``:
         significantly so. One that answered more need not: what both answered was then chosen by the other.
@@ -37,20 +37,20 @@ class Answered:
         return self.a_answered > self.b_answered or (sign * found.value > NOISE and (not sure or found.p <= ALPHA))
 
 
-def answered_by_both(a: Tally, b: Tally, filled: Mapping[str, Paired]) -> Answered:
+def answered_by_both(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> Answered:
     """Two runs that were asked the same, on what both answered.
 
     Args:
         a: one run, as it answered.
         b: the other.
-        filled: their differences with missing answers filled: the same if none is missing.
+        imputed: their differences with missing answers imputed: the same if none is missing.
     """
     one, other = (side.panel.answered & side.panel.counted for side in (a, b))
     both, numbers = one & other, (int(one.sum()), int(other.sum()))
     if both.sum() == a.panel.counted.sum():
-        return Answered(filled, *numbers)
+        return Answered(imputed, *numbers)
     sides = [
-        Tally.of(replace(side.panel, asked=side.panel.asked & both), side.mapping, side.positive, list(filled))
+        Tally.of(replace(side.panel, asked=side.panel.asked & both), side.mapping, side.positive, list(imputed))
         for side in (a, b)
     ]
     return Answered(paired_difference(*sides), *numbers)

@@ -19,9 +19,9 @@ from siming_tasks.metrics.alignment import Contestant, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
-from siming_tasks.metrics.extra import chance_corrected
-from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray
+from siming_tasks.metrics.sensitivity import chance_corrected
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
 __all__ = ["Comparison", "Detectable", "Difference", "Standing", "compare"]
@@ -29,7 +29,7 @@ __all__ = ["Comparison", "Detectable", "Difference", "Standing", "compare"]
 
 @dataclass(frozen=True)
 class Difference:
-    """``a`` minus ``b`` in one metric, missing answers filled: paired interval and p, corrected within its family.
+    """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
 
     Attributes:
         metric: which.
@@ -95,7 +95,7 @@ class Comparison:
         n_videos: that all share.
         primary: the declared primary metric; all others are secondary.
         estimates: by run and metric, of what each run answered.
-        filled: by run and metric, with every missing answer as full points or "correct": what is ranked and tested.
+        imputed: by run and metric, with every missing answer as full points or "correct": what is ranked and tested.
         differences: of every pair in every metric in which both have a value.
         ranks: by metric and run.
         detectable: by metric.
@@ -108,7 +108,7 @@ class Comparison:
     n_videos: int
     primary: str
     estimates: Mapping[str, Mapping[str, Estimate]]
-    filled: Mapping[str, Mapping[str, Estimate]]
+    imputed: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
     ranks: Mapping[str, Mapping[str, Standing]]
     detectable: Mapping[str, Detectable]
@@ -119,7 +119,7 @@ class Comparison:
     @property
     def complete(self) -> bool:
         """No run left an answer out."""
-        return all(row[name] == self.estimates[run][name] for run, row in self.filled.items() for name in row)
+        return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -128,7 +128,7 @@ class Comparison:
             "n_videos": self.n_videos,
             "primary": self.primary,
             "estimates": plain(self.estimates),
-            "filled": plain(self.filled),
+            "imputed": plain(self.imputed),
             "differences": [asdict(item) for item in self.differences],
             "ranks": {name: {run: asdict(item) for run, item in row.items()} for name, row in self.ranks.items()},
             "detectable": {name: asdict(item) for name, item in self.detectable.items()},
@@ -183,18 +183,18 @@ def compare(
     if len(silent) > len(names) - 2:
         tally = tallies[silent[0]]
         raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
-    full = {name: tally.filled() for name, tally in tallies.items()}
+    full = {name: tally.imputed() for name, tally in tallies.items()}
     pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
     both = {("own", name): tally for name, tally in tallies.items()}
-    both |= {("filled", name): tally for name, tally in full.items() if tally is not tallies[name]}
+    both |= {("imputed", name): tally for name, tally in full.items() if tally is not tallies[name]}
     values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
     found = summaries(both, values, drawn, errors)
     compared = select(runs[0].panel.answer, compared=True)
     estimates = {name: found["own", name] for name in names}
-    filled = {name: {m: found.get(("filled", name), estimates[name])[m] for m in compared} for name in names}
+    imputed = {name: {m: found.get(("imputed", name), estimates[name])[m] for m in compared} for name in names}
 
     def of(kind: Mapping[tuple[tuple[str, str], str], Any], name: str, metric: str) -> Any:
-        return kind[("own" if full[name] is tallies[name] else "filled", name), metric]
+        return kind[("own" if full[name] is tallies[name] else "imputed", name), metric]
 
     apart, answered = _paired(names, tallies, full, compared)
     primary = headline(runs[0].panel.answer)
@@ -202,7 +202,7 @@ def compare(
     ranks: dict[str, dict[str, Standing]] = {}
     skipped: dict[str, dict[str, str]] = {}
     for metric in compared:
-        reasons = {name: filled[name][metric].reason for name in names if _without(filled[name][metric])}
+        reasons = {name: imputed[name][metric].reason for name in names if _without(imputed[name][metric])}
         skipped |= {metric: {name: reason or "" for name, reason in reasons.items()}} if reasons else {}
         mine = [name for name in names if name not in reasons]
         chosen = [pair for pair in pairs if not {*pair} & {*reasons}]
@@ -215,7 +215,7 @@ def compare(
         differences += _rows(metric, metric == primary, chosen, apart, answered, deltas)
     differences = _corrected(differences)
     reach = {
-        metric: _reach(metric, ranks[metric], filled, [row for row in differences if row.metric == metric],
+        metric: _reach(metric, ranks[metric], imputed, [row for row in differences if row.metric == metric],
                        sum(row.primary == (metric == primary) for row in differences))
         for metric in ranks
     }  # fmt: skip
@@ -223,7 +223,7 @@ def compare(
     options |= {"level": LEVEL, "unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
     notes = {name: chance_corrected(tally) for name, tally in tallies.items()}
     options |= {"missing": "full points", "cut": CUTS.get(mapping)}
-    return Comparison(names, n, primary, estimates, filled, tuple(differences), ranks, reach, skipped, notes, options)
+    return Comparison(names, n, primary, estimates, imputed, tuple(differences), ranks, reach, skipped, notes, options)
 
 
 def _without(estimate: Estimate) -> bool:
@@ -233,7 +233,7 @@ def _without(estimate: Estimate) -> bool:
 def _paired(
     names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
 ) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], Answered]]:
-    """Of every ordered pair, its differences with answers filled, and on what both answered."""
+    """Of every ordered pair, its differences with answers imputed, and on what both answered."""
     slim = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
     apart: dict[tuple[str, str], Mapping[str, Paired]] = {}
     answered: dict[tuple[str, str], Answered] = {}
@@ -288,12 +288,12 @@ def _corrected(rows: Sequence[Difference]) -> list[Difference]:
 def _reach(
     metric: str,
     ranked: Collection[str],
-    filled: Mapping[str, Mapping[str, Estimate]],
+    imputed: Mapping[str, Mapping[str, Estimate]],
     rows: Sequence[Difference],
     family: int,
 ) -> Detectable:
     row = CATALOGUE[metric]
-    alone = _typical([filled[name][metric].stderr for name in ranked]) if row.corrected else None
+    alone = _typical([imputed[name][metric].stderr for name in ranked]) if row.corrected else None
     two = _typical([item.stderr for item in rows])
 
     def reach(stderr: float | None, tests: int = 1) -> float | None:

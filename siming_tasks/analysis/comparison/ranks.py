@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
 from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
 __all__ = ["Standing", "settled", "standings"]
@@ -37,7 +37,7 @@ def settled(value: FloatArray, holds: BoolArray) -> FloatArray:
     """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
 
     Args:
-        value: missing answers filled, ``float64[K]``.
+        value: missing answers imputed, ``float64[K]``.
         holds: of (a, b), whether a lead of a over b is one of a's answers too, ``bool[K, K]``.
     """
     found: FloatArray = value.copy()
@@ -59,7 +59,7 @@ def standings(
     Args:
         names: of K runs with a value.
         sign: 1.0 if larger is better, else -1.0.
-        value: missing answers filled, ``float64[K]``.
+        value: missing answers imputed, ``float64[K]``.
         replicates: of it, ``float64[B, K]``; resamples in which one of them is undefined are left out.
         holds: of (a, b), whether a lead of a over b is one of a's answers too.
     """

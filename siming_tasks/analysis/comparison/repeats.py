@@ -14,7 +14,7 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.alignment import Contestant, align
 from siming_tasks.metrics.catalogue import select
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import NOISE
 
 __all__ = ["ADDED", "Repeats", "repeats"]
@@ -25,7 +25,7 @@ ADDED = 0.1
 
 @dataclass(frozen=True)
 class Repeats:
-    """One metric of R runs of the same judge on the same videos, missing answers filled.
+    """One metric of R runs of the same judge on the same videos, missing answers imputed.
 
     Attributes:
         values: of each run; None where undefined.
@@ -66,7 +66,7 @@ def repeats(
     """
     if len(runs) < 2:
         raise DataError(f"Repeats are at least two runs of one judge; {len(runs)} given.")
-    tallies = [Tally.of(run.panel, mapping, positive).filled() for run in align(runs, allow)]
+    tallies = [Tally.of(run.panel, mapping, positive).imputed() for run in align(runs, allow)]
     return {name: _of(tallies, name) for name in select(runs[0].panel.answer, compared=True)}
 
 

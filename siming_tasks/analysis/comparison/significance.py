@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from siming_tasks.metrics.agreement.linear import jackknife_error
-from siming_tasks.metrics.panel import FloatArray
 from siming_tasks.metrics.resample import quantile_of_t
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER
 
 __all__ = ["Paired", "detectable", "holm", "jackknife_t", "max_t"]

@@ -12,11 +12,11 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, Metric, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.intervals import summarise
 from siming_tasks.metrics.resample import observed, spreads, weight_chunks
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.streams import Stream, stream
-from siming_tasks.metrics.summary import summarise
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["CLAIMS", "two_way"]
 
@@ -29,7 +29,7 @@ CLAIMS: Mapping[str, str] = {
 
 
 def two_way(
-    panel: Panel,
+    panel: ScoreMatrix,
     *,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
@@ -78,7 +78,7 @@ def two_way(
     return {name: summarise(tally, name, values[name], spread.get(name)) for name in tally.metrics}
 
 
-def _totals(row: Metric, panel: Panel, weights: FloatArray, drawn: FloatArray) -> FloatArray:
+def _totals(row: Metric, panel: ScoreMatrix, weights: FloatArray, drawn: FloatArray) -> FloatArray:
     """A correlation of totals over the videos and steps that were drawn, in each resample."""
     pairs = (correlation.Paired(*correlation.shares(panel, times)) for times in drawn)
     return np.concatenate([row.function(pair, taken[None]) for pair, taken in zip(pairs, weights, strict=True)])

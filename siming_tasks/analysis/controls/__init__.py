@@ -1,1 +1,1 @@
-"""What the video contributed to the agreement: splits, blind judges, counterfactual pairs."""
+"""What the video contributed to the agreement: splits, no-video baselines, counterfactual pairs."""

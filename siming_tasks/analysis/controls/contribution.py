@@ -1,4 +1,4 @@
-"""What the video contributed: the split of the agreement, blind baselines, and the lift over the best of them."""
+"""What the video contributed: the split of the agreement, no-video baselines, and the lift over the best of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.controls.blind import PRIOR, blind_panels, without_totals
 from siming_tasks.analysis.controls.mismatch import Mismatch
+from siming_tasks.analysis.controls.no_video_rows import PRIOR, no_video_matrices, without_totals
 from siming_tasks.analysis.controls.shuffled import ShuffledSelf
 from siming_tasks.analysis.controls.split import PARTS, Split, shuffle_p
 from siming_tasks.metrics import no_video_baselines as baselines
@@ -19,23 +19,23 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.intervals import derived, summarise
 from siming_tasks.metrics.resample import sample, spreads
-from siming_tasks.metrics.summary import derived, summarise
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["BLIND", "Contribution", "Lift", "contribution"]
 
 BLIND: Mapping[str, str] = {
-    **{name: blind.what for name, blind in baselines.JUDGES.items()},
+    **{name: judge.what for name, judge in baselines.JUDGES.items()},
     "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
 }
-"""The blind rows and what each of them does."""
+"""The no-video baselines and what each of them does."""
 
 
 @dataclass(frozen=True)
 class Lift:
-    """A metric minus that of the best blind row, paired; choosing the best row makes the lift err downwards."""
+    """A metric minus that of the best no-video baseline, paired; choosing the best row makes the lift err downwards."""
 
     over: str
     estimate: Estimate
@@ -49,7 +49,7 @@ class Contribution:
         parts: ``prior``, ``video``, ``local`` and ``total`` of ``metric``.
         metric: what is split.
         shuffle_p: p-values of "the predictions fit another video as well".
-        rows: metrics of the run (``run``) and of every blind row.
+        rows: metrics of the run (``run``) and of every no-video baseline.
         lift: by metric.
         mismatch: ``plcc``, ``implied`` and ``excess``; empty for verdicts.
     """
@@ -77,7 +77,7 @@ class Contribution:
 
 
 def contribution(
-    panel: Panel,
+    panel: ScoreMatrix,
     *,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
@@ -85,9 +85,9 @@ def contribution(
     permutations: int = 1999,
     seed: int = 0,
     known: Mapping[str, Estimate] | None = None,
-    blind: Mapping[str, Mapping[str, Estimate]] | None = None,
+    no_video: Mapping[str, Mapping[str, Estimate]] | None = None,
 ) -> Contribution:
-    """Split, shuffle test, blind rows and lift of one panel; the unit of resampling is the video.
+    """Split, shuffle test, no-video baselines and lift of one panel; the unit of resampling is the video.
 
     Args:
         panel: what to look at.
@@ -97,12 +97,12 @@ def contribution(
         permutations: exchanges of whole videos for the shuffle p-values.
         seed: of both.
         known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
-        blind: the same of the blind judges on the steps that the run answered
-            (:func:`siming_tasks.analysis.controls.blind.blind_rows`).
+        no_video: the same of the no-video baselines on the steps that the run answered
+            (:func:`siming_tasks.analysis.controls.no_video_rows.no_video_rows`).
     """
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
-    blinds = blind_panels(panel, where_answered=True)
+    blinds = no_video_matrices(panel, where_answered=True)
     split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
     tallies = {"run": run, **{name: Tally.of(one, mapping, positive) for name, one in blinds.items()}}
     n = len(panel.video_ids)
@@ -121,7 +121,7 @@ def contribution(
     spread = spreads(replicates, {at: run.size(rests_on.get(at[0], at[1]))[0] for at in replicates})
     shuffled = {name: summarise(run, name, others["shuffled-self", name], spread.get(("shuffled-self", name)))
                 for name in run.metrics}  # fmt: skip
-    rows = {**judged, **{name: dict(row) for name, row in (blind or {}).items()}, "shuffled-self": shuffled}
+    rows = {**judged, **{name: dict(row) for name, row in (no_video or {}).items()}, "shuffled-self": shuffled}
     rows["run"] = dict(known or rows["run"])
     rows[PRIOR] = without_totals(rows[PRIOR])
     values |= {(PRIOR, name): math.nan for name in correlations}
@@ -166,4 +166,4 @@ def _lift(
     gains = {name: drawn["run", name] - drawn[over, name]} if drawn else {}
     spread = spreads(gains, run.size(name)[0]).get(name)
     return Lift(over, derived(run, name, values["run", name] - values[over, name], spread,
-                              why=rows["run"][name].reason or "No blind row has a value here."))  # fmt: skip
+                              why=rows["run"][name].reason or "No no-video baseline has a value here."))  # fmt: skip

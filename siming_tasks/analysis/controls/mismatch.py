@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.metrics.agreement import correlation
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
 __all__ = ["Mismatch"]
 
@@ -21,7 +21,7 @@ class Mismatch:
     Only for scores.
     """
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: ScoreMatrix) -> None:
         both = panel.counted & panel.answered
         x, y = (np.where(both, side, 0) for side in (panel.reference, panel.predicted))
         self.pairs = correlation.Paired(*correlation.shares(panel))

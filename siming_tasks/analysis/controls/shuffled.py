@@ -8,8 +8,8 @@ import numpy as np
 
 from siming_tasks.metrics.agreement.labels import LEVELS, ordinal_labels
 from siming_tasks.metrics.catalogue import CATALOGUE, Family
-from siming_tasks.metrics.panel import FloatArray, IntArray
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, IntArray
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["ShuffledSelf", "StepSums", "expected_products"]
 
@@ -57,7 +57,7 @@ class ShuffledSelf:
         self.tables = {family: _Exchanged(*_sides(tally, family)) for family in families if family != "totals"}
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """As :meth:`siming_tasks.metrics.tally.Tally.compute`."""
+        """As :meth:`siming_tasks.metrics.sufficient_stats.Tally.compute`."""
         counts = {family: table.expected(weights) for family, table in self.tables.items()}
         values = self.tally.compute(weights)
         for name in self.tally.metrics:

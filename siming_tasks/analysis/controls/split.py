@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from siming_tasks.analysis.controls.shuffled import StepSums, expected_products
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
-from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray, Panel
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.metrics.streams import Stream, stream
 
 __all__ = ["PARTS", "Split", "shuffle_p"]
@@ -27,7 +27,7 @@ class _Cells(NamedTuple):
     both: FloatArray
 
 
-def cells(panel: Panel, mapping: LabelMapping) -> _Cells:
+def cells(panel: ScoreMatrix, mapping: LabelMapping) -> _Cells:
     """Labels 0..3 for scores; 1.0 = wrong for verdicts."""
     both = panel.counted & panel.answered
     x: NDArray[Any] = panel.reference_wrong
@@ -50,7 +50,7 @@ class Split:
         metric: key of what is split.
     """
 
-    def __init__(self, panel: Panel, mapping: LabelMapping = "absolute") -> None:
+    def __init__(self, panel: ScoreMatrix, mapping: LabelMapping = "absolute") -> None:
         self.kappa = panel.answer == "score"
         self.metric = "qwk" if self.kappa else "mcc"
         x, y, both = self.cells = cells(panel, mapping)
@@ -75,7 +75,7 @@ class Split:
 
 
 def shuffle_p(
-    panel: Panel, *, mapping: LabelMapping = "absolute", permutations: int = 1999, seed: int = 0
+    panel: ScoreMatrix, *, mapping: LabelMapping = "absolute", permutations: int = 1999, seed: int = 0
 ) -> dict[str, float | None]:
     """p-values of "the predictions fit another trainee's video just as well", for kappa or MCC and for PLCC.
 

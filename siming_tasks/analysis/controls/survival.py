@@ -1,4 +1,4 @@
-"""What of a run's agreement survives when the evidence is altered: its answers to a probe beside its plain ones.
+"""What of a run's agreement survives when the evidence is altered: its answers to an ablation beside its plain ones.
 
 A metric that a model keeps without the video, or on another exam's, it did not earn by watching. Both are computed on
 the steps that were answered both times, and on the same resamples of videos, so that their difference and their ratio
@@ -18,10 +18,10 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.intervals import derived
 from siming_tasks.metrics.resample import sample, spreads
-from siming_tasks.metrics.summary import derived
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["Survival", "survival"]
 
@@ -35,26 +35,26 @@ class Survival:
     Attributes:
         metric: its key.
         plain: of the plain task.
-        probed: of the probe.
-        change: ``probed - plain``, paired.
-        kept: ``probed / plain``, paired: 1 is a judge that did not need what the probe took away. Undefined where
+        ablated: of the ablation.
+        change: ``ablated - plain``, paired.
+        kept: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined where
             ``plain`` is not above 0, in the data or in a resample.
     """
 
     metric: str
     plain: Estimate
-    probed: Estimate
+    ablated: Estimate
     change: Estimate
     kept: Estimate
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        return {name: getattr(self, name).to_json() for name in ("plain", "probed", "change", "kept")}
+        return {name: getattr(self, name).to_json() for name in ("plain", "ablated", "change", "kept")}
 
 
 def survival(
-    plain: Panel,
-    probed: Panel,
+    plain: ScoreMatrix,
+    ablated: ScoreMatrix,
     steps: Sequence[str] | None = None,
     *,
     mapping: LabelMapping = "absolute",
@@ -66,7 +66,7 @@ def survival(
 
     Args:
         plain: the answers to the plain task.
-        probed: those to the probe, about the same rubric; videos that are not in both are left out.
+        ablated: those to the ablation, about the same rubric; videos that are not in both are left out.
         steps: only these; None: all.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
@@ -77,9 +77,9 @@ def survival(
         Every metric but those that can be had by answering the same everywhere. ``coverage`` of the estimates is the
         share of the asked steps that were answered both times.
     """
-    shared = sorted(set(plain.video_ids) & set(probed.video_ids))
+    shared = sorted(set(plain.video_ids) & set(ablated.video_ids))
     chosen = plain.step_ids if steps is None else tuple(steps)
-    one, other = (_rows(panel, shared).subset(chosen) for panel in (plain, probed))
+    one, other = (_rows(panel, shared).subset(chosen) for panel in (plain, ablated))
     asked = one.asked & other.asked
     both = one.answered & other.answered
     metrics = select(plain.answer, lifted=True)
@@ -95,23 +95,23 @@ def survival(
         for name in metrics:
             a, b = before[name], after[name]
             kept: FloatArray = np.divide(b, a, out=np.full(len(a), np.nan), where=a > 0)
-            found |= {(name, "plain"): a, (name, "probed"): b, (name, "change"): b - a, (name, "kept"): kept}
+            found |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a, (name, "kept"): kept}
         return found
 
     values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
     spread = spreads(drawn, {key: sides[0].size(key[0])[0] for key in drawn})
 
     def made(name: str, part: str) -> Estimate:
-        silent = next((side for side, p in zip(sides, ("plain", "probed"), strict=True)
+        silent = next((side for side, p in zip(sides, ("plain", "ablated"), strict=True)
                        if np.isnan(values[name, p]) and part in (p, "change", "kept")), None)  # fmt: skip
         why = silent.reason(name) if silent else NOTHING
         return derived(sides[0], name, values[name, part], spread.get((name, part)), why=why)
 
     return {
-        name: Survival(name, *(made(name, part) for part in ("plain", "probed", "change", "kept"))) for name in metrics
+        name: Survival(name, *(made(name, part) for part in ("plain", "ablated", "change", "kept"))) for name in metrics
     }
 
 
-def _rows(panel: Panel, videos: Sequence[str]) -> Panel:
+def _rows(panel: ScoreMatrix, videos: Sequence[str]) -> ScoreMatrix:
     row = {name: index for index, name in enumerate(panel.video_ids)}
     return panel.videos([row[name] for name in videos])

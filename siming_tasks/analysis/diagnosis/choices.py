@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import MAPPINGS, LabelMapping
 from siming_tasks.metrics.catalogue import select
-from siming_tasks.metrics.extra import adversarial_fill, zero_fill
-from siming_tasks.metrics.panel import Panel
 from siming_tasks.metrics.resample import observed
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.metrics.sensitivity import adversarial_fill, zero_fill
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["Choice", "Choices", "choices"]
 
 CAVEAT = (
-    "Values without intervals, to show how far a choice moves them. Filled answers are no results: 'zero' takes a "
+    "Values without intervals, to show how far a choice moves them. Imputed answers are no results: 'zero' takes a "
     "missing answer as no points (verdict: wrong), 'adversarial' as far from the reference as the scale allows."
 )
 
@@ -37,12 +37,12 @@ class Choices:
     caveat: str = field(default=CAVEAT, init=False)
 
 
-def choices(panel: Panel, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Choices:
+def choices(panel: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Choices:
     """Metrics of a panel under every option of every choice, the others held at the headline's."""
     metrics = select(panel.answer, compared=True)
 
     def values(
-        data: Panel, names: tuple[str, ...], m: LabelMapping = mapping, p: Positive = positive
+        data: ScoreMatrix, names: tuple[str, ...], m: LabelMapping = mapping, p: Positive = positive
     ) -> dict[str, float | None]:
         tally = Tally.of(data, m, p, names)
         if not tally.verdicts.any():

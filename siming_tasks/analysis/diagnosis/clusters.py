@@ -13,8 +13,8 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.catalogue import select
-from siming_tasks.metrics.panel import FloatArray, Panel
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["ClusterRow", "Clusters", "clusters"]
 
@@ -59,7 +59,7 @@ class Clusters:
 
 
 def clusters(
-    panel: Panel,
+    panel: ScoreMatrix,
     of: Mapping[str, str | None],
     kind: str,
     *,

@@ -11,9 +11,9 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.agreement.labels import ordinal_labels
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import BoolArray, FloatArray
 from siming_tasks.metrics.proportion import Proportion, share
-from siming_tasks.metrics.stat import Stat, estimate_stats, kappa_stat
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["PASS_MARK", "AtMark", "Decisions", "exam"]

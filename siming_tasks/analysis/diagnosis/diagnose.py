@@ -24,7 +24,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["Diagnostics", "diagnose", "diagnose_among", "human_numbers"]
@@ -85,7 +85,7 @@ class Diagnostics:
 
 
 def diagnose(
-    panel: Panel,
+    panel: ScoreMatrix,
     rubric: Rubric,
     rater_a: FloatArray | None = None,
     rater_b: FloatArray | None = None,
@@ -135,7 +135,7 @@ def diagnose(
 
 
 def diagnose_among(
-    panel: Panel, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
+    panel: ScoreMatrix, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
 ) -> Diagnostics:
     """:func:`diagnose` with any number of physicians: pair by pair, the first pair beside the judge.
 
@@ -160,7 +160,7 @@ def diagnose_among(
     return replace(first, replaced=replaced, pairs=pairs)
 
 
-def _replaced(panel: Panel, physicians: Mapping[str, FloatArray], mapping: LabelMapping) -> NonInferiority | None:
+def _replaced(panel: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping: LabelMapping) -> NonInferiority | None:
     """Labels of judge and physicians at the steps that were asked, put to the test."""
 
     def labels(points: FloatArray) -> FloatArray:

@@ -12,8 +12,8 @@ import numpy as np
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
-from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
-from siming_tasks.metrics.stat import Labels
+from siming_tasks.metrics.ratio_estimates import Labels
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 
 __all__ = ["Frame", "frame_of"]
 
@@ -27,7 +27,7 @@ class Frame:
     both rated and ``disputed`` those to which they gave different points.
     """
 
-    panel: Panel
+    panel: ScoreMatrix
     truth: Labels
     said: Labels
     best: int
@@ -56,7 +56,7 @@ class Frame:
 
 
 def frame_of(
-    panel: Panel,
+    panel: ScoreMatrix,
     rater_a: FloatArray | None = None,
     rater_b: FloatArray | None = None,
     mapping: LabelMapping = "absolute",

@@ -9,8 +9,8 @@ import numpy as np
 from siming_tasks.analysis.diagnosis.frame import Frame
 from siming_tasks.metrics.agreement.kappa import confusion, qwk
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import BoolArray
-from siming_tasks.metrics.stat import Labels, Stat, difference, estimate_stats, kappa_stat
+from siming_tasks.metrics.ratio_estimates import Labels, Stat, difference, estimate_stats, kappa_stat
+from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["SCOPES", "HistoryContrast", "history_contrast"]

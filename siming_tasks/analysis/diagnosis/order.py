@@ -8,8 +8,8 @@ import numpy as np
 
 from siming_tasks.analysis.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import BoolArray, FloatArray
-from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
 __all__ = ["Divergence", "prefix", "sequence"]
 

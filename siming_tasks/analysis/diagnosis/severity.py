@@ -9,8 +9,8 @@ import numpy as np
 from siming_tasks.analysis.diagnosis.frame import Frame
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import FloatArray
-from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import Z
 
 __all__ = ["Limits", "Severity", "severity"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from siming_tasks.analysis.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import BoolArray, FloatArray
-from siming_tasks.metrics.stat import Stat, difference, estimate_stats, kappa_stat
+from siming_tasks.metrics.ratio_estimates import Stat, difference, estimate_stats, kappa_stat
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric
 
 __all__ = ["RequiredState", "required_state", "state_of"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from siming_tasks.analysis.diagnosis.frame import Frame
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.stat import Stat, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.thresholds import THIN
 
 __all__ = ["StepLine", "StepSheet", "step_sheet"]

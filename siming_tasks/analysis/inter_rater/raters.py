@@ -13,11 +13,11 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, Evaluation, estimates, evaluate
-from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
+from siming_tasks.metrics.intervals import derived
+from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
 from siming_tasks.metrics.resample import sample, spreads
-from siming_tasks.metrics.stat import estimate_stats, ratio
-from siming_tasks.metrics.summary import derived
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["RaterStep", "RaterTable", "rater_panel", "rater_table"]
 
@@ -62,7 +62,7 @@ class RaterTable:
         return {name: plain(value) for name, value in vars(self).items()}
 
 
-def rater_panel(first: Panel, second: Panel) -> Panel:
+def rater_panel(first: ScoreMatrix, second: ScoreMatrix) -> ScoreMatrix:
     """Rater two as the prediction of rater one.
 
     Args:
@@ -81,9 +81,9 @@ def rater_panel(first: Panel, second: Panel) -> Panel:
 
 
 def rater_table(
-    first: Panel,
-    second: Panel,
-    consensus: Panel | None = None,
+    first: ScoreMatrix,
+    second: ScoreMatrix,
+    consensus: ScoreMatrix | None = None,
     *,
     names: tuple[str, str] = ("rater_a", "rater_b"),
     mapping: LabelMapping = "absolute",
@@ -138,7 +138,7 @@ def rater_table(
 
 
 def _differ(
-    panels: Mapping[tuple[str, str], Panel], *, resamples: int, seed: int
+    panels: Mapping[tuple[str, str], ScoreMatrix], *, resamples: int, seed: int
 ) -> dict[tuple[str, str], dict[str, Estimate]]:
     """Share of the doubly scored steps, and of the videos, in which the raters' points differ."""
     stats = {}
@@ -158,7 +158,7 @@ def _any(marked: BoolArray) -> BoolArray:
 
 
 def _inflation(
-    humans: Panel, against: Panel, *, mapping: LabelMapping, resamples: int, seed: int
+    humans: ScoreMatrix, against: ScoreMatrix, *, mapping: LabelMapping, resamples: int, seed: int
 ) -> dict[str, Estimate]:
     """What a rater gains by being compared with the consensus instead of the other rater; paired."""
     metrics = select("score", compared=True)

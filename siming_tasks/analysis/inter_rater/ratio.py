@@ -17,17 +17,17 @@ from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.panel import FloatArray, Panel
+from siming_tasks.metrics.intervals import derived
 from siming_tasks.metrics.resample import sample, spreads
-from siming_tasks.metrics.summary import derived
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["human_gap", "human_ratio"]
 
 
 def human_ratio(
-    run: Panel,
-    *raters: Panel,
+    run: ScoreMatrix,
+    *raters: ScoreMatrix,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
     resamples: int = RESAMPLES,
@@ -86,9 +86,9 @@ def human_ratio(
 
 
 def human_gap(
-    run: Panel, *raters: Panel, mapping: LabelMapping = "absolute", positive: Positive = "error"
+    run: ScoreMatrix, *raters: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error"
 ) -> dict[str, Paired]:
-    """Mean of metric(run, rater) over the raters - mean of metric(rater, rater) over their pairs, answers filled.
+    """Mean of metric(run, rater) over the raters - mean of metric(rater, rater) over their pairs, answers imputed.
 
     Below 0 the run agrees with a physician less than another physician does. Interval and p are the jackknife's t over
     videos, as those of every difference.
@@ -105,7 +105,7 @@ def human_gap(
     Raises:
         DataError: as :func:`human_ratio`.
     """
-    run, judged, humans = _sides(run.filled(), raters)
+    run, judged, humans = _sides(run.imputed(), raters)
     metrics = select(run.answer, symmetric=True)
     groups = [[Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (judged, humans)]
     found = {}
@@ -117,7 +117,7 @@ def human_gap(
     return found
 
 
-def _sides(run: Panel, raters: Sequence[Panel]) -> tuple[Panel, list[Panel], list[Panel]]:
+def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix, list[ScoreMatrix], list[ScoreMatrix]]:
     """A run, itself judged by each rater, and the raters judged by each other, all on what every rater has scored.
 
     Raises:

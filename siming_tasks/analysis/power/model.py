@@ -27,7 +27,7 @@ from siming_tasks.metrics.agreement.classification import binary_counts
 from siming_tasks.metrics.agreement.correlation import Paired
 from siming_tasks.metrics.agreement.kappa import confusion
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["Design", "Draw", "draw", "score"]
 

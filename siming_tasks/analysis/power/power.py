@@ -17,7 +17,7 @@ from scipy import stats
 from siming_tasks.analysis.power.model import Design, Draw, draw, score
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 
 __all__ = ["QUESTIONS", "SmallestEffect", "Test", "VideosNeeded", "plan", "smallest_effects"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["Classification", "TrueScores", "livingston_lewis", "true_scores"]
 

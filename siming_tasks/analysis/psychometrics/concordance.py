@@ -10,7 +10,7 @@ import numpy as np
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import LEVEL, Z
 
 __all__ = ["BlandAltman", "IntraclassCorrelation", "bland_altman", "concordance", "icc"]

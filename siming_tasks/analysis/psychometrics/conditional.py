@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["Likelihood", "ability"]
 

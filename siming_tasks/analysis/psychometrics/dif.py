@@ -12,7 +12,7 @@ import numpy as np
 from siming_tasks.analysis.comparison.significance import holm
 from siming_tasks.analysis.psychometrics.rasch import rasch
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA
 
 __all__ = ["FEWEST", "Dif", "Difference", "differential"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["MARGIN", "NonInferiority", "Replaced", "non_inferiority"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from siming_tasks.analysis.psychometrics.conditional import Likelihood, ability
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import BoolArray, FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
 
 __all__ = ["Facet", "Rasch", "rasch"]
 

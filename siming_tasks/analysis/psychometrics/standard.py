@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.streams import Stream, stream
 
 __all__ = ["CutScore", "borderline_regression", "contrasting_groups"]

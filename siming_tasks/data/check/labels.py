@@ -14,7 +14,7 @@ from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.rows import StepRow, VideoRow
-from siming_tasks.rubrics.grain import HALVES, fits
+from siming_tasks.rubrics.score_increment import HALVES, fits
 
 __all__ = ["label_problems"]
 
@@ -143,7 +143,7 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         if reference is not None and points and not min(points) <= reference <= max(points):
             odd.append(f"{video.video_id}/{step.step_id}")
         for rater, value in step.scores.items():
-            if value is not None and not fits(value, dataset.rubric.by_id[step.step_id].grain):
+            if value is not None and not fits(value, dataset.rubric.by_id[step.step_id].score_increment):
                 (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
@@ -155,7 +155,7 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         yield _warn(dataset, None, "consensus-fraction", f"{what}models cannot answer it.", fix, CONSENSUS)
     for rater, places in off.items():
         what = f"{len(places)} of {rater}'s points are between those that the rubric has ({_shown(places, 3)})."
-        yield Problem("score-off-grain", what, f"Correct them. {HALVES}", _FILE, None, rater)
+        yield Problem("score-off-increment", what, f"Correct them. {HALVES}", _FILE, None, rater)
     full = [
         step.consensus == dataset.rubric.by_id[step.step_id].max_score for _, step in steps if _known(step.consensus)
     ]

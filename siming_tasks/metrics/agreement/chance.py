@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["footnote", "gwet", "krippendorff"]
 

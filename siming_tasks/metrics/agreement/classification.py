@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from siming_tasks.metrics.panel import BoolArray, FloatArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
 __all__ = ["Positive", "binary_counts", "f1", "f1_slope", "mcc", "mcc_slope", "precision", "precision_slope", "recall",
            "recall_slope", "swap_classes"]  # fmt: skip

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.panel import BoolArray, FloatArray, Panel
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
 __all__ = [
@@ -30,7 +30,7 @@ POWERS = tuple((i, j) for i in range(5) for j in range(5 - i))
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
 
-def totals(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+def totals(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Reference and predicted points of each video, ``float64[V]`` each, over the steps that count: a video's sheet.
 
     Videos have different points available where steps do not apply or have no clip; to correlate, see :func:`shares`.
@@ -90,7 +90,7 @@ class Cells:
         return cls(order, first, np.cumsum(new_x) - 1, number, np.flatnonzero(new_x), by_y, np.flatnonzero(new_y))
 
 
-def shares(panel: Panel, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+def shares(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """What is correlated: the share of the available points that :func:`totals` are, ``float64[V]`` each.
 
     Sums of points would grow with the points available: a judge that calls everything correct would correlate with the

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.metrics.agreement.labels import LEVELS
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["MOMENTS", "confusion", "qwk", "qwk_slope"]
 

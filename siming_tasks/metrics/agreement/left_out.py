@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.metrics.agreement.correlation import Paired, correlation, from_moments, moments
-from siming_tasks.metrics.panel import FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import FloatArray, IntArray
 
 __all__ = ["pearson_left_out", "spearman_left_out"]
 

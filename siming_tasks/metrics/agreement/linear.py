@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.metrics.agreement.correlation import POWERS, from_moments
-from siming_tasks.metrics.panel import FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import FloatArray, IntArray
 
 __all__ = ["fisher", "jackknife_error", "linear_error", "products"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from siming_tasks.metrics.agreement.correlation import Paired
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
 __all__ = ["Classes", "one_label", "one_total", "says", "single_class"]
@@ -40,5 +40,5 @@ def single_class(counts: FloatArray, classes: Classes) -> str:
 
 
 def says(sentence: str) -> Callable[[FloatArray, Classes], str]:
-    """The same sentence always, with ``{positive}`` and ``{negative}`` filled in."""
+    """The same sentence always, with ``{positive}`` and ``{negative}`` imputed in."""
     return lambda counts, classes: sentence.format(positive=classes[0], negative=classes[1])

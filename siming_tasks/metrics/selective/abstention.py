@@ -11,16 +11,17 @@ from siming_tasks.metrics.agreement.classification import binary_counts, mcc
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.no_video_baselines import step_prior
-from siming_tasks.metrics.panel import BoolArray, Panel
+from siming_tasks.metrics.ratio_estimates import Stat, difference, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.score_matrix import BoolArray, ScoreMatrix
 from siming_tasks.metrics.selective.risk_coverage import by_level
-from siming_tasks.metrics.stat import Stat, difference, estimate_stats, kappa_stat, ratio
 
 __all__ = ["Abstention", "abstention", "right_labels"]
 
 CAVEAT = (
     "Only the values at full coverage compare judges: there a step that was called not visible has the step prior's "
-    "answer (what the step usually gets in the other videos), so that abstaining from everything gives the blind row's "
-    "value, and a gain of 0, and abstaining from hard steps what a judge without the video would have got on them."
+    "answer (what the step usually gets in the other videos), so that abstaining from everything gives that "
+    "baseline's value, and a gain of 0, and abstaining from hard steps what a judge without the video would "
+    "have got on them."
 )
 
 
@@ -56,7 +57,7 @@ class Abstention:
 
 
 def abstention(
-    panel: Panel,
+    panel: ScoreMatrix,
     hidden: BoolArray | None = None,
     *,
     mapping: LabelMapping = "absolute",
@@ -75,12 +76,12 @@ def abstention(
         why: why ``hidden`` is not known, as a sentence.
     """
     due, answered, away = panel.counted, panel.counted & panel.answered, panel.asked & panel.abstained
-    filled, prior = panel.filled(), step_prior(panel)
-    right = right_labels(filled, mapping) & due
+    imputed, prior = panel.imputed(), step_prior(panel)
+    right = right_labels(imputed, mapping) & due
     rest = due & ~answered
     levels = [side.sum(axis=1) for side in (answered, rest, answered & ~right, rest & ~right)]
     counts = np.stack(levels, axis=1).astype(np.float64)
-    full, blind = _headline(filled, mapping), _headline(prior, mapping)
+    full, no_video = _headline(imputed, mapping), _headline(prior, mapping)
     known = np.zeros_like(away) if hidden is None else hidden & panel.asked
     stats = {
         "abstained": ratio(away, panel.asked, "No step was asked about."),
@@ -88,8 +89,8 @@ def abstention(
         "accuracy_full": ratio(right, due, "There is no reference."),
         "area": Stat(counts, by_level, int(due.sum()), "There is no reference."),
         "headline": full,
-        "prior": blind,
-        "gain": difference(full, blind),
+        "prior": no_video,
+        "gain": difference(full, no_video),
         "precision": ratio(known & away, away if hidden is not None else known, "The judge abstained from nothing."),
         "recall": ratio(known & away, known, "The frames show the evidence that the rubric asks for in every step."),
     }
@@ -105,7 +106,7 @@ def _curve(counts: Sequence[float]) -> tuple[tuple[float, float], ...]:
     return tuple(dict.fromkeys((n / ends[-1][0], lost / n) for n, lost in ends if n))
 
 
-def right_labels(panel: Panel, mapping: LabelMapping) -> BoolArray:
+def right_labels(panel: ScoreMatrix, mapping: LabelMapping) -> BoolArray:
     """Where the predicted label (verdict) is that of the reference, ``bool[V, S]``; meaningless without either."""
     if panel.answer == "error":
         return np.asarray(panel.reference_wrong == panel.predicted_wrong, np.bool_)
@@ -113,7 +114,7 @@ def right_labels(panel: Panel, mapping: LabelMapping) -> BoolArray:
     return np.asarray(said == truth, np.bool_)
 
 
-def _headline(panel: Panel, mapping: LabelMapping) -> Stat:
+def _headline(panel: ScoreMatrix, mapping: LabelMapping) -> Stat:
     both = panel.counted & panel.answered
     if panel.answer == "error":
         counts = binary_counts(panel.reference_wrong, panel.predicted_wrong, both)

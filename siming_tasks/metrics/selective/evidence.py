@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.panel import BoolArray, FloatArray
-from siming_tasks.metrics.stat import Stat, estimate_stats, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
 __all__ = ["CHANCE", "Evidence", "Span", "chance", "evidence", "iou", "merged", "pointed", "prior_spans"]
 

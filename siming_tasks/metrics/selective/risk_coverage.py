@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.panel import FloatArray
+from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["RiskCoverage", "area", "by_level", "risk_coverage"]
 

@@ -13,9 +13,9 @@ from siming_tasks.common.schema import ANSWERS, CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.baselines.forms import HONEST
-from siming_tasks.results.panel import labels_of
+from siming_tasks.results.score_matrix import labels_of
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import benchmark_setting
+from siming_tasks.tasks import benchmark_task
 
 __all__ = ["KINDS", "Judge", "judge"]
 
@@ -90,11 +90,11 @@ def _step_prior(dataset: Dataset) -> Judge:
     if dataset.withheld:
         raise _unlabelled("step_prior", CONSENSUS, dataset)
     given: dict[Answer, dict[tuple[str, str], float]] = {}
-    grains = np.array([step.grain for step in dataset.rubric.steps])
+    grains = np.array([step.score_increment for step in dataset.rubric.steps])
     for answer in ANSWERS:
-        panel = step_prior(labels_of(dataset, benchmark_setting("full", answer).name))
-        cells, grain = product(panel.video_ids, panel.step_ids), grains if answer == "score" else 1.0
-        nearest = np.floor(panel.predicted / grain + 0.5) * grain
+        panel = step_prior(labels_of(dataset, benchmark_task("full", answer).name))
+        cells, score_increment = product(panel.video_ids, panel.step_ids), grains if answer == "score" else 1.0
+        nearest = np.floor(panel.predicted / score_increment + 0.5) * score_increment
         given[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
@@ -108,5 +108,5 @@ def _step_prior(dataset: Dataset) -> Judge:
 
 def _draw(seed: int, video: Video, step: RubricStep, answer: Answer) -> float:
     entropy = int(sha256_json([seed, video.video_id, step.id, answer])[:16], 16)
-    top, grain = (step.max_score, step.grain) if answer == "score" else (1.0, 1.0)
-    return float(np.random.default_rng(entropy).integers(0, int(top / grain) + 1) * grain)
+    top, score_increment = (step.max_score, step.score_increment) if answer == "score" else (1.0, 1.0)
+    return float(np.random.default_rng(entropy).integers(0, int(top / score_increment) + 1) * score_increment)

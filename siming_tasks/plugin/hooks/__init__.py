@@ -13,7 +13,7 @@ from typing import Any
 from siming_tasks.plugin.hooks.docs import OF_SETTING, generation, where
 from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.results import aggregator, evaluation, metric_list, process_results
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "evaluation", "process_results"]
 
@@ -25,10 +25,10 @@ def __getattr__(name: str) -> Any:
         return where()
     if name == "generation_kwargs":
         return generation()
-    if kind == "metrics" and rest in SETTINGS:
-        return metric_list(SETTINGS[rest])
-    if kind in OF_SETTING and rest in SETTINGS:
-        return OF_SETTING[kind](SETTINGS[rest])
+    if kind == "metrics" and rest in TASKS:
+        return metric_list(TASKS[rest])
+    if kind in OF_SETTING and rest in TASKS:
+        return OF_SETTING[kind](TASKS[rest])
     found: Callable[..., Any] | None = aggregator(name)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, verify_media
-from siming_tasks.data.pairs import twins_of
+from siming_tasks.data.pairs import minimal_pairs_of
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Span, step_spans, steps_of
-from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 from siming_tasks.tasks.prompting import steps_in
 
@@ -58,14 +58,14 @@ class Opened:
         """The rubric steps that a document asks about, in rubric order."""
         name, video_id, step_id, part = key = (doc["setting"], doc["video_id"], doc["step_id"], doc.get("part", ""))
         if key not in self._steps:
-            every = steps_of(SETTINGS[name], self.dataset.video(video_id), step_id)
+            every = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
             names = set(steps_in(part, every, self.dataset.rubric.skill_of))
             self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
         return self._steps[key]
 
     def prompt(self, doc: Doc, style: str = "plain") -> tuple[str, str]:
         """A document's prompt in a style and its hash; kept by everything that the text depends on."""
-        setting, steps = SETTINGS[doc["setting"]], self.steps(doc)
+        setting, steps = TASKS[doc["setting"]], self.steps(doc)
         names = tuple(step.id for step in steps)
         spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
         key = (setting.name, names, spans, style)
@@ -75,9 +75,9 @@ class Opened:
         return self._prompts[key]
 
     @cached_property
-    def donors(self) -> Donors:
-        """Whose frames the probe ``foreign`` shows."""
-        return Donors(self.dataset.videos, twins_of(self.dataset))
+    def mismatched(self) -> MismatchedVideos:
+        """Whose frames the ablation ``foreign`` shows."""
+        return MismatchedVideos(self.dataset.videos, minimal_pairs_of(self.dataset))
 
     def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
         """Everything that the settings show of a video."""

@@ -9,29 +9,29 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.data.pairs import twins_of
+from siming_tasks.data.pairs import minimal_pairs_of
 from siming_tasks.media import ALTERED, backends
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import Setting
+from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
-from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import REASONED_TOKENS, TOKENS, told
 
 __all__ = ["OF_SETTING", "documents", "generated", "generation", "refuse_empty", "where"]
 
 
-def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
+def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
     """Nothing, if every setting has something to ask: lmms-eval ends without results where a task has no documents.
 
     Raises:
-        DataError: names the tasks, why there is nothing, and the way out; or a probe has no other exam to show.
+        DataError: names the tasks, why there is nothing, and the way out; or an ablation has no other exam to show.
     """
     settings = tuple(settings)
-    if any(setting.probe and setting.probe.name == "foreign" for setting in settings):
-        donors = Donors(dataset.videos, twins_of(dataset))
+    if any(setting.ablation and setting.ablation.name == "mismatched_video" for setting in settings):
+        mismatched = MismatchedVideos(dataset.videos, minimal_pairs_of(dataset))
         for video in dataset.videos:
-            donors.of(video)
+            mismatched.of(video)
     empty = [setting for setting in settings if not expected_requests(setting, dataset.videos)]
     if not empty:
         return
@@ -44,7 +44,7 @@ def refuse_empty(settings: Iterable[Setting], dataset: Dataset) -> None:
     raise DataError(f"{dataset.root}: nothing to ask in {names}: {why}. {fix}")
 
 
-def _docs(setting: Setting) -> Callable[[Any], Any]:
+def _docs(setting: TaskSpec) -> Callable[[Any], Any]:
     """The ``process_docs`` of one setting: one document per request, naming it and nothing else.
 
     Labels stay out of the documents; hooks look them up by id. What lmms-eval loaded is only the list of lines, so that
@@ -59,7 +59,7 @@ def _docs(setting: Setting) -> Callable[[Any], Any]:
     return process_docs
 
 
-def documents(setting: Setting, dataset: Dataset) -> list[dict[str, str]]:
+def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
     """The documents of a setting, one per request, in the order in which they are asked.
 
     Raises:
@@ -79,7 +79,7 @@ def documents(setting: Setting, dataset: Dataset) -> list[dict[str, str]]:
     ]
 
 
-def _alias(setting: Setting) -> str:
+def _alias(setting: TaskSpec) -> str:
     """The task's name in the printed table."""
     SESSION.begin()
     dataset = SESSION.current()
@@ -87,7 +87,7 @@ def _alias(setting: Setting) -> str:
     return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
-def _metadata(setting: Setting) -> dict[str, Any]:
+def _metadata(setting: TaskSpec) -> dict[str, Any]:
     """Version, data, prompt and options: what a result depends on, and hence the fingerprint of every cache key."""
     SESSION.begin()
     dataset = SESSION.current()
@@ -98,7 +98,7 @@ def _metadata(setting: Setting) -> dict[str, Any]:
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, SESSION.options.prompt)}",
         "siming_options": json.dumps({**SESSION.policy.facts(), **SESSION.asking_of(setting).facts()}),
         "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
-        **({"siming_probe": f"{setting.probe.name} {ALTERED}"} if setting.probe else {}),
+        **({"siming_ablation": f"{setting.ablation.name} {ALTERED}"} if setting.ablation else {}),
     }
 
 
@@ -121,5 +121,5 @@ def where() -> dict[str, Any]:
     return {"data_files": {"test": str(SESSION.current().root / "videos.jsonl")}}
 
 
-OF_SETTING: dict[str, Callable[[Setting], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}
+OF_SETTING: dict[str, Callable[[TaskSpec], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}
 """Attributes ``<kind>_<setting>`` of the hooks, known only when a task is loaded."""

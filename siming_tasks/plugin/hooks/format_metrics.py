@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from siming_tasks.plugin.hooks.run_context import SESSION, Item, records_of
 from siming_tasks.results.format_results import form_results
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 
 __all__ = ["added_by", "form_aggregator"]
 
@@ -34,7 +34,7 @@ _COLUMNS: Mapping[str, _Column] = {
 """By the name in the printed table."""
 
 
-def added_by(setting: Setting) -> Mapping[str, bool]:
+def added_by(setting: TaskSpec) -> Mapping[str, bool]:
     """Names of the metrics that a setting's form of the reply adds, and whether more of them is better."""
     part = "abstention" if setting.abstain else "evidence" if setting.evidence else None
     return {name: column.higher_is_better for name, column in _COLUMNS.items() if column.part == part}
@@ -48,7 +48,7 @@ def form_aggregator(name: str) -> Callable[..., float | None] | None:
 
     def aggregate(items: Sequence[Item]) -> float | None:
         records, dataset = records_of(items), SESSION.asked_about(items[0]["dataset"])
-        setting, quick = SETTINGS[records[0]["setting"]], replace(SESSION.options, resamples=2)
+        setting, quick = TASKS[records[0]["setting"]], replace(SESSION.options, resamples=2)
         found = form_results(records, dataset, setting.name, quick).get(column.part) or {}
         value: float | None = (found.get(column.key) or {}).get("value")
         return value

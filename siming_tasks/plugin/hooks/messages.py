@@ -10,7 +10,7 @@ from siming_tasks.media import SAMPLER, View, altered, view
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.image_encoding import help_the_host
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.prompt import frame_caption, frames_note
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
@@ -22,16 +22,16 @@ Table = Mapping[str, Any] | None
 def shown_view(doc: Doc, table: Table) -> View | None:
     """The media of a document; whoever asks first has the whole video decoded once, for all settings.
 
-    None where a probe shows nothing.
+    None where an ablation shows nothing.
     """
     opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
-    cache, dataset, setting = SESSION.cache, opened.dataset, SETTINGS[doc["setting"]]
+    cache, dataset, setting = SESSION.cache, opened.dataset, TASKS[doc["setting"]]
     video = dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
-    if setting.probe and not setting.probe.media:
+    if setting.ablation and not setting.ablation.media:
         return None
     if _foreign(setting):
-        video, span = opened.donors.of(video, doc["step_id"] or None)
+        video, span = opened.mismatched.of(video, doc["step_id"] or None)
     request = policy.request(video.duration, span, setting.scope)
     mode = SESSION.mode(table, setting)
     found = view(
@@ -46,30 +46,32 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
         sampler=request.sampler,
-        file=setting.probe is None or _foreign(setting),
+        file=setting.ablation is None or _foreign(setting),
     )
-    if not setting.probe:
+    if not setting.ablation:
         return found
     request_of = f"{doc['video_id']}/{doc['step_id']}"
-    return altered(found, setting.probe.name, request_of, cache=cache, cache_gb=options.cache_gb)
+    return altered(found, setting.ablation.name, request_of, cache=cache, cache_gb=options.cache_gb)
 
 
-def _foreign(setting: Setting) -> bool:
-    return setting.probe is not None and setting.probe.name == "foreign"
+def _foreign(setting: TaskSpec) -> bool:
+    return setting.ablation is not None and setting.ablation.name == "mismatched_video"
 
 
 def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
     """What stands in the record of a document of what it shows."""
-    setting = SETTINGS[doc["setting"]]
+    setting = TASKS[doc["setting"]]
     shown = found.info() if found else {"mode": "none", "n_frames": 0}
     facts = {**shown, "density": SESSION.policy.density_of(setting.scope)}
     if found and found.sampler != SAMPLER and setting.scope == "full":
         facts["steps"] = _frames_by_step(doc, found)
-    if setting.probe:
-        facts["probe"] = setting.probe.name
+    if setting.ablation:
+        facts["ablation"] = setting.ablation.name
     if _foreign(setting):
         opened = SESSION.of(doc)
-        facts["foreign"] = opened.donors.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[0].video_id
+        facts["mismatched_video"] = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[
+            0
+        ].video_id
     return facts
 
 
@@ -105,22 +107,22 @@ def _times(doc: Doc, media: View) -> list[float]:
 
 def _told(doc: Doc) -> bool:
     """Whether the model is told when each frame was."""
-    probe = SETTINGS[doc["setting"]].probe
-    return not probe or probe.times
+    ablation = TASKS[doc["setting"]].ablation
+    return not ablation or ablation.times
 
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
-    """Simple models: the frames as images, or the path of the (clip's) video file; empty where a probe shows none."""
+    """Simple models: the frames as images, or the path of the (clip's) video file; empty if an ablation shows none."""
     media, images = _shown(doc, lmms_eval_specific_kwargs)
     return [str(media.path)] if media and media.path else list(images)
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
-    setting = SETTINGS[doc["setting"]]
+    setting = TASKS[doc["setting"]]
     mode = SESSION.mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
-    if media or (setting.probe and not setting.probe.media):
+    if media or (setting.ablation and not setting.ablation.media):
         SESSION.show(doc, _facts(doc, media), again=False)
     else:
         SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
@@ -146,7 +148,7 @@ def doc_to_target(doc: Doc) -> str:
     opened = SESSION.of(doc)
     video, steps = opened.dataset.video(doc["video_id"]), opened.steps(doc)
     points = {step.id: video.step(step.id).consensus for step in steps}
-    if SETTINGS[doc["setting"]].answer == "score":
+    if TASKS[doc["setting"]].answer == "score":
         return json.dumps(points)
     best = {step.id: step.max_score for step in steps}
     words = {

@@ -19,7 +19,7 @@ from siming_tasks.plugin.hooks.run_context import SESSION, Item
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import join, record_of
 from siming_tasks.results.score import evaluate_records
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.tasks import TASKS, TaskSpec
 
 __all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
 
@@ -32,7 +32,7 @@ RECORD = "siming_stderr"
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
-    setting = SETTINGS[doc["setting"]]
+    setting = TASKS[doc["setting"]]
     opened = SESSION.of(doc)
     parsed = SESSION.parsed(doc, results[0] if results else None)
     record = record_of(
@@ -61,7 +61,7 @@ def _item(record: Mapping[str, Any]) -> Item:
     item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
     if record.get("part"):
         item["part"] = record["part"]
-    setting = SETTINGS[record["setting"]]
+    setting = TASKS[record["setting"]]
     if setting.abstain:
         media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
         item |= {"abstained": record.get("abstained") or [], "media": media}
@@ -86,7 +86,7 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
     return aggregate
 
 
-def metric_list(setting: Setting) -> list[dict[str, Any]]:
+def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
     """The metrics of a task as a task file lists them."""
     rows: list[tuple[str, bool]] = []
     for metric in select(setting.answer):

@@ -23,10 +23,10 @@ from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.plugin.hooks.dataset_cache import Doc, Opened, stamp_of
-from siming_tasks.results.panel import panel_of
 from siming_tasks.results.record import read_as
 from siming_tasks.results.score import evaluate_panel
-from siming_tasks.tasks import SETTINGS, Setting
+from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.prompting import Asking
 
 __all__ = ["SESSION", "Item", "Session", "records_of"]
@@ -102,7 +102,7 @@ class Session:
         """What the run shows."""
         return _policy(self.options)
 
-    def asking_of(self, setting: Setting) -> Asking:
+    def asking_of(self, setting: TaskSpec) -> Asking:
         """How the run puts a setting's questions."""
         return Asking.of(self.options).of_setting(setting)
 
@@ -120,12 +120,12 @@ class Session:
         """The class of model that is being asked."""
         return self._asked[0]
 
-    def mode(self, table: Mapping[str, Any] | None = None, setting: Setting | None = None) -> Mode:
+    def mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> Mode:
         """How the asked model gets its media: by ``SIMING_MEDIA``, else ``media`` of a task file, else its own way.
 
         Args:
             table: what a task file says for the model.
-            setting: what is asked; a probe's file is a proxy (:mod:`siming_tasks.media.alter`).
+            setting: what is asked; an ablation's file is a proxy (:mod:`siming_tasks.media.perturb`).
 
         Raises:
             OptionsError: it cannot see what is wanted.
@@ -133,7 +133,7 @@ class Session:
         policy, (backend, modality) = self.policy, self._asked
         if policy.mode == "auto" and table and table.get("media"):
             policy = replace(policy, mode=str(table["media"]))
-        return policy.mode_for(backend, modality, probe=setting.probe if setting else None)
+        return policy.mode_for(backend, modality, ablation=setting.ablation if setting else None)
 
     def current(self) -> Dataset:
         """The data set of the run: ``SIMING_DATA``, or the synthetic demo, made on first use.
@@ -232,7 +232,7 @@ class Session:
             key = (opened.dataset.digest, setting, doc["step_id"] or doc["id"], reply)
             if (known := self._read.get(key)) is not None:
                 return known
-        parsed = read_as(SETTINGS[setting], reply, opened.steps(doc))
+        parsed = read_as(TASKS[setting], reply, opened.steps(doc))
         if key is not None:
             with self._lock:
                 self._read[key] = parsed

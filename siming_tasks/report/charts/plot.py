@@ -8,12 +8,18 @@ from typing import Any
 
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
-from siming_tasks.report.charts.ladder import Ladder
+from siming_tasks.report.charts.forest_plot import Ladder
 
 __all__ = ["plot"]
 
-COLOURS = {"model": "#0072b2", "reference": "#a8477e", "supervised": "#8a5a00", "human": "#007a59", "blind": "#747474"}
-SHAPES = {"model": "o", "reference": "^", "supervised": "v", "human": "D", "blind": "s"}
+COLOURS = {
+    "model": "#0072b2",
+    "reference": "#a8477e",
+    "supervised": "#8a5a00",
+    "human": "#007a59",
+    "no_video": "#747474",
+}
+SHAPES = {"model": "o", "reference": "^", "supervised": "v", "human": "D", "no_video": "s"}
 FORMATS = ("svg", "pdf")
 STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
          "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,
@@ -49,9 +55,9 @@ def plot(figure: Ladder, folder: Path, name: str, *, synthetic: bool) -> list[Pa
 
 def _draw(axes: Any, figure: Ladder, *, synthetic: bool) -> None:
     scale, n = figure.scale, len(figure.rungs)
-    if figure.blind:
-        axes.axvspan(scale.low, figure.blind.high, color=COLOURS["blind"], alpha=0.13, lw=0)
-        axes.text(scale.low, -0.75, f" {figure.blind.label}", color=COLOURS["blind"], fontsize=7)
+    if figure.no_video:
+        axes.axvspan(scale.low, figure.no_video.high, color=COLOURS["no_video"], alpha=0.13, lw=0)
+        axes.text(scale.low, -0.75, f" {figure.no_video.label}", color=COLOURS["no_video"], fontsize=7)
     if figure.humans:
         axes.axvspan(figure.humans.low, figure.humans.high, color=COLOURS["human"], alpha=0.16, lw=0)
         middle = (figure.humans.low + figure.humans.high) / 2

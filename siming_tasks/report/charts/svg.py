@@ -20,7 +20,7 @@ __all__ = ["Axis", "across", "area", "document", "line", "marker", "text"]
 _SHAPES = {
     "model": "M-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0z",
     "human": "M0-5.4L5.4 0L0 5.4L-5.4 0z",
-    "blind": "M-3.8-3.8h7.6v7.6h-7.6z",
+    "no_video": "M-3.8-3.8h7.6v7.6h-7.6z",
     "clip": "M-3.8-3.8h7.6v7.6h-7.6z",
     "reference": "M0-5L5 3.9h-10z",
     "supervised": "M0 5L5-3.9h-10z",

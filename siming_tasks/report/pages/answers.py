@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.parsing.wording import NOT_VISIBLE
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.report.pages.links import Kind
 from siming_tasks.report.pages.site import points
 from siming_tasks.report.study.study import Study
@@ -18,7 +18,7 @@ __all__ = ["Answers", "difference"]
 class Answers:
     """One run's answers to one setting, by video and step."""
 
-    def __init__(self, study: Study, panel: Panel, setting: str = "") -> None:
+    def __init__(self, study: Study, panel: ScoreMatrix, setting: str = "") -> None:
         self.source, self.panel = study.source, panel
         self.claimed = study.claimed.get(setting, {})
         self.abstained = panel.abstained.tolist()

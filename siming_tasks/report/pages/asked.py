@@ -18,7 +18,7 @@ from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.report.escape import script_json
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, step_spans
 from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 
@@ -55,7 +55,7 @@ class Prompts:
 
     def __init__(self, out: Path, dataset: Dataset, settings: Iterable[str]) -> None:
         self.out, self.dataset = out, dataset
-        self.settings = [SETTINGS[name] for name in settings]
+        self.settings = [TASKS[name] for name in settings]
         self._known: set[Any] = set()
 
     def write(self, video: Video) -> None:

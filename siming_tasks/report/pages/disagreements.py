@@ -15,14 +15,14 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.report.escape import script_json
+from siming_tasks.report.pages.failure_clusters import prototypes
 from siming_tasks.report.pages.links import KINDS, cell
-from siming_tasks.report.pages.prototypes import prototypes
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["disagreement_pages", "setting_data"]
 
@@ -48,7 +48,7 @@ def disagreement_pages(
         mapping: how points become labels.
         rater: the reference.
     """
-    settings = [name for name in SETTINGS if any(name in study.panels for study in studies)]
+    settings = [name for name in TASKS if any(name in study.panels for study in studies)]
     for name in settings:
         with atomic_write(site.out / "disagreements" / f"{name}.js") as stream:
             data = setting_data(name, dataset, studies, media, mapping, rater)
@@ -58,7 +58,7 @@ def disagreement_pages(
     site.page(
         "disagreements/index.html",
         "disagreements.html",
-        settings={name: SETTINGS[name].title for name in settings},
+        settings={name: TASKS[name].title for name in settings},
         runs=runs,
         steps=dataset.rubric.steps,
         skills=dataset.rubric.skills,
@@ -89,7 +89,7 @@ def _prototype_page(
                 video = dataset.video(example["video"])
                 span = video.step(example["step"]).span
                 example |= {"media": media(video), "time": sum(span) / 2 if span else None}
-        parts.append({"setting": name, "title": SETTINGS[name].title, "groups": groups, "said": len(said)})
+        parts.append({"setting": name, "title": TASKS[name].title, "groups": groups, "said": len(said)})
     names = {step.id: step.name for step in dataset.rubric.steps}
     site.page("disagreements/prototypes.html", "prototypes.html", parts=parts, names=names, cell=cell)
 
@@ -110,13 +110,13 @@ def setting_data(
         ``gave``; ``raters``: each physician's points.
     """
     panels = [(study.source, study.panels[name]) for study in studies if name in study.panels]
-    score = SETTINGS[name].answer == "score"
+    score = TASKS[name].answer == "score"
     steps, videos = dataset.rubric.steps, dataset.videos
     top = np.array([step.max_score for step in steps])
     reference = _points(dataset, rater)
     found: dict[str, Any] = {
         "setting": name,
-        "title": SETTINGS[name].title,
+        "title": TASKS[name].title,
         "levels": LEVELS if score else VERDICTS,
         "fine": len(LEVELS) - 1 if score else 0,
         "steps": [[step.id, visible(step.name), dataset.rubric.skill_of[step.id], step.max_score] for step in steps],
@@ -149,7 +149,7 @@ def _points(dataset: Dataset, rater: str) -> np.ndarray[Any, Any]:
     return points
 
 
-def _spread(panel: Panel, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _spread(panel: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """A run's answers, and what it was asked, over all videos of the data set."""
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     rows = [row[video] for video in panel.video_ids]

@@ -8,11 +8,11 @@ from typing import Any
 from markupsafe import Markup
 
 from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.report.charts.forest_plot import Band, Ladder, Rung, ladder
 from siming_tasks.report.charts.kinds import Mark
-from siming_tasks.report.charts.ladder import Band, Ladder, Rung, ladder
 from siming_tasks.report.pages.site import number, signed
 from siming_tasks.report.tables.cells import pvalue
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["bands", "figure_of", "figure_svg", "shown"]
 
@@ -21,28 +21,30 @@ def figure_of(board: Mapping[str, Any]) -> Ladder | None:
     """What the figure of one setting shows; None if no row has a value."""
     metric = board["metric"]
     sign = CATALOGUE[metric].sign
-    rows = [row for row in board["rows"] if row["filled"][metric]["value"] is not None]
+    rows = [row for row in board["rows"] if row["imputed"][metric]["value"] is not None]
     if not rows:
         return None
-    rows.sort(key=lambda row: (row["filled"][metric]["undefined"], -sign * row["filled"][metric]["value"]))
-    humans, blind = bands(rows, metric)
+    rows.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
+    humans, no_video = bands(rows, metric)
     return Ladder(
-        title=SETTINGS[board["setting"]].title,
+        title=TASKS[board["setting"]].title,
         axis=CATALOGUE[metric].title,
         rungs=[_rung(row, board) for row in rows],
         humans=humans,
-        blind=blind,
+        no_video=no_video,
         apart="from the physicians" if board["verdict"]["humans"] else "",
     )
 
 
 def bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Band | None, Band | None]:
-    """The band of the physicians and the zone of the blind judges among the rows; None where none has a value."""
-    known = [row for row in rows if row["filled"][metric]["value"] is not None]
-    known = [row for row in known if not row["filled"][metric]["undefined"]]
-    humans, blind = ([row["filled"][metric] for row in known if row["role"] == role] for role in ("human", "blind"))
+    """The band of the physicians and the zone of the no-video baselines among the rows; None where none has a value."""
+    known = [row for row in rows if row["imputed"][metric]["value"] is not None]
+    known = [row for row in known if not row["imputed"][metric]["undefined"]]
+    humans, no_video = (
+        [row["imputed"][metric] for row in known if row["role"] == role] for role in ("human", "no_video")
+    )
     return (_band("physicians with each other", humans) if humans else None,
-            _zone("blind judges", blind) if blind else None)  # fmt: skip
+            _zone("no-video baselines", no_video) if no_video else None)  # fmt: skip
 
 
 def figure_svg(board: Mapping[str, Any]) -> Markup | None:
@@ -55,7 +57,7 @@ def figure_svg(board: Mapping[str, Any]) -> Markup | None:
 
 
 def _rung(row: Mapping[str, Any], board: Mapping[str, Any]) -> Rung:
-    estimate = row["filled"][board["metric"]]
+    estimate = row["imputed"][board["metric"]]
     mark = Mark.of(row["name"], estimate, role=row["role"], thin=bool(row["unranked"]) and row["slug"] is not None)
     gap = board["verdict"]["humans"].get(row["name"])
     apart = "not ranked" if mark.thin else ""

@@ -8,11 +8,11 @@ from typing import Any
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
-from siming_tasks.report.pages.sentence import corrections, verdict_words
+from siming_tasks.report.pages.verdict_text import corrections, verdict_words
 from siming_tasks.report.roles import ROLES
+from siming_tasks.report.tables.ablations import CAPTION
 from siming_tasks.report.tables.cells import plain_value, table
-from siming_tasks.report.tables.probes import CAPTION
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["markdown", "table_lines"]
 
@@ -35,22 +35,22 @@ def markdown(report: Mapping[str, Any]) -> str:
     ]
     for name, board in report["standings"].items():
         if board:
-            lines += [f"## {SETTINGS[name].title}", "", _said(board), "", *table_lines(board), ""]
+            lines += [f"## {TASKS[name].title}", "", _said(board), "", *table_lines(board), ""]
     lines += [
-        "Blind rows see no video; a model that does not beat the best of them has shown nothing about it. 0.000\\* is "
+        "A model that does not beat the best of the no-video baselines has shown nothing about the video. 0.000\\* is "
         "undefined, printed as zero. Rows marked † are not ranked: they answered less than "
-        f"{100 * COMPARABLE:g} %, or other questions. (filled: every missing answer as full points or "
+        f"{100 * COMPARABLE:g} %, or other questions. (imputed: every missing answer as full points or "
         '"correct", by which rows are ranked.)',
         "",
     ]
-    probes = [
-        f"- {literal(run['name'])}, {SETTINGS[name].title}: {literal(found['sentence'])}"
+    ablations = [
+        f"- {literal(run['name'])}, {TASKS[name].title}: {literal(found['sentence'])}"
         for run in report["runs"]
-        for name, each in run["probes"].items()
+        for name, each in run["ablations"].items()
         for found in each
     ]
-    if probes:
-        lines += ["## Probes", "", CAPTION, "", *probes, ""]
+    if ablations:
+        lines += ["## Ablations", "", CAPTION, "", *ablations, ""]
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     return "\n".join([*lines, *(["## Warnings", "", *warnings, ""] if warnings else [])])
 
@@ -67,7 +67,7 @@ def table_lines(board: Mapping[str, Any]) -> list[str]:
     lines = []
     for row in board["rows"]:
         weak = " †" if row["unranked"] and row["slug"] else ""
-        cells = [_share(row["metrics"][name]) if name == COVERAGE else _both(row["metrics"][name], row["filled"][name])
+        cells = [_share(row["metrics"][name]) if name == COVERAGE else _both(row["metrics"][name], row["imputed"][name])
                  for name in board["metrics"]]  # fmt: skip
         standing = row.get("standing")
         rank = "" if not standing else f"{standing['rank']} ({standing['low']}-{standing['high']})"
@@ -79,11 +79,11 @@ def _share(estimate: Mapping[str, Any]) -> str:
     return "-" if estimate["value"] is None else f"{100 * estimate['value']:.1f} %"
 
 
-def _both(answered: Mapping[str, Any], filled: Mapping[str, Any]) -> str:
-    """What was answered, and the filled value where that is another one."""
+def _both(answered: Mapping[str, Any], imputed: Mapping[str, Any]) -> str:
+    """What was answered, and the imputed value where that is another one."""
     text = _estimate(answered)
-    same = filled["value"] is None or filled["value"] == answered["value"]
-    return text if same else f"{text} (filled: {plain_value(filled['value'])})"
+    same = imputed["value"] is None or imputed["value"] == answered["value"]
+    return text if same else f"{text} (imputed: {plain_value(imputed['value'])})"
 
 
 def _estimate(estimate: Mapping[str, Any]) -> str:

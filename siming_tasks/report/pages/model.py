@@ -12,9 +12,9 @@ from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, s
 from siming_tasks.report.pages.links import cell, differences
 from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
-from siming_tasks.report.tables.probes import CAPTION, READS_LABELS
+from siming_tasks.report.tables.ablations import CAPTION, READS_LABELS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import SETTINGS, UNALTERED, benchmark_setting
+from siming_tasks.tasks import NON_ABLATION_TASKS, TASKS, benchmark_task
 
 __all__ = ["model_page"]
 
@@ -29,7 +29,7 @@ SPLIT = (
 def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], rubric: Rubric) -> None:
     """Write ``models/<slug>.html``."""
     names = {step.id: step.name for step in rubric.steps}
-    found = [_part(name, run, report, rubric) for name in UNALTERED if name in run["settings"]]
+    found = [_part(name, run, report, rubric) for name in NON_ABLATION_TASKS if name in run["settings"]]
     site.page(
         f"models/{run['slug']}.html",
         "model.html",
@@ -49,18 +49,18 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
     study = run["settings"][name]
     numbers, diagnostics, contribution = study["numbers"], study["diagnostics"], study["contribution"]
     board = report["standings"][name]
-    metric, answer = board["metric"], SETTINGS[name].answer
+    metric, answer = board["metric"], TASKS[name].answer
     row, folded = (next((item for item in rows if item["slug"] == run["slug"]), None) for rows in
                    (board["rows"], board["folded"]))  # fmt: skip
     human = next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None)
     found: dict[str, Any] = {
         "setting": name,
-        "title": SETTINGS[name].title,
+        "title": TASKS[name].title,
         "answer": answer,
         "metric": metric,
         "metrics": board["metrics"],
-        "headline": [(m, numbers["metrics"][m], numbers["filled"].get(m)) for m in board["metrics"]],
-        "incomplete": any(numbers["filled"].get(m, e) != e for m, e in numbers["metrics"].items()),
+        "headline": [(m, numbers["metrics"][m], numbers["imputed"].get(m)) for m in board["metrics"]],
+        "incomplete": any(numbers["imputed"].get(m, e) != e for m, e in numbers["metrics"].items()),
         "unranked": row["unranked"] if row and row["role"] == "model" else None,
         "stands_for": folded["row"] if folded else None,
         "human": human,
@@ -74,14 +74,14 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "media": _media(numbers["media"]),
         "totals": study["totals"],
         "scatter": None,
-        "probes": run.get("probes", {}).get(name, ()),
-        "probes_caption": CAPTION,
+        "ablations": run.get("ablations", {}).get(name, ()),
+        "ablations_caption": CAPTION,
         "reads_labels": READS_LABELS if run["role"] == "reference" else None,
     }
     if diagnostics is None:
         return found
     titles = {skill.id: skill.name for skill in rubric.skills}
-    full = numbers["filled_per_skill"]
+    full = numbers["imputed_per_skill"]
     found["skills"] = [
         (titles.get(skill, skill), row, full.get(skill, {})) for skill, row in numbers["per_skill"].items()
     ]
@@ -168,7 +168,7 @@ def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Per-step kappa of full video and clip, for scores and for errors."""
     found = []
     for answer in ANSWERS:
-        pair = [benchmark_setting(scope, answer).name for scope in SCOPES]
+        pair = [benchmark_task(scope, answer).name for scope in SCOPES]
         both = [run["settings"].get(name, {}).get("diagnostics") for name in pair]
         if all(both):
             rows = [

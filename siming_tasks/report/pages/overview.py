@@ -9,12 +9,12 @@ from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
 from siming_tasks.report.pages.figures import figure_svg
-from siming_tasks.report.pages.sentence import corrections, scale, verdict_words
 from siming_tasks.report.pages.site import Site
+from siming_tasks.report.pages.verdict_text import corrections, scale, verdict_words
 from siming_tasks.report.published_tables.model import COLUMNS
 from siming_tasks.report.published_tables.read import paper_tables
 from siming_tasks.report.roles import ORDER
-from siming_tasks.tasks import SETTINGS, benchmark_setting
+from siming_tasks.tasks import TASKS, benchmark_task
 
 __all__ = ["leaderboard"]
 
@@ -49,7 +49,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
             )
             line["cells"][index] = {
-                **row["filled"][board["metric"]],
+                **row["imputed"][board["metric"]],
                 "unranked": row["unranked"],
                 "first": row["name"] in board["verdict"]["top"] and board["verdict"]["tested"],
             }
@@ -63,7 +63,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     name, metric = board["setting"], board["metric"]
     rows = [_row(row, board) for row in board["rows"]]
-    title, question = SETTINGS[name].title, SETTINGS[name].question
+    title, question = TASKS[name].title, TASKS[name].question
     comparison: Any = board["comparison"]
     printed = CATALOGUE[metric].title
     return {
@@ -106,7 +106,7 @@ def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "standing": None,
         **row,
-        "blind": board["verdict"]["blind"].get(row["name"]),
+        "no_video": board["verdict"]["no_video"].get(row["name"]),
         "gap": board["verdict"]["humans"].get(row["name"]),
         "rivals": len(board["comparison"]["runs"]) - 1 if board["comparison"] else 0,
         "not_comparable": coverage is not None and "not-comparable" in row["metrics"][board["metric"]]["flags"],
@@ -121,7 +121,7 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for run in runs:
         cells: list[Any] = []
         for answer in ANSWERS:
-            names = [benchmark_setting(scope, answer).name for scope in SCOPES]
+            names = [benchmark_task(scope, answer).name for scope in SCOPES]
             shown = [run["settings"].get(name) for name in names]
             pair = [part and part["numbers"]["metrics"][headline(answer)] for part in shown]
             gain = run["gains"].get(answer)

@@ -1,4 +1,4 @@
-"""Counterfactual twins side by side: two exams that differ in one act, and who noticed."""
+"""Counterfactual minimal_pairs side by side: two exams that differ in one act, and who noticed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 __all__ = ["pair_pages"]
 
@@ -26,10 +26,10 @@ def pair_pages(
     studies: Sequence[Study],
     media: Callable[[Video], str | None],
 ) -> None:
-    """Write ``pairs/index.html`` and one page for each pair of twins."""
+    """Write ``pairs/index.html`` and one page for each pair of minimal_pairs."""
     answers = [_answers(pair, studies) for pair in pairs]
     about = [_about(pair, dataset, mine) for pair, mine in zip(pairs, answers, strict=True)]
-    titles = {name: SETTINGS[name].title for name in SETTINGS if any(name in study.panels for study in studies)}
+    titles = {name: TASKS[name].title for name in TASKS if any(name in study.panels for study in studies)}
     kinds = Counter(pair["kind"] for pair in pairs)
     tables = [table for name in titles if (table := _table(name, report))]
     shown = [_shown(pair, dataset, media) for pair in pairs]
@@ -55,7 +55,7 @@ def _table(name: str, report: Mapping[str, Any]) -> dict[str, Any] | None:
     rows = [(run, found) for run, found in rows if found]
     if not rows:
         return None
-    title = SETTINGS[name].title
+    title = TASKS[name].title
     marks = [Mark.of(run["name"], found["right"], role=run["role"], bound=found["bound"]) for run, found in rows]
     alt = (
         f"{title}: share of pairs on which each judge is right, with intervals, and what a judge that sees only "
@@ -139,7 +139,7 @@ def _quiet(pair: Mapping[str, Any], videos: Sequence[Video], differs: Sequence[s
 
 
 def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str, Any]]:
-    """What each judge said about the step in both twins, by setting; judges that were asked about both."""
+    """What each judge said about the step in both minimal_pairs, by setting; judges that were asked about both."""
     rows = []
     for study in studies:
         cells = {name: _cell(pair, panel) for name, panel in study.panels.items()}
@@ -149,7 +149,7 @@ def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str
     return rows
 
 
-def _cell(pair: Mapping[str, Any], panel: Panel) -> dict[str, Any] | None:
+def _cell(pair: Mapping[str, Any], panel: ScoreMatrix) -> dict[str, Any] | None:
     ids = [pair["video_a"], pair["video_b"]]
     if not all(video in panel.video_ids for video in ids):
         return None

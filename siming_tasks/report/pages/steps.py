@@ -12,7 +12,7 @@ from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tasks import SETTINGS, UNALTERED
+from siming_tasks.tasks import NON_ABLATION_TASKS, TASKS
 
 __all__ = ["rubric_note", "step_pages"]
 
@@ -32,14 +32,14 @@ def rubric_note(rubric: Rubric) -> str:
 
 def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: Sequence[Study]) -> None:
     """Write ``steps/index.html`` and one page for each step."""
-    grids = [_grid(name, report, rubric) for name in UNALTERED if report["standings"][name]]
+    grids = [_grid(name, report, rubric) for name in NON_ABLATION_TASKS if report["standings"][name]]
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
     grids = [grid for grid in grids if grid["rows"]]
     steps = [(step.id, step.name) for step in rubric.steps]
     site.page("steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_nothing(report), steps=steps)
-    differing = {name: _differing(name, studies) for name in UNALTERED}
+    differing = {name: _differing(name, studies) for name in NON_ABLATION_TASKS}
     for index, step in enumerate(rubric.steps):
-        parts = [_part(name, step, report, differing[name]) for name in UNALTERED if report["standings"][name]]
+        parts = [_part(name, step, report, differing[name]) for name in NON_ABLATION_TASKS if report["standings"][name]]
         counted = next((part for part in parts if part), None)
         site.page(
             f"steps/{step.id}.html",
@@ -85,7 +85,7 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
             rows.append({"id": step.id, "name": step.name, "cells": cells, **_of_reference(mine)})
     return {
         "setting": name,
-        "title": SETTINGS[name].title,
+        "title": TASKS[name].title,
         "runs": [run for run, _ in sheets],
         "rows": rows,
         "human": any(row["human"] for row in rows),
@@ -118,10 +118,10 @@ def _part(
         rows.append({"name": "second physician", "slug": None, "role": "human", "kappa": known["human"], **nothing})
     rows.sort(key=lambda row: -(row["kappa"]["value"] if row["kappa"]["value"] is not None else -9))
     marks = [Mark.of(row["name"], row["kappa"], role=row["role"], thin=known["thin"]) for row in rows]
-    alt = f"{SETTINGS[name].title}: kappa on {step.id} of {len(rows)} judges; the numbers are in the table below."
+    alt = f"{TASKS[name].title}: kappa on {step.id} of {len(rows)} judges; the numbers are in the table below."
     return {
         "setting": name,
-        "title": SETTINGS[name].title,
+        "title": TASKS[name].title,
         **known,
         "rated": max(row["kappa"]["n_items"] for row in rows),
         "rows": rows,
@@ -139,7 +139,7 @@ def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str
               if step_id in run["settings"][name]["misses"]]  # fmt: skip
     if not tables:
         return []
-    levels = LEVELS if SETTINGS[name].answer == "score" else VERDICTS
+    levels = LEVELS if TASKS[name].answer == "score" else VERDICTS
     total = np.sum([table for _, table in tables], axis=0)
     found = [(int(total[i, j]), i, j) for i in range(len(total)) for j in range(len(total)) if i != j and total[i, j]]
     misses = []

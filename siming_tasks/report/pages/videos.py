@@ -18,8 +18,8 @@ from siming_tasks.report.pages.asked import Prompts, losses, write_rubric
 from siming_tasks.report.pages.frame_times import frame_times
 from siming_tasks.report.pages.site import Site, points
 from siming_tasks.report.study.study import Study
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import SETTINGS, benchmark_setting
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import TASKS, benchmark_task
 
 __all__ = ["list_videos", "video_pages"]
 
@@ -52,8 +52,7 @@ def video_pages(
         parts: in how many shares they are written.
     """
     answers = {
-        name: [Answers(study, study.panels[name], name) for study in studies if name in study.panels]
-        for name in SETTINGS
+        name: [Answers(study, study.panels[name], name) for study in studies if name in study.panels] for name in TASKS
     }
     answers = {name: found for name, found in answers.items() if found}
     raters = dataset.physicians
@@ -84,7 +83,7 @@ def video_pages(
 
 def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
     """Label 0..3 of the consensus by video and step; withheld ones are absent."""
-    panel = labels_of(dataset, benchmark_setting("full", "score").name)
+    panel = labels_of(dataset, benchmark_task("full", "score").name)
     found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
     return {
         (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])
@@ -132,8 +131,8 @@ def _sheet(
         )
     return {
         "setting": name,
-        "scope": SETTINGS[name].scope,
-        "title": SETTINGS[name].title,
+        "scope": TASKS[name].scope,
+        "title": TASKS[name].title,
         "runs": [one.head for one in answers],
         "rows": rows,
         "max": sum(row["max"] for row in rows),
@@ -161,7 +160,7 @@ def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[Ans
     site.page(
         "videos/index.html",
         "videos.html",
-        title=f"{SETTINGS[name].title}: {unit if SETTINGS[name].answer == 'score' else 'steps called incorrect'}",
+        title=f"{TASKS[name].title}: {unit if TASKS[name].answer == 'score' else 'steps called incorrect'}",
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=raters,

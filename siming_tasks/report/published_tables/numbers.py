@@ -14,7 +14,7 @@ from decimal import Decimal
 __all__ = ["Printed", "factors", "parse", "parse_with_delta"]
 
 _NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)"
-_PLAIN = re.compile(rf"\s*({_NUMBER})\s*(%?)\s*")
+_PLAIN_TASKS = re.compile(rf"\s*({_NUMBER})\s*(%?)\s*")
 _DELTA = re.compile(rf"\s*({_NUMBER}\s*%?)\s*\(\s*({_NUMBER}\s*%?)\s*\)\s*")
 _DASHES = str.maketrans({"\u2212": "-", "\u2013": "-", "\ufe63": "-", "\uff0d": "-"})
 _BLANK = {"", "-", "--", "n/a", "na", "none", "nan"}
@@ -50,7 +50,7 @@ def parse(raw: object) -> Printed | None:
     text = "" if raw is None else str(raw).translate(_DASHES).strip()
     if text.casefold() in _BLANK:
         return None
-    match = _PLAIN.fullmatch(text)
+    match = _PLAIN_TASKS.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a number")
     number = Decimal(match[1].replace(",", ""))

@@ -121,9 +121,9 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
         if delta:
             deltas[metric] = delta
     try:
-        count = _whole(line["count"]) if _filled(line.get("count")) else None
+        count = _whole(line["count"]) if _imputed(line.get("count")) else None
         percent = parse(line.get("percent"))
-        of = factors(line["of"]) if _filled(line.get("of")) else ()
+        of = factors(line["of"]) if _imputed(line.get("of")) else ()
     except ValueError as error:
         raise DataError(f"{where}: row {name!r}: {error}.") from None
     return Row(name, values, deltas, str(line.get("base") or "").strip(), count, percent, of)
@@ -155,7 +155,7 @@ def _known(key: str) -> bool:
     return key in RESERVED or key.removesuffix("_delta") in COLUMNS
 
 
-def _filled(raw: object) -> bool:
+def _imputed(raw: object) -> bool:
     return raw is not None and str(raw).strip() != ""
 
 
@@ -166,7 +166,7 @@ def _shared(lines: Sequence[Mapping[str, Any]], key: str) -> object:
 
 
 def _size(raw: object, where: str) -> int | None:
-    if not _filled(raw):
+    if not _imputed(raw):
         return None
     try:
         whole = 1

@@ -3,8 +3,8 @@
 
 {
   const SAY = { differs: "What differs", same: "What looks identical", all: "Both from the start" };
-  const twins = document.querySelector(".twins");
-  const videos = [...twins.querySelectorAll("video")];
+  const minimal_pairs = document.querySelector(".minimal_pairs");
+  const videos = [...minimal_pairs.querySelectorAll("video")];
   const bar = document.querySelector(".twin-acts");
   const playing = document.querySelector(".playing");
   const spanOf = (video, kind) => (video.dataset[kind] || "").split(" ").map(Number);
@@ -20,7 +20,7 @@
   });
 
   function state(kind) {
-    if (kind) twins.dataset.playing = kind; else delete twins.dataset.playing;
+    if (kind) minimal_pairs.dataset.playing = kind; else delete minimal_pairs.dataset.playing;
     for (const button of bar.children) button.setAttribute("aria-pressed", String(button.dataset.play === kind));
   }
 

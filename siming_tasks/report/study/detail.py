@@ -1,4 +1,4 @@
-"""The parts of a study beyond the headline: diagnoses, what the video contributed, totals, gains, twins."""
+"""The parts of a study beyond the headline: diagnoses, what the video contributed, totals, gains, minimal_pairs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES, contribution_of, 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Estimate, Panel
+from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.alignment import Contestant
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
-from siming_tasks.tasks import benchmark_setting
+from siming_tasks.tasks import benchmark_task
 
-__all__ = ["detail", "gains", "totals_of", "twins"]
+__all__ = ["detail", "gains", "minimal_pairs", "totals_of"]
 
 
-def detail(panel: Panel, dataset: Dataset, options: Options, known: Mapping[str, Estimate]) -> dict[str, Any]:
+def detail(panel: ScoreMatrix, dataset: Dataset, options: Options, known: Mapping[str, Estimate]) -> dict[str, Any]:
     """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
 
     ``known`` are the panel's metrics.
@@ -40,7 +40,7 @@ def detail(panel: Panel, dataset: Dataset, options: Options, known: Mapping[str,
     }
 
 
-def totals_of(panel: Panel) -> list[tuple[str, float, float]]:
+def totals_of(panel: ScoreMatrix) -> list[tuple[str, float, float]]:
     """Video, reference total and predicted total; none for verdicts."""
     if panel.answer != "score":
         return []
@@ -48,11 +48,11 @@ def totals_of(panel: Panel) -> list[tuple[str, float, float]]:
     return [(video, x, y) for video, x, y in pairs if x == x and y == y]
 
 
-def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
+def gains(panels: Mapping[str, ScoreMatrix], options: Options) -> dict[str, Any]:
     """What the step's own clip changes in the headline metric."""
     found: dict[str, Any] = {}
     for answer in ANSWERS:
-        full, clip = (panels.get(benchmark_setting(scope, answer).name) for scope in SCOPES)
+        full, clip = (panels.get(benchmark_task(scope, answer).name) for scope in SCOPES)
         if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
             continue
         with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
@@ -70,8 +70,8 @@ def gains(panels: Mapping[str, Panel], options: Options) -> dict[str, Any]:
     return found
 
 
-def twins(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How one run did on the twins whose videos it was asked about; None if there are none."""
+def minimal_pairs(panel: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How one run did on the minimal_pairs whose videos it was asked about; None if there are none."""
     row = {video: index for index, video in enumerate(panel.video_ids)}
     column = {step: index for index, step in enumerate(panel.step_ids)}
     mine = [pair for pair in pairs if pair["video_a"] in row and pair["video_b"] in row]
@@ -94,7 +94,7 @@ def twins(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | 
     return results
 
 
-def _confusion(panel: Panel, options: Options) -> list[list[int]]:
+def _confusion(panel: ScoreMatrix, options: Options) -> list[list[int]]:
     """Counts of one step, rows = reference: four labels for points, correct and wrong for verdicts."""
     tally = Tally.of(panel, options.mapping)
     counts, k = (tally.labels, 4) if panel.answer == "score" else (tally.verdicts, 2)

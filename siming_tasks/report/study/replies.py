@@ -15,7 +15,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 from siming_tasks.report.escape import cut, script_json
 from siming_tasks.results.record import merged
-from siming_tasks.tasks import PROBED
+from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["Replies", "raw_reply"]
 
@@ -59,9 +59,9 @@ class Replies:
     def put(self, record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
         """Write the reply of one record, if its line has one; consecutive records of a video share an open file.
 
-        Replies to probes are left out: no page shows them beside a video that they were not given to.
+        Replies to ablations are left out: no page shows them beside a video that they were not given to.
         """
-        reply = None if record["setting"] in PROBED else raw_reply(line)
+        reply = None if record["setting"] in ABLATION_TASKS else raw_reply(line)
         if reply is not None:
             self.found += record["id"] not in self._written
             if part := record.get("part"):

@@ -1,4 +1,4 @@
-"""All runs of a report side by side: one table for each setting, with human and blind rows, ranks and paired tests."""
+"""All runs of a report side by side: a table for each setting, with physicians, baselines, ranks and paired tests."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from siming_tasks.analysis.comparison.paired import Comparison, compare
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.roles import ORDER
-from siming_tasks.report.study.beside import beside, fold
+from siming_tasks.report.study.baseline_rows import beside, fold
 from siming_tasks.report.study.study import Study
 from siming_tasks.report.study.verdict import Ranked, shuffle_p_of, verdict
 from siming_tasks.results.comparable import Entrant, contestants, groups
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import TASKS
 
 __all__ = ["standings"]
 
@@ -33,7 +33,7 @@ def standings(
 
     Returns:
         ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key of
-        :data:`siming_tasks.report.roles.ROLES`; ``metrics`` of what was answered, ``filled`` with missing answers as
+        :data:`siming_tasks.report.roles.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
         full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
         it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
         already, ``videos`` that the ranking rests on, ``comparison`` or ``not_compared``, and ``verdict``
@@ -42,7 +42,7 @@ def standings(
     mine = [study for study in studies if setting in study.panels]
     if not mine:
         return None
-    answer = SETTINGS[setting].answer
+    answer = TASKS[setting].answer
     metric = headline(answer)
     base = labels_of(dataset, setting, options.rater)
     rows = [_run_row(study, setting, metric) for study in mine] + beside(dataset, setting, options, base)
@@ -91,14 +91,14 @@ def _run_row(study: Study, setting: str, metric: str) -> dict[str, Any]:
         "slug": study.source.slug,
         "role": study.source.role,
         "metrics": part["numbers"]["metrics"],
-        "filled": part["numbers"]["filled"],
+        "imputed": part["numbers"]["imputed"],
         "lift": lift,
         "requests": part["numbers"]["requests"],
         "note": None,
     }
 
 
-def _short(study: Study, setting: str, metric: str, base: Panel) -> str | None:
+def _short(study: Study, setting: str, metric: str, base: ScoreMatrix) -> str | None:
     """Why a run has too little to be ranked; None if it has not."""
     panel = study.panels[setting]
     if not base.counted.any():
@@ -133,8 +133,8 @@ def _mark(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> No
 
 
 def _place(row: Mapping[str, Any], metric: str) -> tuple[bool, float, float, float]:
-    """What is not ranked comes last; by rank, then by how much was answered, then by the filled value."""
-    value, standing = row["filled"][metric]["value"], row.get("standing")
+    """What is not ranked comes last; by rank, then by how much was answered, then by the imputed value."""
+    value, standing = row["imputed"][metric]["value"], row.get("standing")
     rank = float(standing["rank"]) if standing else float("inf")
     answered = row["metrics"][COVERAGE]["value"] or 0.0
     return (

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.analysis.ablations import probes_of
+from siming_tasks.analysis.ablations import ablations_of
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.report.study.detail import detail, gains, totals_of, twins
+from siming_tasks.report.study.detail import detail, gains, minimal_pairs, totals_of
+from siming_tasks.report.study.error_quotes import Saying, Sayings
 from siming_tasks.report.study.replies import Replies, raw_reply
-from siming_tasks.report.study.sayings import Saying, Sayings
 from siming_tasks.results.comparable import Entrant
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.format_results import claimed_spans
@@ -24,7 +24,7 @@ from siming_tasks.results.prices import load_prices
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.results.score import evaluate_panel
 from siming_tasks.results.usage import usage_by_video
-from siming_tasks.tasks import PROBED, SETTINGS
+from siming_tasks.tasks import ABLATION_TASKS, TASKS
 
 __all__ = ["Study", "study"]
 
@@ -37,15 +37,15 @@ class Study:
         source: the run.
         settings: by setting: ``numbers`` (:func:`siming_tasks.results.score.evaluate_records`), ``contribution`` and
             ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos,
-            ``pairs`` (how it did on the data set's twins; None without), ``usage`` of each video.
+            ``pairs`` (how it did on the data set's minimal_pairs; None without), ``usage`` of each video.
         entrants: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.
         replies: number of raw replies found.
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
         sayings: by setting, a draw of what it says of steps that it judges wrong; only if replies were kept.
-        probes: by setting, what survives each probe (:meth:`siming_tasks.analysis.ablations.Probed.to_json`); probes
-            are in no other field.
+        ablations: by setting, what survives each ablation (:meth:`siming_tasks.analysis.ablations.Ablated.to_json`);
+            ablations are in no other field.
         claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
             video; what to draw under a step's own span.
     """
@@ -58,11 +58,11 @@ class Study:
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
     sayings: Mapping[str, Sequence[Saying]] = field(default_factory=dict)
-    probes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    ablations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
 
     @property
-    def panels(self) -> dict[str, Panel]:
+    def panels(self) -> dict[str, ScoreMatrix]:
         """By setting, all questions that were asked."""
         return {name: entrant.panel for name, entrant in self.entrants.items()}
 
@@ -83,7 +83,7 @@ def study(
         source: the run.
         dataset: what it was asked about.
         options: label mapping, positive class, rater, resamples, seed.
-        pairs: counterfactual twins of the data set.
+        pairs: counterfactual minimal_pairs of the data set.
         replies: folder for the viewer's files of raw replies; None writes none.
         partial: count only the requests that have a record as asked.
         allow: differences between runs to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
@@ -101,30 +101,32 @@ def study(
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=seen if keep else None)
         if keep:
-            keep.put_rest([record for name, mine in run.records.items() if name not in PROBED for record in mine])
+            keep.put_rest(
+                [record for name, mine in run.records.items() if name not in ABLATION_TASKS for record in mine]
+            )
     found: dict[str, dict[str, Any]] = {}
     prices = load_prices(options.prices) if options.prices else None
-    probes = {name: each for name in run.settings if (each := probes_of(run, name, options, allow))}
-    entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings if name not in PROBED}
+    ablations = {name: each for name in run.settings if (each := ablations_of(run, name, options, allow))}
+    entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
     for name, entrant in entrants.items():
         known = evaluate_panel(entrant.panel, options)
         found[name] = {
             "numbers": run.evaluate(name, options, evaluation=known),
             **detail(entrant.panel, dataset, options, known.metrics),
             "totals": totals_of(entrant.panel),
-            "pairs": twins(entrant.panel, pairs),
+            "pairs": minimal_pairs(entrant.panel, pairs),
             "usage": usage_by_video(run.records[name], prices),
         }
     if not found and run.settings:
-        why = f"{source.path}: holds probes only, which say nothing without the plain tasks of the same run. "
+        why = f"{source.path}: holds ablations only, which say nothing without the plain tasks of the same run. "
         raise DataError(why + "Run both with one --output_path.")
     if not found:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
     written = keep.found if keep else 0
     prompts = {name: _fingerprint(run.records[name]) for name in found}
     panels = {name: entrant.panel for name, entrant in entrants.items()}
-    told = {name: [one.to_json() for one in each] for name, each in probes.items()}
-    claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found if SETTINGS[name].evidence}
+    told = {name: [one.to_json() for one in each] for name, each in ablations.items()}
+    claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found if TASKS[name].evidence}
     return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts,
                  words.found(), told, claimed)  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""Who is best in a setting, how sure that is, how far from the physicians, and who beats the blind judges: as facts.
+"""The verdict of a setting: the best judge, how sure that is, its distance to physicians and no-video baselines.
 
 Every claim is a paired test over videos, corrected over its family by Holm: all pairs of the ranked runs; each ranked
-run against the physicians; each ranked run against the blind judges. The sentences are those of
-:mod:`siming_tasks.report.pages.sentence`.
+run against the physicians; each ranked run against the no-video baselines. The sentences are those of
+:mod:`siming_tasks.report.pages.verdict_text`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from siming_tasks.analysis.comparison.common import paired_difference
 from siming_tasks.analysis.comparison.paired import Comparison
 from siming_tasks.analysis.comparison.significance import Paired, holm
-from siming_tasks.analysis.controls.blind import blind_panels
+from siming_tasks.analysis.controls.no_video_rows import no_video_matrices
 from siming_tasks.analysis.inter_rater.ratio import human_gap
 from siming_tasks.analysis.physician_pairs import physician_labels, physician_pairs
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA
 from siming_tasks.options import Options
 
@@ -36,7 +36,7 @@ class Ranked:
     """A run that is ranked: its answers, and the shuffle p of its headline (None if it is undefined)."""
 
     name: str
-    panel: Panel
+    panel: ScoreMatrix
     shuffle_p: float | None
 
 
@@ -61,8 +61,8 @@ def verdict(
     Returns:
         ``top``: the runs that none is better than, the largest value first (one: the best; several: they cannot be told
         apart); ``behind``: those that the first is better than; ``tested``: whether there was a test of every pair;
-        ``pairs``: how many; ``humans`` and ``blind``: by run, the test against the physicians (empty without two), and
-        against the blind judges.
+        ``pairs``: how many; ``humans`` and ``no_video``: by run, the test against the physicians (empty without two),
+        and against the no-video baselines.
     """
     found: dict[str, Any] = {"runs": [run.name for run in ranked], "top": [], "behind": [], "tested": False, "pairs": 0}
     if comparison is None:
@@ -70,14 +70,14 @@ def verdict(
     else:
         found |= _first(comparison, metric)
     found["humans"] = _against_physicians(ranked, dataset, setting, metric, options)
-    found["blind"] = _against_blind(ranked, metric, options)
+    found["no_video"] = _against_no_video(ranked, metric, options)
     return found
 
 
 def _first(comparison: Comparison, metric: str) -> dict[str, Any]:
     """The run with the best rank, those that it is not better than, and those that it is."""
     standing = comparison.ranks.get(metric, {})
-    value = {name: comparison.filled[name][metric].value or 0.0 for name in standing}
+    value = {name: comparison.imputed[name][metric].value or 0.0 for name in standing}
     order = sorted(standing, key=lambda name: (standing[name].rank, -CATALOGUE[metric].sign * value[name], name))
     if not order:
         return {}
@@ -109,8 +109,8 @@ def _gap(gap: Paired, p: float | None) -> dict[str, Any]:
     return plain({**gap._asdict(), "p_holm": p, "side": int(np.sign(gap.value)) if sure else 0})  # type: ignore[no-any-return]
 
 
-def _against_blind(ranked: Sequence[Ranked], metric: str, options: Options) -> dict[str, Any]:
-    """By run, the test that it beats every blind judge: the largest of the p-values against each of them.
+def _against_no_video(ranked: Sequence[Ranked], metric: str, options: Options) -> dict[str, Any]:
+    """By run, the test that it beats every no-video baseline: the largest of the p-values against each of them.
 
     A judge whose metric is undefined is no rival. ``over`` is the rival with the largest p. The run's own answers given
     to other videos are a rival too, by the exchanges of videos.
@@ -124,9 +124,9 @@ def _against_blind(ranked: Sequence[Ranked], metric: str, options: Options) -> d
 
 
 def _hardest(run: Ranked, metric: str, options: Options) -> tuple[str | None, float | None]:
-    mine = _tally(run.panel.filled(), metric, options)
+    mine = _tally(run.panel.imputed(), metric, options)
     found: dict[str, float] = {}
-    for name, panel in blind_panels(run.panel).items():
+    for name, panel in no_video_matrices(run.panel).items():
         rival = _tally(panel, metric, options)
         apart = paired_difference(mine, rival)[metric]
         ahead = CATALOGUE[metric].sign * apart.value > 0
@@ -141,7 +141,7 @@ def _hardest(run: Ranked, metric: str, options: Options) -> tuple[str | None, fl
     return over, found[over]
 
 
-def _tally(panel: Panel, metric: str, options: Options) -> Tally:
+def _tally(panel: ScoreMatrix, metric: str, options: Options) -> Tally:
     return Tally.of(panel.sorted(), options.mapping, options.positive, [metric])
 
 

@@ -44,7 +44,7 @@ def markdown(found: Comparison, *, joint: bool = False) -> str:
         rows = [[literal(run), *(_plain(found.estimates[run][name]) for name in names)] for run in runs]
         lines += [*table(head, rows), "", "Of what each run answered; 95 % intervals over videos.", ""]
         judged = [name for name in names if CATALOGUE[name].compared]
-        head = ["missing answers filled", *(CATALOGUE[name].label for name in judged)]
+        head = ["missing answers imputed", *(CATALOGUE[name].label for name in judged)]
         lines += table(head, [[literal(run), *(_cell(found, run, name) for name in judged)] for run in runs])
         lines += ["", FILLED]
     lines += _notes(found)
@@ -110,7 +110,7 @@ def _plain(estimate: Estimate) -> str:
 def _cell(found: Comparison, run: str, metric: str) -> str:
     if not CATALOGUE[metric].compared:
         return short(found.estimates[run][metric])
-    estimate, standing = found.filled[run][metric], found.ranks.get(metric, {}).get(run)
+    estimate, standing = found.imputed[run][metric], found.ranks.get(metric, {}).get(run)
     return f"{estimate} ({standing.rank}; {standing.low}-{standing.high})" if standing else str(estimate)
 
 
@@ -126,7 +126,8 @@ def _notes(found: Comparison) -> list[str]:
     for name, ranks in found.ranks.items():
         lines += [
             f"{literal(run)} is not ranked above {', '.join(map(literal, standing.unsettled))} in "
-            f"{CATALOGUE[name].label}, although its filled value is larger: it is not ahead on the items both answered."
+            f"{CATALOGUE[name].label}, although its imputed value is larger: "
+            "it is not ahead on the items both answered."
             for run, standing in ranks.items()
             if standing.unsettled
         ]

@@ -15,14 +15,14 @@ __all__ = ["markdown"]
 CAPTION = (
     "prior: which steps are usually failed, needs no video; video: an overall impression; local: this step in this "
     "video. They add up to the metric. p: the predictions fit another video as well. Lift: the metric minus that of "
-    "the best blind row, paired."
+    "the best no-video baseline, paired."
 )
 
 
 def markdown(runs: Mapping[str, Contribution], order: Sequence[str] = ()) -> str:
-    """The split with its p-value and lift for every run, then the blind rows.
+    """The split with its p-value and lift for every run, then the no-video baselines.
 
-    Blind rows are over the steps that the first run answered; its own answers are the shuffled self.
+    No-video baselines are over the steps that the first run answered; its own answers are the shuffled self.
 
     Args:
         runs: what the video contributed to each.
@@ -44,7 +44,7 @@ def markdown(runs: Mapping[str, Contribution], order: Sequence[str] = ()) -> str
     lines += [*key(rows), "", CAPTION, ""]
     names = [name for name in first.rows["run"] if CATALOGUE[name].compared]
     rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
-    lines += table(["blind row", *(CATALOGUE[name].label for name in names)], rows)
+    lines += table(["no-video baseline", *(CATALOGUE[name].label for name in names)], rows)
     lines += [*key(rows), "", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
     lines += ["", f"The run whose answers these are: {literal(whose)}."] if len(runs) > 1 else []
     if any(found.mismatch for found in runs.values()):

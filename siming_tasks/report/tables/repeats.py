@@ -24,7 +24,7 @@ def markdown(found: Mapping[str, Repeats]) -> str:
     ]
     head = ["metric", "each run", "mean", "sd between runs (decoding)", "standard error (videos)", "runs needed"]
     said = (
-        "Runs of one judge on the same videos, missing answers filled. Decoding: what asking again changes; videos: "
+        "Runs of one judge on the same videos, missing answers imputed. Decoding: what asking again changes; videos: "
         f"what it would not. Runs needed: to average, so that decoding adds at most {ADDED:.0%} to the standard error."
     )
     return "\n".join([*table(head, rows, left=(0, 1)), "", said]) + "\n"

@@ -57,7 +57,7 @@ def sheet(rubric: Rubric, skills: Sequence[str] = (), width: int = 100) -> str:
         for step in skill.steps:
             name = " ".join(filter(None, (step.name, step.name_zh)))
             marks = ", critical" if step.critical else ""
-            halves = ", half points" if step.grain < 1 else ""
+            halves = ", half points" if step.score_increment < 1 else ""
             lines += ["", f"{step.id}  {one_line(name)} ({units(step.max_score)}{halves}{marks})"]
             for label, text in [("", step.requirement), *_criteria(step), *(("", line) for line in _more(step))]:
                 lines += textwrap.wrap(
@@ -109,5 +109,5 @@ def printable(rubric: Rubric, skills: Sequence[str] = ()) -> str:
 
 
 def _levels(step: RubricStep) -> list[str]:
-    count = round(step.max_score / step.grain) + 1
-    return [f"{level * step.grain:g}" for level in range(count)] if count <= MAX_BOXES else []
+    count = round(step.max_score / step.score_increment) + 1
+    return [f"{level * step.score_increment:g}" for level in range(count)] if count <= MAX_BOXES else []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
-from siming_tasks.data.pairs import twins_of
+from siming_tasks.data.pairs import minimal_pairs_of
 from siming_tasks.tools.baseline.heads import STRENGTHS, head
 
 __all__ = ["Judged", "cross_fitted", "folds_of", "groups_of"]
@@ -40,7 +40,7 @@ class Judged:
 def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -> NDArray[np.int64]:
     """The group of every video: what is in one group is never on both sides of a fold.
 
-    One group are videos with the same file, counterfactual twins, and those that share what ``group`` names.
+    One group are videos with the same file, counterfactual minimal_pairs, and those that share what ``group`` names.
 
     Args:
         dataset: the exams.
@@ -55,7 +55,11 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
 
     number = {video.video_id: place for place, video in enumerate(dataset.videos)}
     tied = [(place, f"file {digests[name]}") for name, place in number.items()]
-    tied += [(number[name], f"twins {place}") for place, pair in enumerate(twins_of(dataset)) for name in pair]
+    tied += [
+        (number[name], f"minimal_pairs {place}")
+        for place, pair in enumerate(minimal_pairs_of(dataset))
+        for name in pair
+    ]
     for video in dataset.videos if group else ():
         value = video.site if group == "site" else video.extra.get(str(group))
         if value is None or value == "":

@@ -17,7 +17,7 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
 from siming_tasks.results.supervised import SUPERVISED
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.baseline.crossfit import folds_of, groups_of
 from siming_tasks.tools.baseline.exams import Exams, Learnt, Watched
@@ -107,7 +107,7 @@ def _records(dataset: Dataset, learnt: Learnt) -> Iterator[dict[str, Any]]:
         for place, points, wrong in zip(places, one.points, one.wrong, strict=True)
         if not np.isnan(points)
     }
-    for setting in map(SETTINGS.__getitem__, BENCHMARK):
+    for setting in map(TASKS.__getitem__, BENCHMARK_TASKS):
         for name, step in expected_requests(setting, [v for v in dataset.videos if v.video_id in learnt.media]):
             asked = steps_of(setting, dataset.video(name), step)
             found = {one: said[key] for one in asked if (key := (setting.scope, one, number[name])) in said}

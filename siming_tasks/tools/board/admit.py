@@ -15,7 +15,7 @@ from siming_tasks.options import Options
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.run import Run
 from siming_tasks.results.supervised import SUPERVISED, is_supervised
-from siming_tasks.tasks import PLAIN, PROBED, SETTINGS
+from siming_tasks.tasks import ABLATION_TASKS, PLAIN_TASKS, TASKS
 from siming_tasks.tools.board.checks import check
 from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
 
@@ -70,10 +70,10 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
     if not run.settings:
         raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
     for name in (*run.settings, *received.submission.claims):
-        if name in SETTINGS and name not in PLAIN:
-            what = "a probe" if name in PROBED else "another form of the reply"
+        if name in TASKS and name not in PLAIN_TASKS:
+            what = "a ablation" if name in ABLATION_TASKS else "another form of the reply"
             raise DataError(
-                f"{received.path}: holds {SETTINGS[name].task_name}, {what}, which is no part of the benchmark. Make "
+                f"{received.path}: holds {TASKS[name].task_name}, {what}, which is no part of the benchmark. Make "
                 "it with `siming submit`."
             )
     settings = {name: run.evaluate(name, options) for name in run.settings}
@@ -86,7 +86,8 @@ def _check_judge(received: Received) -> None:
     """A board is of models: what answers from the labels, or without any video, has a row of its own there."""
     if received.submission.run.get("model") == REFERENCE_MODEL:
         what = "a run of a reference judge (--model siming_reference), which is no model"
-        raise DataError(f"{received.path}: {what}. Physicians and blind judges have rows of their own; submit a model.")
+        fix = "Physicians and no-video baselines have rows of their own; submit a model."
+        raise DataError(f"{received.path}: {what}. {fix}")
 
 
 def _check_untrained(received: Received, run: Run) -> None:
@@ -99,9 +100,9 @@ def _check_claims(received: Received) -> None:
     """Numbers are claimed of settings and metrics that there are, and are possible."""
     where, fix = f"{received.path}: submission.json: claims", "Make it with `siming submit`."
     for name, claims in received.submission.claims.items():
-        if name not in SETTINGS:
-            raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(SETTINGS)}. {fix}")
-        known = select(SETTINGS[name].answer)
+        if name not in TASKS:
+            raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(TASKS)}. {fix}")
+        known = select(TASKS[name].answer)
         for metric, value in claims.items():
             if metric not in known:
                 raise DataError(f"{where}.{name}: unknown metric {metric[:64]!r}; one of {', '.join(known)}. {fix}")

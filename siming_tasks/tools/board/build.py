@@ -18,10 +18,10 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.study.beside import beside
+from siming_tasks.report.study.baseline_rows import beside
 from siming_tasks.results.comparable import Entrant, groups
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admit import Admitted, admit, refusal
 from siming_tasks.tools.board.order import by_value, ranks
 from siming_tasks.tools.board.page import board_page
@@ -145,7 +145,7 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     """A note on rows that were made under other conditions than most: they are no ranking of models."""
     notes: dict[int, list[str]] = {}
     others: dict[int, list[str]] = {}
-    for setting in SETTINGS:
+    for setting in TASKS:
         mine = [(place, entry) for place, entry in enumerate(entries) if setting in entry.run.records]
         named = [
             replace(Entrant.of(entry.run, setting, options.rater), name=entry.received.path.name) for _, entry in mine
@@ -162,11 +162,11 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
 
 
 def _ordered(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """Verified rows first, then those with a rank, then by the filled value of the first headline."""
+    """Verified rows first, then those with a rank, then by the imputed value of the first headline."""
     if not entries:
         return []
     places = by_value(entries, options)
-    setting = next(name for name in SETTINGS if any(name in entry.settings for entry in entries))
+    setting = next(name for name in TASKS if any(name in entry.settings for entry in entries))
     apart = [k for k, entry in enumerate(entries) if setting in entry.others]
     ranked = ranks(entries, places, setting, apart)
     keys = [
@@ -184,8 +184,8 @@ def day_of(date: Any) -> str | None:
 
 
 def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
-    """By setting, the rows of the physicians and the blind judges."""
-    wanted = [name for name in SETTINGS if any(name in entry.settings for entry in entries)]
+    """By setting, the rows of the physicians and the no-video baselines."""
+    wanted = [name for name in TASKS if any(name in entry.settings for entry in entries)]
     return {name: beside(dataset, name, options, labels_of(dataset, name, options.rater)) for name in wanted}
 
 

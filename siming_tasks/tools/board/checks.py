@@ -11,7 +11,7 @@ from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.report.published_tables.model import COLUMNS, Document, Row, Table
 from siming_tasks.report.published_tables.numbers import parse
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.submission import Received
 from siming_tasks.tools.table_lint.lint import lint
 
@@ -53,7 +53,7 @@ def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> 
         coverage = found["metrics"]["coverage"]["value"]
         if coverage is not None and coverage < COMPARABLE:
             yield f"{name}: coverage {coverage:.1%}; not comparable below {100 * COMPARABLE:g} %."
-        if "constant-prediction" in found["metrics"][headline(SETTINGS[name].answer)]["flags"]:
+        if "constant-prediction" in found["metrics"][headline(TASKS[name].answer)]["flags"]:
             yield f"{name}: every prediction is the same."
         comparable = all(
             about.options.get(key) == found["options"].get(key) for key in ("rater", "mapping", "positive")

@@ -12,29 +12,29 @@ from siming_tasks.analysis.comparison.ranks import settled
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import Contestant, align
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, NOISE
 from siming_tasks.options import Options
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admit import Admitted
 
 __all__ = ["by_value", "ranks"]
 
 
 def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, float, float]]:
-    """What to sort each row by: whether it can be compared, then the filled headline of its first setting, settled.
+    """What to sort each row by: whether it can be compared, then the imputed headline of its first setting, settled.
 
     A row is not above another that answered as much unless it is ahead on the items that both answered
     (:func:`siming_tasks.analysis.comparison.ranks.settled`); of equal ones the first is that with more answers.
     """
-    first = [next(name for name in SETTINGS if name in row.settings) for row in rows]
+    first = [next(name for name in TASKS if name in row.settings) for row in rows]
     places: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
     for setting in dict.fromkeys(first):
         mine = [k for k, name in enumerate(first) if name == setting]
-        metric = headline(SETTINGS[setting].answer)
+        metric = headline(TASKS[setting].answer)
         sign = CATALOGUE[metric].sign
         found = [rows[k].settings[setting] for k in mine]
-        value = np.array([_value(result["filled"][metric], sign) for result in found])
+        value = np.array([_value(result["imputed"][metric], sign) for result in found])
         tallies = [
             Tally.of(rows[k].run.panel(setting, options.rater), options.mapping, options.positive, [metric])
             for k in mine
@@ -60,7 +60,7 @@ def ranks(rows: Sequence[Admitted], places: Sequence[tuple[bool, float, float]],
         setting: that the board is ordered by; rows whose first setting is another have no rank.
         apart: places of rows that were made under other conditions than most.
     """
-    first = [next(name for name in SETTINGS if name in row.settings) for row in rows]
+    first = [next(name for name in TASKS if name in row.settings) for row in rows]
     fit = [k for k, (weak, _, _) in enumerate(places) if not weak and first[k] == setting and k not in apart]
     found: list[int | None] = [None] * len(rows)
     for k in fit:
@@ -82,5 +82,5 @@ def _holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
         sides = [Tally.of(run.panel, a.mapping, a.positive, [metric]) for run in align(runs, ("videos", "steps"))]
     except DataError:  # nothing in common: other conditions, which the findings say
         return True
-    filled = paired_difference(sides[0].filled(), sides[1].filled())
-    return answered_by_both(sides[0], sides[1], filled).holds(metric, sign)
+    imputed = paired_difference(sides[0].imputed(), sides[1].imputed())
+    return answered_by_both(sides[0], sides[1], imputed).holds(metric, sign)

@@ -9,11 +9,11 @@ from typing import Any
 from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
+from siming_tasks.report.charts.forest_plot import Ladder, Rung, ladder
 from siming_tasks.report.charts.kinds import Mark
-from siming_tasks.report.charts.ladder import Ladder, Rung, ladder
 from siming_tasks.report.pages.figures import bands, shown
 from siming_tasks.report.pages.site import Site
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 
 __all__ = ["board_page"]
 
@@ -41,16 +41,16 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
             ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
              [row for row in rows if not row["verified"]]),
         ],
-        columns=[(SETTINGS[name].title, name, headline(SETTINGS[name].answer)) for name in _columns(rows)],
+        columns=[(TASKS[name].title, name, headline(TASKS[name].answer)) for name in _columns(rows)],
         beside=_beside(board["beside"]),
-        charts=[chart for name in SETTINGS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
+        charts=[chart for name in TASKS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
 
 
 def _beside(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """One row for each physician and blind judge, with its estimate in each setting."""
+    """One row for each physician and no-video baseline, with its estimate in each setting."""
     rows: dict[str, dict[str, Any]] = {}
     for setting, mine in found.items():
         for row in mine:
@@ -61,7 +61,7 @@ def _beside(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The benchmark's settings, and those controls that any row has."""
-    return [name for name in SETTINGS if name in BENCHMARK or any(name in row["settings"] for row in rows)]
+    return [name for name in TASKS if name in BENCHMARK_TASKS or any(name in row["settings"] for row in rows)]
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,31 +69,31 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     weak = [
         name
         for name, found in row["settings"].items()
-        if (found["metrics"][headline(SETTINGS[name].answer)]["coverage"] or 0) < COMPARABLE
+        if (found["metrics"][headline(TASKS[name].answer)]["coverage"] or 0) < COMPARABLE
     ]
     return {**row, "weak": weak}
 
 
 def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The headline of one setting for every row that has it, by value, before the physicians and the blind judges.
+    """Chart of one setting: every row with a headline value, the physicians and the no-video baselines.
 
     A row without a re-run is a square; one that answered too little is pale.
     """
-    metric = headline(SETTINGS[name].answer)
+    metric = headline(TASKS[name].answer)
     marked = [
-        (row["model"]["name"], row["settings"][name]["filled"][metric], "model" if row["verified"] else "clip",
+        (row["model"]["name"], row["settings"][name]["imputed"][metric], "model" if row["verified"] else "clip",
          name in row["weak"])
         for row in rows
         if name in row["settings"]
     ]  # fmt: skip
     if not marked:
         return None
-    marked += [(row["name"], row["filled"][metric], row["role"], False) for row in others]
+    marked += [(row["name"], row["imputed"][metric], row["role"], False) for row in others]
     marked = [item for item in marked if item[1]["value"] is not None]
     marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
     rungs = [Rung(Mark.of(label, estimate, role=role, thin=weak), shown(estimate), "not comparable" if weak else "")
              for label, estimate, role, weak in marked]  # fmt: skip
-    title, axis = SETTINGS[name].title, CATALOGUE[metric].title
+    title, axis = TASKS[name].title, CATALOGUE[metric].title
     alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
-    humans, blind = bands(others, metric)
-    return {"title": title, "svg": ladder(Ladder(title, axis, rungs, humans, blind), alt)}
+    humans, no_video = bands(others, metric)
+    return {"title": title, "svg": ladder(Ladder(title, axis, rungs, humans, no_video), alt)}

@@ -41,7 +41,7 @@ def write_template(
     """Write a workbook with a sheet for each physician (a row per video, a column per step) and one for the spans.
 
     Headings, videos and steps are locked (without a password); a cell takes the points of its step or N/A; a step's
-    criteria are the note of its heading and are shown beside the cell that is filled in.
+    criteria are the note of its heading and are shown beside the cell that is imputed in.
 
     Args:
         out: the new ``.xlsx`` file.
@@ -129,8 +129,8 @@ def allowed_points(step: RubricStep) -> list[str]:
         >>> allowed_points(default_rubric().by_id["cpr_01"])
         ['0', '1', '2', 'N/A']
     """
-    levels = round(step.max_score / step.grain)
-    return [*(f"{level * step.grain:g}" for level in range(levels + 1)), NOT_APPLICABLE]
+    levels = round(step.max_score / step.score_increment)
+    return [*(f"{level * step.score_increment:g}" for level in range(levels + 1)), NOT_APPLICABLE]
 
 
 def _book(template: Template) -> Any:
@@ -199,7 +199,7 @@ def _open(sheet: Any, row: int, column: int, form: str) -> None:
 
 
 def _rule(step: RubricStep, first: str) -> Any:
-    """The points that a cell takes, and what is shown beside it while it is filled in."""
+    """The points that a cell takes, and what is shown beside it while it is imputed in."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
     allowed = allowed_points(step)
@@ -207,9 +207,12 @@ def _rule(step: RubricStep, first: str) -> Any:
     if len(listed) <= MAX_LIST:
         rule = DataValidation(type="list", formula1=listed, allow_blank=True)
     else:
-        number = f"ISNUMBER({first}),{first}>=0,{first}<={step.max_score:g},MOD({first},{step.grain:g})=0"
+        number = f"ISNUMBER({first}),{first}>=0,{first}<={step.max_score:g},MOD({first},{step.score_increment:g})=0"
         rule = DataValidation(type="custom", formula1=f'OR({first}="{NOT_APPLICABLE}",AND({number}))', allow_blank=True)
-    rule.errorTitle, rule.error = step.id, f"0 to {step.max_score:g} in steps of {step.grain:g}, or {NOT_APPLICABLE}."
+    rule.errorTitle, rule.error = (
+        step.id,
+        f"0 to {step.max_score:g} in steps of {step.score_increment:g}, or {NOT_APPLICABLE}.",
+    )
     rule.promptTitle, rule.prompt = one_line(step.name, _PROMPT_TITLE), one_line(_criteria(step, " "), _PROMPT)
     rule.showErrorMessage = rule.showInputMessage = True
     return rule

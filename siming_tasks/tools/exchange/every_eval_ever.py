@@ -17,7 +17,7 @@ from typing import Any
 
 from siming_tasks.common.files import atomic_write, canonical_json
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.taken import Taken
 
 __all__ = ["aggregate", "instances", "write_every_eval_ever"]
@@ -124,7 +124,7 @@ def instances(taken: Taken, found: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "evaluation_id": found["evaluation_id"],
                 "model_id": found["model_info"]["id"],
                 "evaluation_name": _name(taken, record["setting"]),
-                "evaluation_result_id": f"{record['setting']}/{headline(SETTINGS[record['setting']].answer)}",
+                "evaluation_result_id": f"{record['setting']}/{headline(TASKS[record['setting']].answer)}",
                 "sample_id": record["id"],
                 "sample_hash": hashlib.sha256((prompt + truth).encode()).hexdigest(),
                 "interaction_type": "single_turn",
@@ -164,7 +164,7 @@ def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -
             },
         },
         "metric_config": {
-            "evaluation_description": SETTINGS[name].question,
+            "evaluation_description": TASKS[name].question,
             "metric_id": f"siming.{metric}",
             "metric_name": row.title,
             "metric_kind": metric,

@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.taken import Taken
 
 __all__ = ["escaped", "latex_table", "write_latex"]
@@ -36,7 +36,7 @@ def latex_table(runs: Sequence[Taken]) -> str:
     """One line per run and setting: every metric with its interval, and the coverage."""
     first = runs[0]
     label = "SYNTHETIC data: simulated exams, no finding about any model. " if first.dataset.synthetic else ""
-    answers = list(dict.fromkeys(SETTINGS[name].answer for taken in runs for name in taken.results))
+    answers = list(dict.fromkeys(TASKS[name].answer for taken in runs for name in taken.results))
     parts = [part for answer in answers for part in _part(runs, answer)]
     caption = (
         f"{label}{escaped(first.dataset.name)} {escaped(first.dataset.version)}; "
@@ -61,14 +61,14 @@ def _part(runs: Sequence[Taken], answer: Any) -> list[str]:
     metrics = [name for name in select(answer) if name != COVERAGE]
     lines = [
         " & ".join(
-            [escaped(taken.run.name), escaped(SETTINGS[name].title)]
+            [escaped(taken.run.name), escaped(TASKS[name].title)]
             + [_cell(found["metrics"][metric]) for metric in metrics]
             + [f"{found['metrics'][COVERAGE]['value']:.3f}"]
         )
         + r" \\"
         for taken in runs
         for name, found in taken.results.items()
-        if SETTINGS[name].answer == answer
+        if TASKS[name].answer == answer
     ]
     head = " & ".join(["run", "setting", *(escaped(CATALOGUE[metric].label) for metric in metrics), "coverage"])
     columns = "ll" + "c" * (len(metrics) + 1)

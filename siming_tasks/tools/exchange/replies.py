@@ -9,7 +9,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.inspect_in import inspect_replies
 from siming_tasks.tools.exchange.vlmevalkit import vlmevalkit_replies
 
@@ -56,7 +56,7 @@ def _once(replies: Iterable[tuple[str, Reply]]) -> Iterator[Reply]:
     places: dict[str, str] = {}
     for place, reply in replies:
         request = str(reply["id"])
-        if request.partition("/")[0] not in SETTINGS or "/" not in request:
+        if request.partition("/")[0] not in TASKS or "/" not in request:
             fix = "Ask with the requests of `siming requests`, and keep their ids."
             raise DataError(f"{place}: {request[:200]!r} is no id of a request. {fix}")
         if request in places:

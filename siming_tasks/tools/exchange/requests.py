@@ -15,7 +15,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.docs import documents, generated
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.messages import FORMS, Beside, Inline
 
 __all__ = ["Written", "media_folder", "write_requests"]
@@ -66,7 +66,7 @@ def write_requests(
     """
     SESSION.begin(options)
     dataset = SESSION.current()
-    docs = [doc for name in settings for doc in documents(SETTINGS[name], dataset)[:limit]]
+    docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
     place = Beside(media_folder(out)) if files else Inline()
     asked = generated()
     with SESSION.asking(ANYBODY), atomic_write(out) as stream:
@@ -88,7 +88,7 @@ def write_requests(
 
 def _put(doc: Doc) -> dict[str, str]:
     """How the question is put, where that is not the benchmark's own way."""
-    words, part = SESSION.asking_of(SETTINGS[doc["setting"]]).words, doc.get("part", "")
+    words, part = SESSION.asking_of(TASKS[doc["setting"]]).words, doc.get("part", "")
     return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import atomic_path, atomic_write
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tools.exchange.taken import Taken
 
@@ -48,7 +48,7 @@ def step_rows(taken: Taken) -> Iterator[dict[str, Any]]:
     rubric = taken.dataset.rubric.by_id
     skills = {step.id: skill.id for skill in taken.dataset.rubric.skills for step in skill.steps}
     for name in taken.run.settings:
-        setting, asked = SETTINGS[name], taken.run.asked(name)
+        setting, asked = TASKS[name], taken.run.asked(name)
         records = {record["id"]: record for record in taken.run.records[name]}
         for video_id, step_id in expected_requests(setting, taken.dataset.videos):
             if (request := record_id(name, video_id, step_id)) not in asked:

@@ -17,7 +17,7 @@ from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.results.scores import score_run
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
 from siming_tasks.tasks.prompting import Asking, steps_in
@@ -79,7 +79,7 @@ class Taken:
     def prompt(self, record: Record) -> str:
         """The text that was asked; frames are not in it. That of an exam asked about in parts is all of them."""
         setting, video, rubric = (
-            SETTINGS[record["setting"]],
+            TASKS[record["setting"]],
             self.dataset.video(record["video_id"]),
             self.dataset.rubric,
         )
@@ -102,7 +102,7 @@ class Taken:
         """The consensus on the steps that a record is about, as answers are written; empty unless labels may leave."""
         if not self.labels:
             return {}
-        setting, video = SETTINGS[record["setting"]], self.dataset.video(record["video_id"])
+        setting, video = TASKS[record["setting"]], self.dataset.video(record["video_id"])
         best = self.dataset.rubric.by_id
         points = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record["step_id"])}
         if setting.answer == "score":
@@ -113,7 +113,7 @@ class Taken:
 
 def said(setting: str, value: float) -> float | str:
     """An answer as people write it."""
-    return value if SETTINGS[setting].answer == "score" else "incorrect" if value else "correct"
+    return value if TASKS[setting].answer == "score" else "incorrect" if value else "correct"
 
 
 def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool = False, kept: bool = False) -> Taken:

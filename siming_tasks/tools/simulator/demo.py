@@ -61,7 +61,7 @@ def make_demo(
         videos: number of exams; with ``pairs`` two to a pair, so an even number.
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
         short: about 30 s a video instead of about 170 s; for tests, not for judging time.
-        pairs: counterfactual twins and ``pairs.jsonl`` instead of independent exams.
+        pairs: counterfactual minimal_pairs and ``pairs.jsonl`` instead of independent exams.
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
@@ -83,12 +83,12 @@ def make_demo(
     with locked(out.with_name(f".{out.name}.lock")):
         if not _is_there(out, request):
             with _workplace(out, request) as part:
-                twins = simulate_pairs(videos // 2, seed) if pairs else ()
-                exams = tuple(exam for pair in twins for exam in pair.exams) or simulate_labels(videos, seed)
-                slots = {exam.video_id: pair.slots(short) for pair in twins for exam in pair.exams}
+                minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
+                exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(videos, seed)
+                slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
                 todo = [_Job(exam, part, short, contact, slots.get(exam.video_id, {})) for exam in exams]
                 rows = _render(todo, jobs, progress)
-                describe(part, rows, [pair_row(pair) for pair in twins], request)
+                describe(part, rows, [pair_row(pair) for pair in minimal_pairs], request)
     return out
 
 

@@ -78,7 +78,7 @@ simulated too; where they differ, an adjudicator with the event log decides, so 
 at), `dataset.yaml` (digests). Words in speech bubbles stand for sound. {pairs}
 """
 
-_PAIRS = """`pairs.jsonl` lists counterfactual twins: for a `history` pair
+_PAIRS = """`pairs.jsonl` lists counterfactual minimal_pairs: for a `history` pair
 the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
 sees only the clip and answers equal inputs equally can be right on it."""
 

@@ -1,8 +1,8 @@
-"""Counterfactual twins: two exams that differ in one act, and how the labels must differ because of it.
+"""Counterfactual minimal_pairs: two exams that differ in one act, and how the labels must differ because of it.
 
-*History* twins: the act is in an earlier step; the frames of the target step's clip are the same in both videos, its
-score is not (a shock with and without "clear!" before it). *Local* twins: the execution of the target step itself
-differs. Both twins get the same room, trainee, raters' luck and step times.
+*History* minimal_pairs: the act is in an earlier step; the frames of the target step's clip are the same in both
+videos, its score is not (a shock with and without "clear!" before it). *Local* minimal_pairs: the execution of the
+target step itself differs. Both minimal_pairs get the same room, trainee, raters' luck and step times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from siming_tasks.tools.simulator.plan import ExamPlan, completed, draw_plan
 from siming_tasks.tools.simulator.raters import draw_raters
 from siming_tasks.tools.simulator.render import FPS
 
-__all__ = ["HISTORY", "LOCAL", "Twins", "pair_row", "simulate_pairs"]
+__all__ = ["HISTORY", "LOCAL", "MinimalPair", "pair_row", "simulate_pairs"]
 
 HISTORY: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("aed_08", ("aed_07.omitted",)),
@@ -51,7 +51,7 @@ LOCAL: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @dataclass(frozen=True)
-class Twins:
+class MinimalPair:
     """Two exams that differ in one act; ``exams[0]`` is video a, ``exams[1]`` video b."""
 
     pair_id: str
@@ -66,8 +66,8 @@ class Twins:
         return {step: max(lengths[step] for lengths in both) for step in both[0]}
 
 
-def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[Twins, ...]:
-    """Twins with their labels, history and local in turn; the recipes repeat with other trainees and looks.
+def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[MinimalPair, ...]:
+    """MinimalPair with their labels, history and local in turn; the recipes repeat with other trainees and looks.
 
     Args:
         number: how many pairs.
@@ -76,7 +76,7 @@ def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> 
     """
     rubric = rubric or default_rubric()
     raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
-    twins = []
+    minimal_pairs = []
     for index in range(number):
         kind, recipes = (("history", HISTORY), ("local", LOCAL))[index % 2]
         target, errors = recipes[index // 2 % len(recipes)]
@@ -88,22 +88,22 @@ def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> 
             examine(f"pair{index + 1:03d}{side}", plan, raters, seed=(seed, 100_000 + index), rubric=rubric)
             for side, plan in zip("ab", plans, strict=True)
         )
-        twins.append(Twins(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
-    return tuple(twins)
+        minimal_pairs.append(MinimalPair(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
+    return tuple(minimal_pairs)
 
 
-def pair_row(twins: Twins) -> dict[str, Any]:
+def pair_row(minimal_pairs: MinimalPair) -> dict[str, Any]:
     """The pair's line in ``pairs.jsonl``; ``direction`` is +1 if video b must score higher on the step, else -1."""
-    first, second = twins.exams
+    first, second = minimal_pairs.exams
     points = [(first.truth[step].points, second.truth[step].points) for step in first.truth]
-    before, after = first.truth[twins.step_id].points, second.truth[twins.step_id].points
+    before, after = first.truth[minimal_pairs.step_id].points, second.truth[minimal_pairs.step_id].points
     return {
-        "pair_id": twins.pair_id,
-        "kind": twins.kind,
+        "pair_id": minimal_pairs.pair_id,
+        "kind": minimal_pairs.kind,
         "video_a": first.video_id,
         "video_b": second.video_id,
-        "changed_act": list(twins.changed),
-        "step_id": twins.step_id,
+        "changed_act": list(minimal_pairs.changed),
+        "step_id": minimal_pairs.step_id,
         "direction": 1 if after > before else -1,
         "points": [before, after],
         "unchanged_steps": [step for step, (a, b) in zip(first.truth, points, strict=True) if a == b],
@@ -111,7 +111,7 @@ def pair_row(twins: Twins) -> dict[str, Any]:
 
 
 def _closure(rubric: Rubric, target: str) -> set[str]:
-    """The step and all that it requires, directly or not: there the twins' common trainee makes no errors."""
+    """The step and all that it requires, directly or not: there the minimal_pairs' common trainee makes no errors."""
     steps, queue = {target}, [target]
     while queue:
         for requirement in rubric.by_id[queue.pop()].requires:

@@ -26,7 +26,7 @@ class Stage:
         pace: how long things take.
         fps: step boundaries fall on frames of this rate.
         seed: decides between harmless variants.
-        slots: least duration of a step's span in seconds, by step id (twins are given equal ones).
+        slots: least duration of a step's span in seconds, by step id (minimal_pairs are given equal ones).
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Stage:
         return round(float(np.ceil(time * self.fps - 1e-6) / self.fps), 6)
 
     def coin(self, name: str, share: float = 0.5) -> bool:
-        """A variant that does not depend on what was decided before (so that twins agree)."""
+        """A variant that does not depend on what was decided before (so that minimal_pairs agree)."""
         return zlib.crc32(f"{self.seed}/{name}".encode()) / 2**32 < share
 
     def log(self, who: str, what: str) -> None:

@@ -18,7 +18,7 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
 from siming_tasks.tools.local_server.door import Key, Place, guarded
 from siming_tasks.tools.local_server.playable import playable
-from siming_tasks.tools.station.work import Item, Refusal, Work
+from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
 __all__ = ["POLICY", "application"]
 

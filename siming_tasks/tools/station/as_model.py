@@ -17,12 +17,12 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
-from siming_tasks.tasks import Setting
+from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import build_prompt, prompt_frame, template_hash
 from siming_tasks.tools.station.event_log import Journal, Known, fold
 from siming_tasks.tools.station.exams import Exam
-from siming_tasks.tools.station.work import Frames, Item, Work
+from siming_tasks.tools.station.worklist import Frames, Item, Work
 
 __all__ = ["AsModel"]
 
@@ -45,7 +45,7 @@ class AsModel(Work):
     unit = "questions"
 
     def __init__(
-        self, journal: Journal, rater: str, dataset: Dataset, setting: Setting, options: Options, out: Path
+        self, journal: Journal, rater: str, dataset: Dataset, setting: TaskSpec, options: Options, out: Path
     ) -> None:
         self.dataset, self.setting, self.options, self.out = dataset, setting, options, out
         self.policy = Policy.of(options)

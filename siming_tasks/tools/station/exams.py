@@ -11,7 +11,7 @@ from tqdm import tqdm
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Timeline, read_timeline
-from siming_tasks.media.content import digest_of, known_digest
+from siming_tasks.media.file_digest import digest_of, known_digest
 from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.tools.builder.sheets.videos import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest

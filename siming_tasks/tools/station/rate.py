@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from siming_tasks.tools.station.event_log import Journal, Known
-from siming_tasks.tools.station.event_log.acts import RATING
+from siming_tasks.tools.station.event_log.events import RATING
 from siming_tasks.tools.station.exams import Exam, Exams
-from siming_tasks.tools.station.work import Frames, Item, Work
+from siming_tasks.tools.station.worklist import Frames, Item, Work
 
 __all__ = ["Rating", "frames_of"]
 

@@ -16,7 +16,7 @@ from siming_tasks.analysis.comparison.significance import detectable, holm, jack
 from siming_tasks.analysis.inter_rater.raters import rater_table
 from siming_tasks.analysis.inter_rater.ratio import human_ratio
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import Contestant, align
 from siming_tasks.report.tables.comparison import markdown
 
@@ -71,7 +71,7 @@ def test_interval_and_p_never_disagree(seed, videos, shared, answer):
     points[2] = np.where(rng.random((videos, 3)) < shared, points[1], points[2])
     said = points[1:] if answer == "score" else (points[1:] < 2).astype(float)
     said[0][rng.random((videos, 3)) < 0.02] = np.nan
-    base = Panel(
+    base = ScoreMatrix(
         [f"v{v}" for v in range(videos)], "abc", "xxx", [2.0] * 3, points[0], said[0], np.ones((videos, 3)), answer
     )
     found = compare([Contestant("a", base), Contestant("b", base.predicting(said[1]))], resamples=2)
@@ -144,7 +144,7 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
 def test_detectable_effects_come_from_runs_that_vary(judges):
     """The constant's standard error of zero is no noise; the median of the other three is that of the equal pair."""
     found = compare(judges, resamples=400)
-    stderr = found.filled["weak"]["plcc"].stderr
+    stderr = found.imputed["weak"]["plcc"].stderr
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
 
 
@@ -153,8 +153,8 @@ def test_an_oracle_does_not_vary_and_is_no_noise(judges):
     oracle = Contestant("oracle", judges[0].panel.predicting(judges[0].panel.reference))
     weak = judges[1]
     found = compare([oracle, weak], resamples=400)
-    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.filled["weak"]["plcc"].stderr))
-    assert found.filled["oracle"]["plcc"].low is None
+    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.imputed["weak"]["plcc"].stderr))
+    assert found.imputed["oracle"]["plcc"].low is None
 
 
 def test_zero_is_no_benchmark_of_precision(synthetic):
@@ -221,7 +221,7 @@ def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
     assert {name: list(why) for name, why in found.skipped.items()} == {
         key: ["silent"] for key in ("plcc", "srcc", "qwk")
     }
-    assert found.filled["silent"]["qwk"].value is None
+    assert found.imputed["silent"]["qwk"].value is None
     assert {(d.a, d.b) for d in found.differences} == {("good", "weak")}
 
 
@@ -250,7 +250,7 @@ def test_secondary_metrics_are_one_family(judges):
 def unsure(judges, synthetic):
     """A judge, and itself answering only what it is right about (and a bit more), or listing errors alone."""
     rng = np.random.default_rng(4)
-    honest = judges[1].panel.filled()
+    honest = judges[1].panel.imputed()
     right = (honest.predicted == honest.reference) | (rng.random(honest.predicted.shape) < 0.1)
     errors = honest.predicted < honest.max_score
     return honest, *(honest.predicting(np.where(kept, honest.predicted, np.nan)) for kept in (right, errors))
@@ -262,7 +262,7 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
     )
     found = compare([sure, honest, errors, judges[0]], resamples=200)
     assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
-    assert found.filled["errors"]["qwk"] == replace(found.filled["honest"]["qwk"])  # what it says is the same
+    assert found.imputed["errors"]["qwk"] == replace(found.imputed["honest"]["qwk"])  # what it says is the same
     for metric, ranks in found.ranks.items():
         for name in ("sure", "errors"):
             assert ranks[name].rank >= ranks["honest"].rank, metric
@@ -279,7 +279,7 @@ def test_a_physician_who_loses_a_few_videos_keeps_its_correlation(judges):
     panel = judges[0].panel
     lost = panel.predicting(np.where(np.arange(80)[:, None] < 2, np.nan, panel.predicted))
     whole, found = evaluate(panel, resamples=0), evaluate(lost, resamples=0)
-    assert found.filled["plcc"].value > whole.metrics["plcc"].value - 0.1
+    assert found.imputed["plcc"].value > whole.metrics["plcc"].value - 0.1
     assert found.extra["fill"]["zero"]["plcc"] < whole.metrics["plcc"].value - 0.4
 
 
@@ -424,7 +424,7 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
         return np.reshape(data.draw(st.lists(cell, min_size=v * s, max_size=v * s)), (v, s))
 
     answer = data.draw(st.sampled_from(["score", "error"]))
-    base = Panel(
+    base = ScoreMatrix(
         video_ids=tuple(map(str, range(v))),
         step_ids=tuple(map(str, range(s))),
         skills=("a",) * s,

@@ -18,7 +18,7 @@ from siming_tasks.metrics import no_video_baselines as baselines
 from siming_tasks.metrics.agreement.correlation import Paired, totals
 from siming_tasks.metrics.resample import bootstrap, observed
 from siming_tasks.metrics.streams import Stream, stream
-from siming_tasks.metrics.tally import Tally
+from siming_tasks.metrics.sufficient_stats import Tally
 
 
 def kappa(reference, predicted):
@@ -173,7 +173,7 @@ def test_the_shuffle_test_grows_with_the_videos_not_their_square(synthetic):
     assert peaks[2] < 2.2 * peaks[1]
 
 
-# --- blind rows ------------------------------------------------------------------------------------------------------
+# --- no-video baselines --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])

@@ -1,4 +1,4 @@
-"""What survives a probe: values by scikit-learn and SciPy, pairing against the jackknife of a comparison."""
+"""What survives an ablation: values by scikit-learn and SciPy, pairing against the jackknife of a comparison."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
 from siming_tasks.analysis.comparison.paired import compare
 from siming_tasks.analysis.controls.survival import NOTHING, survival
-from siming_tasks.metrics import Panel
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import Contestant
 
 QUICK: dict[str, Any] = {"resamples": 400}
 
 
-def said(panel: Panel, predicted: np.ndarray) -> Panel:
+def said(panel: ScoreMatrix, predicted: np.ndarray) -> ScoreMatrix:
     return replace(panel, predicted=predicted)
 
 
-def half(panel: Panel, rng: np.random.Generator) -> Panel:
+def half(panel: ScoreMatrix, rng: np.random.Generator) -> ScoreMatrix:
     """The same answers, but every other video's are another video's."""
     rows = np.arange(len(panel.video_ids))
     rows[::2] = rng.permutation(rows[::2])
@@ -34,17 +34,17 @@ def test_values_by_other_libraries(synthetic: Any) -> None:
     drawn = synthetic(rng, videos=40, agreement=0.6, missing=0.05)
     threes = drawn.max_score == 3  # whose points are the labels
     plain = drawn.subset(np.array(drawn.step_ids)[threes].tolist())
-    probed = half(plain, rng)
-    both = ~np.isnan(plain.predicted) & ~np.isnan(probed.predicted)
-    found = survival(plain, probed, **QUICK)["qwk"]
+    ablated = half(plain, rng)
+    both = ~np.isnan(plain.predicted) & ~np.isnan(ablated.predicted)
+    found = survival(plain, ablated, **QUICK)["qwk"]
 
-    def kappa(panel: Panel) -> float:
+    def kappa(panel: ScoreMatrix) -> float:
         points = [side[both].astype(int) for side in (panel.reference, panel.predicted)]
         return float(cohen_kappa_score(*points, weights="quadratic"))
 
-    assert found.plain.value == pytest.approx(kappa(plain)) and found.probed.value == pytest.approx(kappa(probed))
-    assert found.kept.value == pytest.approx(kappa(probed) / kappa(plain))
-    assert found.change.value == pytest.approx(kappa(probed) - kappa(plain))
+    assert found.plain.value == pytest.approx(kappa(plain)) and found.ablated.value == pytest.approx(kappa(ablated))
+    assert found.kept.value == pytest.approx(kappa(ablated) / kappa(plain))
+    assert found.change.value == pytest.approx(kappa(ablated) - kappa(plain))
     assert found.kept.coverage == pytest.approx(both.mean())
     assert found.kept.low < found.kept.value < found.kept.high < 1
 
@@ -68,11 +68,11 @@ def test_the_difference_is_paired(synthetic: Any) -> None:
     plain = synthetic(rng, videos=200, agreement=0.6)
     some = np.where(rng.random(plain.predicted.shape) < 0.1, plain.max_score, plain.predicted)
     found = survival(plain, said(plain, some), resamples=2000)["qwk"]
-    runs = [Contestant("plain", plain), Contestant("probe", said(plain, some))]
+    runs = [Contestant("plain", plain), Contestant("ablation", said(plain, some))]
     (paired,) = (item for item in compare(runs, resamples=50).differences if item.metric == "qwk")
     assert found.change.value == pytest.approx(-paired.value)
     assert [found.change.low, found.change.high] == pytest.approx([-paired.high, -paired.low], abs=0.004)
-    apart = np.hypot(found.plain.stderr, found.probed.stderr)
+    apart = np.hypot(found.plain.stderr, found.ablated.stderr)
     assert found.change.stderr < 0.6 * apart
 
 
@@ -98,8 +98,8 @@ def test_a_constant_keeps_nothing_and_nothing_has_no_ratio(synthetic: Any) -> No
 def test_only_some_steps_and_only_shared_videos(synthetic: Any) -> None:
     rng = np.random.default_rng(8)
     plain = synthetic(rng, videos=30, agreement=0.6)
-    probed = half(plain, rng).videos(range(20))
+    ablated = half(plain, rng).videos(range(20))
     steps = plain.step_ids[5:15]
-    found = survival(plain, probed, steps, **QUICK)["qwk"]
-    again = survival(plain.videos(range(20)).subset(steps), probed.subset(steps), **QUICK)["qwk"]
+    found = survival(plain, ablated, steps, **QUICK)["qwk"]
+    again = survival(plain.videos(range(20)).subset(steps), ablated.subset(steps), **QUICK)["qwk"]
     assert found.kept == again.kept and found.kept.n_items == 200

@@ -14,7 +14,7 @@ from siming_tasks.analysis.diagnosis.clusters import clusters
 from siming_tasks.analysis.run_detail import diagnoses_of
 from siming_tasks.metrics import evaluate
 from siming_tasks.report.tables.diagnosis import to_markdown
-from siming_tasks.results.panel import labels_of
+from siming_tasks.results.score_matrix import labels_of
 
 
 def test_leaving_out_a_group_is_scoring_the_rest(synthetic):

@@ -27,7 +27,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics import evaluate, ordinal_labels
 from siming_tasks.metrics.proportion import wilson
-from siming_tasks.metrics.stat import difference, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.ratio_estimates import difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.report.tables.diagnosis import to_markdown
 from siming_tasks.rubrics import Rubric, rubric_from
 
@@ -343,8 +343,8 @@ class TestChoices:
         assert found["missing answers", "left out"] == pytest.approx(
             {k: headline[k].value for k in ("plcc", "srcc", "qwk")}
         )
-        filled = panel.predicting(np.nan_to_num(panel.predicted, nan=0.0))
-        zero = evaluate(filled, resamples=0).metrics
+        imputed = panel.predicting(np.nan_to_num(panel.predicted, nan=0.0))
+        zero = evaluate(imputed, resamples=0).metrics
         assert found["missing answers", "zero"] == pytest.approx({k: zero[k].value for k in ("plcc", "srcc", "qwk")})
         other = evaluate(panel, mapping="proportional", resamples=0).metrics["qwk"].value
         assert found["mapping", "proportional"]["qwk"] == pytest.approx(other)

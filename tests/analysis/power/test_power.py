@@ -30,10 +30,11 @@ def at_200():
 
 
 def null_spread(design, videos, labels):
-    """Standard deviation of the correlation between reference and blind judge over all cells, from the model's text.
+    """Standard deviation of the correlation between reference and no-video baseline over all cells, from the model's
+    text.
 
     Of standardised labels x (reference) and y (judge) of S cells a video: sqrt(E[(sum x y)^2] / (videos S^2)), where
-    E[(sum x y)^2] = S + r (E[(sum x)^2] - S), and r is the correlation of a blind judge's labels within a video.
+    E[(sum x y)^2] = S + r (E[(sum x)^2] - S), and r is the correlation of a no-video baseline's labels within a video.
     Labels of a video are independent given its ability (or the judge's opinion of it), a standard normal: quadrature.
     """
     points, weights = np.polynomial.hermite_e.hermegauss(60)
@@ -133,7 +134,7 @@ class TestDetectable:
 
     @pytest.mark.parametrize("metric", select(lifted=True))
     def test_the_smallest_effects_are_those_of_theory(self, at_200, metric):
-        """A blind judge's estimates are sums of products of independent labels, so their spread can be written down."""
+        """A baseline's estimates are sums of products of independent labels, so their spread can be written down."""
         spread = {
             "plcc": 1 / np.sqrt(199),
             "srcc": 1 / np.sqrt(199),

@@ -1,4 +1,4 @@
-"""Abstention: by hand, against the blind row, and what abstaining cannot earn."""
+"""Abstention: by hand, against the no-video baseline, and what abstaining cannot earn."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.metrics import Panel, evaluate
+from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.selective.abstention import abstention
 from siming_tasks.metrics.selective.risk_coverage import risk_coverage
 
 
-def panel_of(reference: Any, predicted: Any, away: Any, answer: str = "score", top: float = 2) -> Panel:
+def panel_of(reference: Any, predicted: Any, away: Any, answer: str = "score", top: float = 2) -> ScoreMatrix:
     """A panel in which the judge abstained where ``away``, with the step prior for these steps."""
     reference, predicted, away = np.array(reference, float), np.array(predicted, float), np.array(away, bool)
     videos, steps = reference.shape
-    panel = Panel(
+    panel = ScoreMatrix(
         tuple(f"v{number:03d}" for number in range(videos)), tuple(f"s{number:02d}" for number in range(steps)),
         ("cpr",) * steps, [top] * steps, reference, np.where(away, np.nan, predicted), np.ones_like(away), answer,
     )  # fmt: skip
@@ -78,11 +78,11 @@ def test_abstaining_from_hard_steps_earns_what_the_prior_has_on_them(answer: str
     panel = panel_of(reference, values, hard, answer)
     key = headline(answer)
     evaluated = evaluate(panel, resamples=0)
-    assert evaluated.metrics[key].value == pytest.approx(1) and evaluated.filled[key].value < 0.9
+    assert evaluated.metrics[key].value == pytest.approx(1) and evaluated.imputed[key].value < 0.9
     found = abstention(panel, None, resamples=0)
     without_video = panel.predicting(np.where(hard, step_prior(panel).predicted, values))
     expected = evaluate(without_video, resamples=0).metrics[key].value
-    assert found.headline.value == pytest.approx(expected) == pytest.approx(evaluated.filled[key].value)
+    assert found.headline.value == pytest.approx(expected) == pytest.approx(evaluated.imputed[key].value)
     assert found.precision.value is None and "not known" in str(found.precision.reason)
 
 
@@ -92,7 +92,7 @@ def test_a_missing_answer_is_no_abstention() -> None:
     predicted = panel.predicted.copy()
     predicted[0, 0] = np.nan
     lost = replace(panel, predicted=predicted)
-    assert lost.abstained.sum() == hard.sum() and lost.filled().predicted[0, 0] == 2
+    assert lost.abstained.sum() == hard.sum() and lost.imputed().predicted[0, 0] == 2
     assert abstention(lost).abstained.value == abstention(panel).abstained.value
     some = lost.subset(lost.step_ids[:3]).videos([1, 0])
     assert some.fallback is not None and some.fallback.shape == (2, 3)

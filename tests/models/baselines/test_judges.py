@@ -11,7 +11,7 @@ from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.models.baselines import KINDS, judge
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps
 
 
@@ -61,7 +61,7 @@ def test_the_step_prior_does_not_know_its_own_video(dataset) -> None:  # type: i
         return replace(video, steps=steps)
 
     other = replace(dataset, videos=tuple(flipped(v) if v is target else v for v in dataset.videos))
-    names = asked_steps(SETTINGS["full_score"], target)
+    names = asked_steps(TASKS["full_score"], target)
     steps = [dataset.rubric.by_id[name] for name in names]
     for answer in ("score", "error"):
         before = judge("step_prior", dataset)(target, steps, answer)

@@ -9,7 +9,7 @@ import pytest
 
 from siming_tasks.models.nano.messages import question, sight
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import build_prompt, frame_caption
 
 STEPS = default_rubric().steps
@@ -33,13 +33,13 @@ def asked(prompt: str, times: tuple[float, ...] = ()) -> list[dict[str, Any]]:
 )
 def test_every_prompt_of_the_benchmark_is_understood(setting: str, key: str, clip: bool) -> None:
     steps = STEPS[4:5] if clip else STEPS
-    found = question(asked(build_prompt(SETTINGS[setting], steps)))
+    found = question(asked(build_prompt(TASKS[setting], steps)))
     assert found.steps == {step.id: step.max_score for step in steps}
     assert (found.key, found.clip) == (key, clip)
 
 
 def test_step_times_do_not_disturb() -> None:
-    prompt = build_prompt(SETTINGS["full_timed_score"], STEPS[:2], [(1.0, 2.0), None])
+    prompt = build_prompt(TASKS["full_timed_score"], STEPS[:2], [(1.0, 2.0), None])
     assert list(question(asked(prompt)).steps) == ["cpr_01", "cpr_02"]
 
 

@@ -17,7 +17,7 @@ from siming_tasks.models.nano.watcher import Watcher
 from siming_tasks.models.nano.weights import DIGEST_FILE, WEIGHTS, load
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import build_prompt
 from tests.models.nano.conftest import Messages
 
@@ -35,7 +35,7 @@ def conversation(prompt: str, frames: int = 4) -> Messages:
 
 @pytest.mark.parametrize("name", ["full_score", "full_error", "clip_score", "clip_error"])
 def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(name: str, watcher: Watcher) -> None:
-    setting = SETTINGS[name]
+    setting = TASKS[name]
     steps = STEPS[7:8] if setting.scope == "clip" else STEPS
     (reply,) = watcher.replies([conversation(build_prompt(setting, steps))])
     found = parse_reply(reply, steps, setting.answer)
@@ -44,15 +44,15 @@ def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(name: st
 
 def test_together_and_alone_are_the_same(watcher: Watcher) -> None:
     asked = [
-        conversation(build_prompt(SETTINGS["clip_score"], STEPS[3:4]), frames=3),
-        conversation(build_prompt(SETTINGS["full_error"], STEPS), frames=9),
-        conversation(build_prompt(SETTINGS["clip_error"], STEPS[20:21]), frames=16),
+        conversation(build_prompt(TASKS["clip_score"], STEPS[3:4]), frames=3),
+        conversation(build_prompt(TASKS["full_error"], STEPS), frames=9),
+        conversation(build_prompt(TASKS["clip_error"], STEPS[20:21]), frames=16),
     ]
     assert watcher.replies(asked) == [Watcher("cpu").replies([one])[0] for one in asked]
 
 
 def test_what_it_cannot_know_is_no_answer_and_counted(watcher: Watcher) -> None:
-    prompt = build_prompt(SETTINGS["full_score"], STEPS[:3])
+    prompt = build_prompt(TASKS["full_score"], STEPS[:3])
     foreign = prompt.replace("[cpr_02]", "[suture_02]").replace("(maximum 3 points)", "(maximum 7 points)")
     watcher.silent.clear()
     (reply,) = watcher.replies([conversation(foreign)])
@@ -61,7 +61,7 @@ def test_what_it_cannot_know_is_no_answer_and_counted(watcher: Watcher) -> None:
     assert list(json.loads(reply)["scores"]) == kept and len(kept) < 3
     assert watcher.silent == {"steps it was not trained for": 3 - len(kept)}
     watcher.silent.clear()
-    alone = build_prompt(SETTINGS["clip_error"], STEPS[:1]).replace("[cpr_01]", "[suture_01]")
+    alone = build_prompt(TASKS["clip_error"], STEPS[:1]).replace("[cpr_01]", "[suture_01]")
     assert watcher.replies([conversation(prompt, frames=0), conversation(alone)]) == ["{}", "{}"]
     assert watcher.silent == {
         "no picture with its time": 1, "steps it was not trained for": 1, "nothing it can answer": 1
@@ -113,7 +113,7 @@ print(json.dumps([reply, sorted(rooms)]))
 def test_messages_are_all_it_needs(tmp_path: Path, watcher: Watcher) -> None:
     """A process without a data set, in a folder of its own, answers the same; the rooms of data are not even loaded."""
     rng = np.random.default_rng(5)
-    prompt = build_prompt(SETTINGS["clip_score"], STEPS[10:11])
+    prompt = build_prompt(TASKS["clip_score"], STEPS[10:11])
     times, pictures = np.arange(5.0), rng.integers(0, 255, (5, 272, 480, 3), np.uint8)
     np.savez(tmp_path / "given.npz", times=times, pictures=pictures, prompt=prompt)
     done = subprocess.run(

@@ -17,7 +17,7 @@ from siming_tasks.models.baselines.judges import Judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 
 Doc = dict[str, Any]
 
@@ -73,7 +73,7 @@ def _judge(root: str, kind: str) -> tuple[Dataset, Judge]:
 def reply(doc: Doc, kind: str = "oracle") -> str:
     """What a reference judge answers to a document."""
     dataset, ask = _judge(doc["root"], kind)
-    setting = SETTINGS[doc["setting"]]
+    setting = TASKS[doc["setting"]]
     video = dataset.video(doc["video_id"])
     asked = [doc["step_id"]] if doc["step_id"] else [step.step_id for step in video.applicable]
     steps = [step for step in dataset.rubric.steps if step.id in asked]

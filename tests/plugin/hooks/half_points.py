@@ -29,7 +29,11 @@ RUBRIC: dict[str, Any] = {
     "title": "Suturing of a skin wound",
     "setting": "on a suture pad",
     "skills": [
-        {"id": "suture", "name": "Suture", "steps": [step("cut", 3, grain=0.5), step("knot", 2.5), step("gloves", 2)]}
+        {
+            "id": "suture",
+            "name": "Suture",
+            "steps": [step("cut", 3, score_increment=0.5), step("knot", 2.5), step("gloves", 2)],
+        }
     ],
 }
 

@@ -19,7 +19,7 @@ from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.record import join
 from siming_tasks.results.retry_failed import failed_requests
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
 from tests.results.test_read import logged
 
@@ -35,14 +35,14 @@ def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> l
         unit, _, group = part.partition(":")
         steps = [run.rubric.by_id[one] for one in names
                  if not part or group == (one if unit == "step" else run.rubric.skill_of[one])]  # fmt: skip
-        answer = SETTINGS[name].answer
+        answer = TASKS[name].answer
         found.append(hooks.process_results(doc, [lead + format_answers(ask(video, steps, answer), steps, answer)]))
     return found
 
 
 def numbers(found: dict[str, Any]) -> dict[str, Any]:
     whole = found["siming_stderr"]
-    return {name: whole[name] for name in ("metrics", "per_skill", "filled", "statuses", "missing", "requests")}
+    return {name: whole[name] for name in ("metrics", "per_skill", "imputed", "statuses", "missing", "requests")}
 
 
 @pytest.mark.parametrize(("unit", "share"), [("skill", 3), ("step", 33)])

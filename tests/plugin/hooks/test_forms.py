@@ -16,8 +16,8 @@ from siming_tasks.models.baselines.judges import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.format_results import claimed_spans
-from siming_tasks.results.panel import labels_of
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
 
 
@@ -34,7 +34,7 @@ def answered(name: str, run: Dataset, away: Any) -> dict[str, Any]:
         steps, video = asked(doc, run), run.video(doc["video_id"])
         rate = hooks.process_results(doc, [""])["siming_stderr"]["media"]["fps"]
         gone = [step.id for step in steps if away(step, rate)]
-        answer = SETTINGS[name].answer
+        answer = TASKS[name].answer
         best = {step.id: video.step(step.id).consensus for step in steps if step.id not in gone}
         said = best if answer == "score" else {s: float(v < run.rubric.by_id[s].max_score) for s, v in best.items()}
         results.append(hooks.process_results(doc, [format_answers(said, steps, answer, abstained=gone)]))
@@ -52,8 +52,8 @@ def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> 
     assert facts["accuracy"]["value"] == 1 and 0 < facts["abstained"]["value"] < 1
     assert found["abstained"] == facts["abstained"]["value"] == pytest.approx(1 - found["coverage"])
     assert found["aurc"] == pytest.approx(facts["area"]["value"])
-    key = headline(SETTINGS[name].answer)
-    assert found["headline_full"] == pytest.approx(whole["filled"][key]["value"])
+    key = headline(TASKS[name].answer)
+    assert found["headline_full"] == pytest.approx(whole["imputed"][key]["value"])
     assert found["headline_full"] == pytest.approx(facts["headline"]["value"]) and found["headline_full"] < 1
     assert whole["missing"] == {} and whole["statuses"]["abstained"] > 0
     assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
@@ -62,7 +62,7 @@ def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
 def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset) -> None:
     found = answered(name, run, lambda step, rate: True)
-    key = headline(SETTINGS[name].answer)
+    key = headline(TASKS[name].answer)
     blind = evaluate(step_prior(labels_of(run, name)), resamples=0).metrics[key].value
     assert found["headline_full"] == pytest.approx(blind) and found["headline_gain"] == 0
     assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
@@ -81,7 +81,7 @@ def pointing(name: str, run: Dataset, kind: str) -> dict[str, Any]:
     """The numbers of a reference judge that says what its answers rest on."""
     ask, point, results = judge(kind, run), pointer(kind, run), []
     for doc in docs(name):
-        steps, video, answer = asked(doc, run), run.video(doc["video_id"]), SETTINGS[name].answer
+        steps, video, answer = asked(doc, run), run.video(doc["video_id"]), TASKS[name].answer
         span = video.step(doc["step_id"]).span if doc["step_id"] else None
         parts = {doc["step_id"]: [(0.0, span[1] - span[0])]} if span else point(video, steps)
         reply = format_answers(ask(video, steps, answer), steps, answer, evidence=parts)
@@ -96,7 +96,7 @@ def test_who_knows_the_spans_names_them(name: str, run: Dataset) -> None:
     spans = [label.span for video in run.videos for label in video.applicable if label.span]
     assert found["evidence_iou"] == pytest.approx(1) and found["evidence_hit"] == 1 and found["wrong_reason"] == 0
     assert found["evidence"] == facts["claimed"]["value"] == 1 and facts["claimed"]["n_items"] == len(spans)
-    assert found[headline(SETTINGS[name].answer)] == 1
+    assert found[headline(TASKS[name].answer)] == 1
     assert all(facts["chance"][row]["iou"]["value"] < 0.4 for row in ("random", "middle"))
 
 

@@ -17,7 +17,7 @@ from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import SESSION
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.scores import score_predictions
-from siming_tasks.tasks import BENCHMARK, PLAIN
+from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build
 
@@ -38,7 +38,7 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
     return [hooks.process_results(doc, [reply(doc, kind)]) for doc in docs(name)]
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", PLAIN_TASKS)
 def test_the_oracle_is_perfect_and_complete(name: str, halves: Dataset) -> None:
     found = aggregated(processed(name, "oracle"))
     details = found.pop("siming_stderr")
@@ -49,9 +49,9 @@ def test_the_oracle_is_perfect_and_complete(name: str, halves: Dataset) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_judge_answers_points_that_there_are(kind: str, halves: Dataset) -> None:
-    for name in BENCHMARK:
+    for name in BENCHMARK_TASKS:
         assert aggregated(processed(name, kind))["coverage"] == 1.0
-    assert {step.id: step.grain for step in halves.rubric.steps} == {"cut": 0.5, "knot": 0.5, "gloves": 1.0}
+    assert {step.id: step.score_increment for step in halves.rubric.steps} == {"cut": 0.5, "knot": 0.5, "gloves": 1.0}
 
 
 @pytest.mark.parametrize("name", ["full_score", "clip_score"])
@@ -202,7 +202,10 @@ def test_the_folder_is_sound(halves: Dataset) -> None:
     assert [str(problem) for problem in check_dataset(halves.root).problems] == []
 
 
-WHOLE = "1.5 points, but this step has whole points only. Correct them. If half points are meant, write `grain: 0.5` in"
+WHOLE = (
+    "1.5 points, but this step has whole points only. Correct them. If half points are meant, write "
+    "`score_increment: 0.5` in"
+)
 HALVES = "1.25 points, but this step has whole and half points only. Correct them."
 
 
@@ -218,9 +221,9 @@ def test_labels_between_the_points_are_refused_by_row(tmp_path: Path, cell: str,
     with pytest.raises(DataError) as caught:
         build(tmp_path, **{cell: value})
     assert said in str(caught.value)
-    assert {problem.code for problem in caught.value.problems} == {"score-off-grain"}
+    assert {problem.code for problem in caught.value.problems} == {"score-off-increment"}
 
 
 def test_one_line_in_the_rubric_makes_half_points_of_all(tmp_path: Path) -> None:
-    made = build(tmp_path, {**RUBRIC, "grain": 0.5}, b2_gloves_rater_b=1.5)
+    made = build(tmp_path, {**RUBRIC, "score_increment": 0.5}, b2_gloves_rater_b=1.5)
     assert made.video("b2").step("gloves").scores["rater_b"] == 1.5

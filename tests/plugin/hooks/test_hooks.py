@@ -20,7 +20,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import SESSION
 from siming_tasks.results.read import load_predictions
-from siming_tasks.tasks import BENCHMARK, PLAIN, SETTINGS, UNALTERED
+from siming_tasks.tasks import BENCHMARK_TASKS, NON_ABLATION_TASKS, PLAIN_TASKS, TASKS
 from siming_tasks.tasks.prompt import build_prompt
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
 
@@ -54,10 +54,10 @@ def test_documents_name_requests_and_nothing_else(run: Dataset) -> None:
     assert clips[0]["id"] == f"clip_error/{video}/{clips[0]['step_id']}"
 
 
-@pytest.mark.parametrize("name", UNALTERED)
+@pytest.mark.parametrize("name", NON_ABLATION_TASKS)
 def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
     (doc, *_) = docs(name)
-    count = 3 if SETTINGS[name].scope == "clip" else 6
+    count = 3 if TASKS[name].scope == "clip" else 6
     images = hooks.doc_to_visual(doc, FRAMES)
     (turn,) = hooks.doc_to_messages(doc, FRAMES)
     assert turn["role"] == "user" and [part["type"] for part in turn["content"]] == [*["text", "image"] * count, "text"]
@@ -99,11 +99,11 @@ def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
     assert len(hooks.doc_to_visual(doc)) == 3
 
 
-@pytest.mark.parametrize("name", BENCHMARK)
+@pytest.mark.parametrize("name", BENCHMARK_TASKS)
 def test_prompts_and_their_hashes_are_those_of_the_template(name: str, run: Dataset) -> None:
     for doc in docs(name)[:40]:
         asked = [doc["step_id"]] if doc["step_id"] else [s.step_id for s in run.video(doc["video_id"]).applicable]
-        text = build_prompt(SETTINGS[name], [step for step in run.rubric.steps if step.id in asked])
+        text = build_prompt(TASKS[name], [step for step in run.rubric.steps if step.id in asked])
         assert hooks.doc_to_text(doc, {"media": "video"}) == text
         assert hooks.process_results(doc, [""])["siming_stderr"]["prompt"] == sha256_json(text)[:12]
 
@@ -128,21 +128,21 @@ def test_step_times_are_those_of_the_asked_video(run: Dataset) -> None:
     assert "Time: " not in hooks.doc_to_text(docs("full_score")[0], {"media": "video"})
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", TASKS)
 def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
     found = aggregated(processed(name, "oracle"))
     details = found.pop("siming_stderr")
-    if SETTINGS[name].abstain:
+    if TASKS[name].abstain:
         assert [found.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
         assert found.pop("headline_gain") > 0
-    if SETTINGS[name].evidence:  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
+    if TASKS[name].evidence:  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
         assert found.pop("evidence") == 0
         assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
     assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(
         (metric for metric in found if not metric.endswith("_stderr")), 1.0
     )
     assert details["setting"] == name and details["requests"]["answered"] == details["requests"]["expected"]
-    assert details["prompt"]["template"] == "87b558eb3d34" or name not in BENCHMARK
+    assert details["prompt"]["template"] == "87b558eb3d34" or name not in BENCHMARK_TASKS
 
 
 def labels(points: np.ndarray, best: np.ndarray) -> np.ndarray:
@@ -231,7 +231,7 @@ def test_after_prepare_no_hook_decodes_anything(
     begin(run.root, CLIP_DENSITY=density)
     assert main(["prepare"]) == 0
     monkeypatch.setattr(store, "decode", None)
-    asked: dict[str, list[Doc]] = {name: docs(name) for name in PLAIN}
+    asked: dict[str, list[Doc]] = {name: docs(name) for name in PLAIN_TASKS}
     shown = {name: [media_of(doc) for doc in mine] for name, mine in asked.items()}
     stored = {
         (doc["video_id"], index)
@@ -246,6 +246,6 @@ def test_after_prepare_no_hook_decodes_anything(
     assert f"frame store: {len(stored):,} frames" in out
     cells = [line.replace(",", "").replace("|", " ").split() for line in out.splitlines()]
     rows = {row[0]: row for row in cells if row}
-    for name in PLAIN:
+    for name in PLAIN_TASKS:
         counts = [item["n_frames"] for item in shown[name]]
         assert rows[name][1:4] == [str(len(counts)), str(sum(counts)), str(max(counts))]

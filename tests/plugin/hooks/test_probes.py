@@ -1,4 +1,4 @@
-"""Probes as lmms-eval asks them: the same questions on altered evidence, and what the records say of it."""
+"""Ablations as lmms-eval asks them: the same questions on altered evidence, and what the records say of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from siming_tasks.data import Dataset
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import PROBED, PROBES, SETTINGS
-from siming_tasks.tasks.mismatched_video import Donors
+from siming_tasks.tasks import ABLATION_TASKS, INPUT_ABLATIONS, TASKS
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from tests.plugin.hooks.conftest import Doc, docs
 
 FRAMES, FILE = {"media": "frames"}, {"media": "video"}
@@ -45,79 +45,81 @@ def test_what_each_probe_shows(scope: str, run: Dataset) -> None:
     shown, prompt = pictures(parts), parts[-1]["text"]
     assert len(set(shown)) == len(shown) == (6 if scope == "full" else 3)
     found = {}
-    for name, probe in PROBES.items():
-        (mine, *_) = docs(f"probe_{name}_{scope}_score")
-        assert mine["id"] == f"probe_{name}_{doc['id']}"
+    for name, ablation in INPUT_ABLATIONS.items():
+        (mine, *_) = docs(f"ablation_{name}_{scope}_score")
+        assert mine["id"] == f"ablation_{name}_{doc['id']}"
         found[name] = content(mine, FRAMES)
         told = [part["text"] for part in found[name][:-1] if part["type"] == "text"]
-        assert bool(told) == (probe.media and probe.times) and (found[name][-1]["text"] == prompt) == probe.media
+        assert (
+            bool(told) == (ablation.media and ablation.times) and (found[name][-1]["text"] == prompt) == ablation.media
+        )
         said = record(mine)
-        assert said["media"]["probe"] == name and (said["prompt"] == record(doc)["prompt"]) == bool(told)
+        assert said["media"]["ablation"] == name and (said["prompt"] == record(doc)["prompt"]) == bool(told)
         simple = [np.asarray(image).tobytes() for image in hooks.doc_to_visual(mine, FRAMES)]
         assert simple == pictures(found[name])
         note = hooks.doc_to_text(mine, FRAMES).removesuffix(found[name][-1]["text"]).strip()
-        assert ("seconds" in note, "frames of the video" in note) == (bool(told), probe.media)
-    assert pictures(found["blind"]) == [] and len(found["blind"]) == 1
-    assert pictures(found["single"]) == [shown[len(shown) // 2]]
-    assert sorted(pictures(found["shuffled"])) == sorted(shown) != pictures(found["shuffled"]) != shown
-    assert pictures(found["reversed"]) == shown[::-1]
-    assert pictures(found["frozen"]) == [shown[0]] * len(shown)
-    assert not set(pictures(found["foreign"])) & set(shown)
+        assert ("seconds" in note, "frames of the video" in note) == (bool(told), ablation.media)
+    assert pictures(found["no_video"]) == [] and len(found["no_video"]) == 1
+    assert pictures(found["single_frame"]) == [shown[len(shown) // 2]]
+    assert sorted(pictures(found["shuffled_frames"])) == sorted(shown) != pictures(found["shuffled_frames"]) != shown
+    assert pictures(found["reversed_frames"]) == shown[::-1]
+    assert pictures(found["frozen_frame"]) == [shown[0]] * len(shown)
+    assert not set(pictures(found["mismatched_video"])) & set(shown)
     plain = [part["text"] for part in parts[:-1:2]]
-    assert [part["text"] for part in found["frozen"][:-1:2]] == plain
-    assert found["reversed"][0]["text"] == plain[0] and found["reversed"][-3]["text"] == plain[-1]
+    assert [part["text"] for part in found["frozen_frame"][:-1:2]] == plain
+    assert found["reversed_frames"][0]["text"] == plain[0] and found["reversed_frames"][-3]["text"] == plain[-1]
 
 
 def test_foreign_is_what_the_other_exam_shows_itself(run: Dataset) -> None:
     """Four exams of two sites: the record names whose frames they were."""
     for name in ("full_error", "clip_error"):
         plain = {(doc["video_id"], doc["step_id"]): doc for doc in docs(name)}
-        for doc in docs(f"probe_foreign_{name}")[::40]:
+        for doc in docs(f"ablation_mismatched_video_{name}")[::40]:
             parts = content(doc, FRAMES)
-            donor = record(doc)["media"]["foreign"]
-            assert donor != doc["video_id"]
-            own = plain.get((donor, doc["step_id"]))
+            mismatched = record(doc)["media"]["mismatched_video"]
+            assert mismatched != doc["video_id"]
+            own = plain.get((mismatched, doc["step_id"]))
             assert own is None or pictures(content(own, FRAMES)) == pictures(parts)
 
 
-@pytest.mark.parametrize("name", [name for name in PROBES if name != "blind"])
+@pytest.mark.parametrize("name", [name for name in INPUT_ABLATIONS if name != "no_video"])
 def test_a_model_that_reads_files_gets_a_real_one(name: str, run: Dataset) -> None:
-    (doc, *_) = docs(f"probe_{name}_full_score")
+    (doc, *_) = docs(f"ablation_{name}_full_score")
     (part, prompt) = content(doc, FILE)
     assert part["type"] == "video" and Path(part["url"]).is_file() and prompt["type"] == "text"
     (path,) = hooks.doc_to_visual(doc, FILE)
     assert path == part["url"] and hooks.doc_to_text(doc, FILE) == prompt["text"]
     media = record(doc)["media"]
-    assert (media["mode"], media["probe"]) == ("proxy", name)
-    assert media["file_frames"] == (1 if name == "single" else 6)
+    assert (media["mode"], media["ablation"]) == ("proxy", name)
+    assert media["file_frames"] == (1 if name == "single_frame" else 6)
 
 
 def test_blind_shows_nothing_whatever_the_mode(run: Dataset) -> None:
-    (doc, *_) = docs("probe_blind_clip_error")
+    (doc, *_) = docs("ablation_no_video_clip_error")
     for table in (FRAMES, FILE):
         assert hooks.doc_to_visual(doc, table) == []
         assert [part["type"] for part in content(doc, table)] == ["text"]
-        assert record(doc)["media"] == {"mode": "none", "n_frames": 0, "density": "native", "probe": "blind"}
+        assert record(doc)["media"] == {"mode": "none", "n_frames": 0, "density": "native", "ablation": "no_video"}
 
 
 def test_no_frame_is_decoded_for_a_probe_that_the_plain_task_did_not_show(run: Dataset) -> None:
-    """Everything that all probes of a video show is in the store once the plain setting was asked."""
+    """Everything that all ablations of a video show is in the store once the plain setting was asked."""
     for doc in docs("full_score"):
         hooks.doc_to_messages(doc, FRAMES)
     cache = SESSION.options.cache_dir
     stored = sorted(cache.rglob("*.jpg"))
-    for name in PROBED:
+    for name in ABLATION_TASKS:
         for doc in docs(name)[:2]:
             hooks.doc_to_messages(doc, FRAMES)
     assert sorted(cache.rglob("*.jpg")) == stored
 
 
 def test_the_metadata_of_a_probe_name_it(run: Dataset) -> None:
-    for name in PROBED:
+    for name in ABLATION_TASKS:
         found = getattr(hooks, f"metadata_{name}")
-        plain = getattr(hooks, f"metadata_{SETTINGS[name].plain}")
-        probe = SETTINGS[name].probe
-        assert probe is not None and found.pop("siming_probe") == f"{probe.name} probes/1"
+        plain = getattr(hooks, f"metadata_{TASKS[name].plain}")
+        ablation = TASKS[name].ablation
+        assert ablation is not None and found.pop("siming_ablation") == f"{ablation.name} ablations/1"
         assert found.pop("siming_prompt") != plain.pop("siming_prompt") and found == plain
 
 
@@ -128,21 +130,21 @@ def exam(name: str, site: str | None = None, steps: str = "ab", student: str | N
 
 def test_whose_frames_are_foreign() -> None:
     videos = [exam("v1", "A"), exam("v2", "B"), exam("v3", "A"), exam("v4", "C"), exam("v5", "A")]
-    found = {video.video_id: Donors(videos).of(video)[0].video_id for video in videos}
+    found = {video.video_id: MismatchedVideos(videos).of(video)[0].video_id for video in videos}
     assert found == {"v1": "v3", "v3": "v5", "v5": "v1", "v2": "v3", "v4": "v5"}
     videos = [exam("v1"), exam("v2", steps="b"), exam("v3", steps="ba")]
-    donors = Donors(videos)
-    assert donors.of(videos[0], "a") == (videos[2], (2.0, 3.0))
-    assert donors.of(videos[2], "a") == (videos[0], (1.0, 2.0))
-    assert donors.of(videos[0], "b") == (videos[1], (1.0, 2.0))
+    mismatched = MismatchedVideos(videos)
+    assert mismatched.of(videos[0], "a") == (videos[2], (2.0, 3.0))
+    assert mismatched.of(videos[2], "a") == (videos[0], (1.0, 2.0))
+    assert mismatched.of(videos[0], "b") == (videos[1], (1.0, 2.0))
     alone = [exam("v1", steps="ab"), Video("v2", "v2.mp4", 30.0, ())]
-    assert Donors(alone).of(alone[0], "b") == (alone[1], (6.0, 9.0))
+    assert MismatchedVideos(alone).of(alone[0], "b") == (alone[1], (6.0, 9.0))
     same = [exam("v1", student="s"), exam("v2", student="s"), exam("v3", student="t")]
-    assert Donors(same).of(same[0])[0] is same[2] and Donors(same[:2]).of(same[0])[0] is same[1]
-    twins = {frozenset(("v1", "v2"))}
-    assert Donors(same, twins).of(same[1])[0] is same[2]
-    with pytest.raises(DataError, match="v1: the probe `foreign` shows another exam, and there is none"):
-        Donors(same[:2], twins).of(same[0])
+    assert MismatchedVideos(same).of(same[0])[0] is same[2] and MismatchedVideos(same[:2]).of(same[0])[0] is same[1]
+    minimal_pairs = {frozenset(("v1", "v2"))}
+    assert MismatchedVideos(same, minimal_pairs).of(same[1])[0] is same[2]
+    with pytest.raises(DataError, match="v1: the ablation `foreign` shows another exam, and there is none"):
+        MismatchedVideos(same[:2], minimal_pairs).of(same[0])
 
 
 def test_a_data_set_of_one_exam_has_nothing_foreign(run: Dataset, tmp_path: Path, begin: Callable[..., None]) -> None:
@@ -153,6 +155,6 @@ def test_a_data_set_of_one_exam_has_nothing_foreign(run: Dataset, tmp_path: Path
     (tmp_path / "one" / "dataset.yaml").write_text("\n".join(about) + "\n")
     begin(tmp_path / "one")
     one = SESSION.current()
-    refuse_empty([SETTINGS["probe_blind_full_score"]], one)
-    with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the probe `foreign`"):
-        refuse_empty([SETTINGS["probe_foreign_full_score"]], one)
+    refuse_empty([TASKS["ablation_no_video_full_score"]], one)
+    with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the ablation `foreign`"):
+        refuse_empty([TASKS["ablation_mismatched_video_full_score"]], one)

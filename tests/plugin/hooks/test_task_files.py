@@ -16,7 +16,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.media import backends
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.plugin import hooks
-from siming_tasks.tasks import BENCHMARK, SETTINGS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
 
@@ -44,10 +44,10 @@ def test_every_function_that_a_file_names_is_there(path: Path, run: Dataset) -> 
     assert bool(named) == ("group:" not in path.read_text())
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_complete(name: str, run: Dataset) -> None:
     task = load(f"siming_{name}")
-    setting = SETTINGS[name]
+    setting = TASKS[name]
     assert (task["task"], task["test_split"], task["output_type"]) == (setting.task_name, "test", "generate_until")
     assert task["task_alias"] == f"siming_{name} [SYNTHETIC siming-demo]"
     assert task["generation_kwargs"]["until"] == [] and task["reasoning_tags"] == "none"
@@ -66,7 +66,7 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
 
 def test_what_a_result_depends_on_stands_in_the_metadata(run: Dataset) -> None:
     """It is part of every cache key. To the letter, because a changed byte would lose all replies cached so far."""
-    for name in BENCHMARK:
+    for name in BENCHMARK_TASKS:
         assert load(f"siming_{name}")["metadata"] == {
             "version": "3-A",
             "siming_dataset": "siming-demo (synthetic)",
@@ -97,16 +97,16 @@ def test_default_options_are_the_words_of_the_first_version(
 def test_groups_hold_the_settings_that_say_so() -> None:
     groups = {path.stem: yaml.safe_load(path.read_text()) for path in FILES if "group:" in path.read_text()}
     benchmark = groups.pop("siming")
-    said = {name: [s.task_name for s in SETTINGS.values() if s.group == name] for name in groups}
+    said = {name: [s.task_name for s in TASKS.values() if s.group == name] for name in groups}
     assert {name: group["task"] for name, group in groups.items()} == said
-    assert {name for tasks in said.values() for name in tasks} == {setting.task_name for setting in SETTINGS.values()}
-    assert benchmark["task"] == list(dict.fromkeys(SETTINGS[name].group for name in BENCHMARK))
+    assert {name for tasks in said.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}
+    assert benchmark["task"] == list(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))
     assert all(group["metadata"] == {"version": "3-A"} for group in (benchmark, *groups.values()))
 
 
 def test_adding_a_setting_takes_five_lines() -> None:
     """One description, one file: what is no name of the setting's own is shared."""
-    for name, setting in SETTINGS.items():
+    for name, setting in TASKS.items():
         lines = (FOLDER / f"siming_{name}.yaml").read_text().splitlines()
         own = ["metric_list"] if setting.abstain or setting.evidence else []
         assert [line.split(":")[0] for line in lines] == [

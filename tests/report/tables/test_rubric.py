@@ -58,7 +58,7 @@ def test_the_whole_default_rubric_is_on_the_sheet() -> None:
 
 def test_one_skill_half_points_and_a_long_scale() -> None:
     data = copy.deepcopy(RUBRIC)
-    data["skills"][0]["steps"][0] |= {"grain": 0.5, "max_score": 2.5, "critical": True}
+    data["skills"][0]["steps"][0] |= {"score_increment": 0.5, "max_score": 2.5, "critical": True}
     data["skills"][0]["steps"][1]["max_score"] = 60
     rubric = rubric_from(data)
     text = sheet(rubric, ["cpr"])

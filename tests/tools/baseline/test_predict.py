@@ -24,7 +24,7 @@ from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.results.supervised import is_supervised
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.baseline.predict import Baseline, write_baseline
 from siming_tasks.tools.board.admit import admit
 from siming_tasks.tools.board.submission import ModelCard, pack, read_submission
@@ -75,8 +75,8 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, options: Opti
     out = tmp_path / "mine.jsonl"
     found = made(dataset, options, out)
     run = read_run(out, dataset)
-    assert run.settings == BENCHMARK and not run.problems
-    assert all(len(run.records[name]) == len(run.asked(name)) for name in BENCHMARK)
+    assert run.settings == BENCHMARK_TASKS and not run.problems
+    assert all(len(run.records[name]) == len(run.asked(name)) for name in BENCHMARK_TASKS)
     media = run.records["full_score"][0]["media"]
     assert (media["n_frames"], media["mode"], media["size"]) == (3, "frames", 64)
     assert (run.source.role, run.source.name, run.source.reference) == ("supervised", "mine", False)
@@ -185,7 +185,7 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, 
     assert not (tmp_path / "c.zip").exists()
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in once))
     assert not is_supervised(read_run(again, dataset).records)
-    assert admit(packed(again, dataset, tmp_path / "d.zip"), dataset, few).run.settings == BENCHMARK
+    assert admit(packed(again, dataset, tmp_path / "d.zip"), dataset, few).run.settings == BENCHMARK_TASKS
 
 
 def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, options: Options, tmp_path: Path) -> None:

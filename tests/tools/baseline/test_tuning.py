@@ -20,7 +20,7 @@ from siming_tasks.models.nano.reader import pixels
 from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.baseline import tune
 from siming_tasks.tools.baseline.features import views_of
 from siming_tasks.tools.baseline.predict import Baseline, write_baseline
@@ -137,7 +137,7 @@ def test_folds_are_kept_and_never_see_what_they_predict(few: Path, options: Opti
     dataset, out = open_dataset(few), tmp_path / "whole.jsonl"
     found = tuned(dataset, options, out, tmp_path / "a")
     run = read_run(out, dataset)
-    assert run.settings == BENCHMARK and not run.problems and (found.heads, found.untrained) == ((33 + 2) * 2, 0)
+    assert run.settings == BENCHMARK_TASKS and not run.problems and (found.heads, found.untrained) == ((33 + 2) * 2, 0)
     assert "fine-tuned" in run.source.facts["trained"] and run.source.role == "supervised"
 
     # Interrupted in the second fold: nothing is written, and the first fold is not trained again.

@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
 from siming_tasks.results.scores import score_predictions, score_run
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.exchange.latex import _cell, escaped
 
 SCHEMAS = Path(__file__).with_name("every_eval_ever")
@@ -113,7 +113,7 @@ def test_a_log_is_one_that_inspect_reads(folder: Path, exams: Dataset, tmp_path:
     log = pytest.importorskip("inspect_ai.log")
     export(folder, exams, tmp_path / "logs", "inspect")
     assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == sorted(
-        f"siming_{name}.eval" for name in BENCHMARK
+        f"siming_{name}.eval" for name in BENCHMARK_TASKS
     )
     found = log.read_eval_log(tmp_path / "logs" / "siming_full_score.eval")
     assert found.eval.model == "org/judge-7B" and found.eval.tags == ["SYNTHETIC"] and found.status == "success"

@@ -17,7 +17,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.results.read import load_predictions
 from siming_tasks.results.scores import score_predictions
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import docs, reply
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "elsewhere.md"
@@ -181,7 +181,7 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
     direct.write_text("".join(json.dumps(line) + "\n" for line in given))
     mine, theirs = (score_predictions(run, file).settings["full_score"] for file in (out, direct))
     assert mine["metrics"] == theirs["metrics"] and mine["statuses"] == theirs["statuses"]
-    assert SETTINGS["full_score"].benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
+    assert TASKS["full_score"].benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
     assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
 
 

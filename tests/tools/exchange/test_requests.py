@@ -20,7 +20,7 @@ from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import SESSION
 from siming_tasks.results.read import load_predictions
-from siming_tasks.tasks import BENCHMARK
+from siming_tasks.tasks import BENCHMARK_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 
 SENT = Backend("test", images="several", encodes=True, blind=True)
@@ -37,7 +37,9 @@ def file_of(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.host
-@pytest.mark.parametrize("name", ["full_score", "clip_error", "probe_shuffled_clip_score", "probe_blind_full_error"])
+@pytest.mark.parametrize(
+    "name", ["full_score", "clip_error", "ablation_shuffled_frames_clip_score", "ablation_no_video_full_error"]
+)
 def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: Dataset, tmp_path: Path) -> None:
     """Byte for byte, through the class that lmms-eval's API models word their requests with."""
     protocol = pytest.importorskip("lmms_eval.protocol")
@@ -184,7 +186,7 @@ def test_the_round_trip_equals_the_run(
     few = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2"}
     words = ["--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", "siming_full,siming_clip"]
     done = host(*words, data=short_demo, **few)
-    names = BENCHMARK
+    names = BENCHMARK_TASKS
     replies = [
         {"id": sample["siming_stderr"]["id"], "reply": sample["filtered_resps"]}
         for name in names

@@ -1,4 +1,4 @@
-"""Twins: equal pixels and unequal truth for history, one step only for local."""
+"""MinimalPair: equal pixels and unequal truth for history, one step only for local."""
 
 import hashlib
 import json
@@ -16,49 +16,51 @@ from siming_tasks.tools.simulator.render import FPS, frames
 TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
 
 
-def performances(twins):
-    slots = twins.slots(short=True)
-    return [perform(exam.plan, pace=SHORT, fps=FPS, seed=exam.look, slots=slots) for exam in twins.exams]
+def performances(minimal_pairs):
+    slots = minimal_pairs.slots(short=True)
+    return [perform(exam.plan, pace=SHORT, fps=FPS, seed=exam.look, slots=slots) for exam in minimal_pairs.exams]
 
 
-def clips(twins):
+def clips(minimal_pairs):
     """The frames of the target step's clip in both videos, before encoding."""
     found = []
-    for played, exam in zip(performances(twins), twins.exams, strict=True):
-        start, stop = (round(time * FPS) for time in played.spans[twins.step_id])
+    for played, exam in zip(performances(minimal_pairs), minimal_pairs.exams, strict=True):
+        start, stop = (round(time * FPS) for time in played.spans[minimal_pairs.step_id])
         found.append(list(frames(played, exam.look, start, stop)))
         assert len(found[-1]) == stop - start > 2
     return found
 
 
-@pytest.mark.parametrize("twins", TWINS[::2], ids=lambda twins: f"{twins.step_id}-{twins.changed[0]}")
-def test_history_twins_show_the_same_clip_and_deserve_different_points(twins):
-    assert twins.kind == "history"
-    first, second = performances(twins)
-    assert second.spans[twins.step_id] == first.spans[twins.step_id]
-    one, other = clips(twins)
+@pytest.mark.parametrize(
+    "minimal_pairs", TWINS[::2], ids=lambda minimal_pairs: f"{minimal_pairs.step_id}-{minimal_pairs.changed[0]}"
+)
+def test_history_twins_show_the_same_clip_and_deserve_different_points(minimal_pairs):
+    assert minimal_pairs.kind == "history"
+    first, second = performances(minimal_pairs)
+    assert second.spans[minimal_pairs.step_id] == first.spans[minimal_pairs.step_id]
+    one, other = clips(minimal_pairs)
     assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    row = pair_row(twins)
+    row = pair_row(minimal_pairs)
     assert row["points"][0] != row["points"][1]
     assert row["direction"] == np.sign(row["points"][1] - row["points"][0])
     assert not np.array_equal(first.sample(FPS), second.sample(FPS)) or first.sayings != second.sayings
 
 
-@pytest.mark.parametrize("twins", TWINS[1::2], ids=lambda twins: twins.changed[0])
-def test_local_twins_differ_in_the_step_itself(twins):
-    assert twins.kind == "local"
-    row = pair_row(twins)
-    assert {error.rpartition(".")[0] for error in twins.changed} == {twins.step_id}
+@pytest.mark.parametrize("minimal_pairs", TWINS[1::2], ids=lambda minimal_pairs: minimal_pairs.changed[0])
+def test_local_twins_differ_in_the_step_itself(minimal_pairs):
+    assert minimal_pairs.kind == "local"
+    row = pair_row(minimal_pairs)
+    assert {error.rpartition(".")[0] for error in minimal_pairs.changed} == {minimal_pairs.step_id}
     assert row["points"][0] != row["points"][1]
-    assert twins.step_id not in row["unchanged_steps"]
+    assert minimal_pairs.step_id not in row["unchanged_steps"]
     assert len(row["unchanged_steps"]) >= 30
 
 
 def test_a_judge_of_clips_is_right_on_local_twins_only():
     """The best it can do is to know every clip by heart: the points that were given to these very pixels."""
-    rows, known, answers = [pair_row(twins) for twins in TWINS], {}, []
-    for twins, row in zip(TWINS, rows, strict=True):
-        seen = [hashlib.sha256(b"".join(frame.tobytes() for frame in clip)).digest() for clip in clips(twins)]
+    rows, known, answers = [pair_row(minimal_pairs) for minimal_pairs in TWINS], {}, []
+    for minimal_pairs, row in zip(TWINS, rows, strict=True):
+        seen = [hashlib.sha256(b"".join(frame.tobytes() for frame in clip)).digest() for clip in clips(minimal_pairs)]
         answers.append([known.setdefault(clip, points) for clip, points in zip(seen, row["points"], strict=True)])
     first, second = (np.array(side, float)[:, None] for side in zip(*answers, strict=True))
     assert [bool(a != b) for a, b in zip(first, second, strict=True)] == [row["kind"] == "local" for row in rows]
@@ -71,7 +73,7 @@ def test_a_judge_of_clips_is_right_on_local_twins_only():
 
 
 def test_either_twin_may_be_the_spoiled_one():
-    assert {pair_row(twins)["direction"] for twins in TWINS} == {-1, 1}
+    assert {pair_row(minimal_pairs)["direction"] for minimal_pairs in TWINS} == {-1, 1}
 
 
 def test_the_folder_lists_its_pairs_and_the_metric_reads_them(tmp_path):

@@ -123,7 +123,7 @@ def test_points_of_a_rubric_in_half_points_are_on_its_grain() -> None:
     for error in errors[::2]:
         error["deduct"] -= 0.5
     rubric = rubric_from(data)
-    assert {step.grain for step in rubric.steps} == {0.5, 1}
+    assert {step.score_increment for step in rubric.steps} == {0.5, 1}
     given = [
         (rubric.by_id[name], points)
         for exam in simulate_labels(30, 3, rubric)

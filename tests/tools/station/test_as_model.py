@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.messages import doc_to_visual, shown_view
 from siming_tasks.plugin.hooks.run_context import SESSION
-from siming_tasks.tasks import SETTINGS
+from siming_tasks.tasks import TASKS
 from siming_tasks.tools.station.as_model import AsModel
 from siming_tasks.tools.station.event_log import Journal
 from tests.conftest import NEEDS_BROWSER
@@ -93,7 +93,7 @@ def worker(folder: Path, setting: str, tmp_path: Path, **options: Any) -> tuple[
     dataset = open_dataset(folder)
     chosen = Options(cache=str(tmp_path / "cache"), **options)
     journal = Journal.begin(tmp_path / "s.sqlite", dataset.rubric, synthetic=dataset.synthetic)
-    return AsModel(journal, "x", dataset, SETTINGS[setting], chosen, tmp_path / f"{setting}.jsonl"), dataset
+    return AsModel(journal, "x", dataset, TASKS[setting], chosen, tmp_path / f"{setting}.jsonl"), dataset
 
 
 def answer(work: AsModel, points: Callable[[str, str], Any]) -> None:

@@ -18,7 +18,7 @@ from siming_tasks.tools.station.adjudicate import Adjudication
 from siming_tasks.tools.station.event_log import Journal
 from siming_tasks.tools.station.exams import Exams, find_exams
 from siming_tasks.tools.station.rate import Rating
-from siming_tasks.tools.station.work import Refusal, Work
+from siming_tasks.tools.station.worklist import Refusal, Work
 from tests.tools.station.conftest import STEPS, rubric_of
 
 NA = "N/A"
@@ -237,7 +237,7 @@ def test_which_of_two_comes_first_says_nothing() -> None:
     """Over many steps, either rater stands first about as often: within four standard errors of a half."""
     from siming_tasks.tools.station.adjudicate import _side
     from siming_tasks.tools.station.exams import Exam
-    from siming_tasks.tools.station.work import Item
+    from siming_tasks.tools.station.worklist import Item
 
     item = Item(Exam("x", Path("x"), "f" * 64, ()), (), "x")
     first = sum(_side(item, f"step_{number}") == 1 for number in range(1000))

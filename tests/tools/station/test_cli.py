@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.tools.local_server.door import Key
 from siming_tasks.tools.station.app import application
-from siming_tasks.tools.station.person import rater_name
+from siming_tasks.tools.station.rater import rater_name
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.builder.sheets.ratings import UseRatings, ratings_sheet
 from siming_tasks.tools.station.event_log import Act, Journal, Known, fold
-from siming_tasks.tools.station.event_log.fold import seconds_by_step
+from siming_tasks.tools.station.event_log.replay import seconds_by_step
 from tests.tools.station.conftest import STEPS, rubric_of
 
 EXAM = "a" * 64
@@ -105,7 +105,7 @@ def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
 
 
 def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) -> None:
-    from siming_tasks.tools.station.person import shuffled
+    from siming_tasks.tools.station.rater import shuffled
 
     keys = [f"{number:064x}" for number in range(20)]
     mine, theirs = shuffled(keys, "a", "rate"), shuffled(keys, "b", "rate")

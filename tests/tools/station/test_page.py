@@ -343,7 +343,7 @@ def test_undo_brings_its_step_to_the_screen(
 
 def test_half_points_by_keyboard(browser: Any, begin: Begin, videos: Path, store: Path, tmp_path: Path) -> None:
     halves = rubric_of({"look": 2, "call": 3})
-    halves["skills"][0]["steps"][0]["grain"] = 0.5
+    halves["skills"][0]["steps"][0]["score_increment"] = 0.5
     (tmp_path / "halves.yaml").write_text(yaml.safe_dump(halves))
     station = begin(videos, "--rater", "x", "--rubric", tmp_path / "halves.yaml", "--store", store)
     visit(browser, station)

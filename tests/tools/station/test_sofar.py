@@ -13,7 +13,7 @@ from siming_tasks.cli import main
 from siming_tasks.options import Options
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.station.event_log import Journal, Known
-from siming_tasks.tools.station.sofar import so_far
+from siming_tasks.tools.station.progress import so_far
 from tests.tools.station.conftest import STEPS, rubric_of
 
 A, B = "a" * 64, "b" * 64

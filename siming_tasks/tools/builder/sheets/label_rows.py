@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.rubrics.grain import HALF, HALVES, fits, named
+from siming_tasks.rubrics.score_increment import HALF, HALVES, fits, named
 from siming_tasks.tools.builder.sheets.cells import (
     folded,
     is_clock_cell,
@@ -79,11 +79,11 @@ class Reader:
         name = text_of(row.cell("video_id"))
         cell = text_of(plain(row.cell("step_id")))
         if name is None or (row.layout.long and cell is None):
-            what = "video_id and step_id must be filled." if row.layout.long else "the video's name is missing."
+            what = "video_id and step_id must be imputed." if row.layout.long else "the video's name is missing."
             self.problems.append(row.problem("id-missing", what, "Fill it in.", "video_id"))
             return
         if row.layout.times_only and row.cell("start") is None and row.cell("end") is None:
-            return  # nobody filled it in
+            return  # nobody imputed it in
         video, step = self.spelling(name), cell and (self.words.meaning("steps", cell) or cell)
         if "rater" in row.layout.ours:
             whose = self._rater(row)
@@ -200,10 +200,10 @@ class Reader:
                 what = f"{value:g} is off the step's scale 0-{rule.max_score:g}."
                 fix = "Correct the points, or max_score in the rubric."
                 self.problems.append(label.problem("score-off-scale", what, fix, rater))
-            elif rule is not None and not fits(value, rule.grain):
-                what = f"{value:g} points, but this step has {named(rule.grain)} points only."
+            elif rule is not None and not fits(value, rule.score_increment):
+                what = f"{value:g} points, but this step has {named(rule.score_increment)} points only."
                 fix = f"Correct them. {HALVES}" if fits(value, HALF) else "Correct them."
-                self.problems.append(label.problem("score-off-grain", what, fix, rater))
+                self.problems.append(label.problem("score-off-increment", what, fix, rater))
             else:
                 scores[rater] = value
         applicable = self._applicable(row, label)

@@ -74,7 +74,7 @@ def build_dataset(
         spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
             annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
         spans_fps: frames per second of spans that are counted in frames.
-        adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
+        adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus imputed in.
         mapping: mapping file (see :class:`siming_tasks.tools.builder.sheets.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         ratings: how the journal of a rating station is read (see :mod:`siming_tasks.tools.builder.sheets.ratings`).

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.media.content import digest_of
+from siming_tasks.media.file_digest import digest_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.sheets.columns import Kind
 from siming_tasks.tools.builder.sheets.tables import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.sheets.videos import VideoFiles
 from siming_tasks.tools.station.event_log import ExamState, Journal, Known, folded_exams, is_journal, rubric_digest
-from siming_tasks.tools.station.event_log.acts import ADJUDICATION, RATING
+from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
 
 __all__ = ["UseRatings", "ratings_problems", "ratings_sheet"]
 

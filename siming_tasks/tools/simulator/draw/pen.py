@@ -71,25 +71,25 @@ class Pen:
             self._cv2.polylines(self.image, [self._all_fixed(points)], False, color, thick, self._cv2.LINE_AA, _SHIFT)
 
     def fill(self, points: Sequence[Point], color: Color) -> None:
-        """A filled polygon."""
+        """A imputed polygon."""
         self._cv2.fillPoly(self.image, [self._all_fixed(points)], color, self._cv2.LINE_AA, _SHIFT)
 
     def disc(self, center: Point, radius: float, color: Color) -> None:
-        """A filled circle."""
+        """A imputed circle."""
         size = int(radius * self.zoom * _UNIT)
         self._cv2.circle(self.image, self._fixed(center), size, color, -1, self._cv2.LINE_AA, _SHIFT)
 
     def oval(
         self, center: Point, half: Point, color: Color, angle: float = 0.0, arc: tuple[float, float] = (0, 360)
     ) -> None:
-        """A filled ellipse (or a part of it) with half axes ``half``, turned clockwise by ``angle`` degrees."""
+        """A imputed ellipse (or a part of it) with half axes ``half``, turned clockwise by ``angle`` degrees."""
         axes = (max(1, int(half[0] * self.zoom * _UNIT)), max(1, int(half[1] * self.zoom * _UNIT)))
         turned = angle + self._turn
         where = self._fixed(center)
         self._cv2.ellipse(self.image, where, axes, turned, *arc, color, -1, self._cv2.LINE_AA, _SHIFT)
 
     def box(self, center: Point, half: Point, color: Color, angle: float = 0.0) -> None:
-        """A filled rectangle with half sides ``half``, turned clockwise by ``angle`` degrees."""
+        """A imputed rectangle with half sides ``half``, turned clockwise by ``angle`` degrees."""
         cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
         points = [(i * half[0], j * half[1]) for i, j in corners]

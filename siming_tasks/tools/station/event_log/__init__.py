@@ -1,8 +1,8 @@
 """What physicians did at a rating station: an append-only file of acts, and what they come to."""
 
-from siming_tasks.tools.station.event_log.acts import Act, check_act
+from siming_tasks.tools.station.event_log.events import Act, check_act
 from siming_tasks.tools.station.event_log.file import is_journal, rubric_digest
-from siming_tasks.tools.station.event_log.fold import ExamState, StepState, fold, folded_exams
+from siming_tasks.tools.station.event_log.replay import ExamState, StepState, fold, folded_exams
 from siming_tasks.tools.station.event_log.store import Journal, Known
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import Rubric, rubric_from
-from siming_tasks.tools.station.event_log.acts import Act, check_act
+from siming_tasks.tools.station.event_log.events import Act, check_act
 from siming_tasks.tools.station.event_log.file import check_ours, connect, is_journal, make_tables, rubric_digest, said
 
 __all__ = ["Journal", "Known"]

@@ -1,0 +1,113 @@
+"""Numbers that are formulas of counts which add up over videos: one shared bootstrap for as many as there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.metrics.agreement.kappa import confusion, qwk
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.intervals import finish
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
+
+__all__ = ["Labels", "Stat", "difference", "estimate_stats", "kappa_stat", "ratio"]
+
+Labels = NDArray[np.int8]
+K = TypeVar("K", bound=Hashable)
+
+NOTHING = "No step to rest on."
+
+
+@dataclass(frozen=True, eq=False)
+class Stat:
+    """A number as a formula of counts that add up over videos.
+
+    Attributes:
+        counts: ``float64[V, C]``.
+        formula: sums ``float64[B, C]`` to values ``float64[B]``, NaN where undefined.
+        items: how many steps (or videos) it rests on.
+        needs: what is missing when there is nothing to rest on, as a sentence.
+        coverage: answered / asked steps, where that matters.
+        share: a share of steps or videos, whose interval at 0 or 1 is that of the videos it rests on.
+    """
+
+    counts: FloatArray
+    formula: Callable[[FloatArray], FloatArray]
+    items: int
+    needs: str = NOTHING
+    coverage: float | None = None
+    share: bool = False
+
+    @property
+    def videos(self) -> int:
+        """Videos that it rests on."""
+        return int(self.counts.any(axis=1).sum())
+
+
+def estimate_stats(
+    stats: Mapping[K, Stat], videos: int, resamples: int, seed: int | np.random.Generator
+) -> dict[K, Estimate]:
+    """Every statistic with the standard error and (expanded) percentile interval of one shared bootstrap over videos.
+
+    A generator gives the seed, and only if there is something to draw.
+    """
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**63)) if videos > 1 and resamples > 1 else 0
+    counts = np.concatenate([stat.counts for stat in stats.values()], axis=1)  # one product for all statistics
+    ends = np.cumsum([stat.counts.shape[1] for stat in stats.values()])[:-1]
+
+    def compute(weights: FloatArray) -> dict[K, FloatArray]:
+        parts = np.split(weights @ counts, ends, axis=1)
+        return {key: stat.formula(part) for (key, stat), part in zip(stats.items(), parts, strict=True)}
+
+    values, drawn = sample(compute, videos, resamples=resamples, seed=seed)
+    spread = spreads(drawn, {key: stat.videos for key, stat in stats.items()})
+    return {
+        key: finish(
+            values[key],
+            spread.get(key),
+            videos=stat.videos,
+            items=stat.items,
+            why="0/0 in these data." if stat.items else stat.needs,
+            coverage=stat.coverage,
+            bearing=stat.videos if stat.share else 0,
+        )
+        for key, stat in stats.items()
+    }
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic], needs: str = NOTHING) -> Stat:
+    """Share of marked steps (or mean of a number): sums of two ``[V, S]`` (or ``[V]``) arrays over each other."""
+    parts = [part.sum(axis=tuple(range(1, part.ndim)), dtype=np.float64) for part in (numerator, denominator)]
+    items = int(np.count_nonzero(denominator))
+    return Stat(np.stack(parts, axis=1), _share, items, needs, share=numerator.dtype == np.bool_)
+
+
+def difference(first: Stat, second: Stat) -> Stat:
+    """``first - second``, undefined where either is."""
+    cut = first.counts.shape[1]
+    return Stat(
+        np.concatenate([first.counts, second.counts], axis=1),
+        lambda sums: first.formula(sums[:, :cut]) - second.formula(sums[:, cut:]),
+        min(first.items, second.items),
+        first.needs if not first.items else second.needs,
+    )
+
+
+def kappa_stat(one: Labels, other: Labels, where: BoolArray | None = None, needs: str = NOTHING) -> Stat:
+    """Quadratic weighted kappa of two sets of labels, over the steps in ``where``."""
+    if where is not None:
+        one, other = np.where(where, one, -1).astype(np.int8), np.where(where, other, -1).astype(np.int8)
+    counts = confusion(one, other)
+    return Stat(counts, qwk, int(counts.sum()), needs)
+
+
+def _share(sums: FloatArray) -> FloatArray:
+    out = np.full(len(sums), np.nan)
+    np.divide(sums[:, 0], sums[:, 1], out=out, where=sums[:, 1] > 0)
+    return out

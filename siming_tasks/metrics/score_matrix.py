@@ -1,0 +1,196 @@
+"""The common input of every metric: reference and prediction of all steps of all videos, as arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Answer
+
+__all__ = ["BoolArray", "FloatArray", "IntArray", "ScoreMatrix"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """What V videos with S steps were worth, what somebody said they were worth, and what was asked.
+
+    Attributes:
+        video_ids: V unique names.
+        step_ids: S unique names.
+        skills: the skill of each step, S names.
+        max_score: points of each step, ``float[S]``, above 0.
+        reference: points, ``float[V, S]``; NaN is a label that is withheld or does not apply, and never counts.
+        predicted: ``float[V, S]``; points for ``answer="score"``; 1.0 (wrong) or 0.0 (correct) for ``answer="error"``.
+            NaN where ``asked`` is a missing answer; it lowers the coverage and is never imputed in.
+        asked: ``bool[V, S]``; False is a step that was not asked about. A prediction there is ignored.
+        answer: ``"score"`` or ``"error"``.
+        fallback: ``float[V, S]``, what :meth:`imputed` puts where the judge abstained, as ``predicted``; NaN
+            where it did not. None: it abstained from nothing.
+
+    The arrays are copied and read-only.
+
+    Raises:
+        DataError: shapes or names do not fit, a value is infinite, or points are off their step's scale.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import ScoreMatrix
+        >>> panel = ScoreMatrix(
+        ...     video_ids=("v1",), step_ids=("s1", "s2"), skills=("cpr", "cpr"), max_score=[2, 5],
+        ...     reference=[[2, np.nan]], predicted=[[1, 4]], asked=[[True, True]], answer="score",
+        ... )
+        >>> panel.counted.tolist(), panel.predicted_wrong.tolist()
+        ([[True, False]], [[True, True]])
+    """
+
+    video_ids: tuple[str, ...]
+    step_ids: tuple[str, ...]
+    skills: tuple[str, ...]
+    max_score: FloatArray
+    reference: FloatArray
+    predicted: FloatArray
+    asked: BoolArray
+    answer: Answer
+    fallback: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("video_ids", "step_ids", "skills"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        for name in ("max_score", "reference", "predicted"):
+            object.__setattr__(self, name, _frozen(getattr(self, name), np.float64))
+        object.__setattr__(self, "asked", _frozen(self.asked, np.bool_))
+        if self.fallback is not None:
+            object.__setattr__(self, "fallback", _frozen(self.fallback, np.float64))
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        if self.answer not in ("score", "error"):
+            raise DataError(f"ScoreMatrix: answer is {self.answer!r}; it must be 'score' or 'error'.")
+        for kind, names in (("video", self.video_ids), ("step", self.step_ids)):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise DataError(f"ScoreMatrix: {kind} {twice[0]!r} appears twice. Keep one row for each {kind}.")
+        if len(self.skills) != len(self.step_ids):
+            raise DataError(
+                f"ScoreMatrix: {len(self.skills)} skills for {len(self.step_ids)} steps; give one for each step."
+            )
+        expected: dict[str, tuple[int, ...]] = {"max_score": (len(self.step_ids),)}
+        expected |= {name: (len(self.video_ids), len(self.step_ids)) for name in self._arrays}
+        for name, shape in expected.items():
+            if getattr(self, name).shape != shape:
+                raise DataError(
+                    f"ScoreMatrix: {name} has shape {getattr(self, name).shape}, not {shape} (videos, steps)."
+                )
+
+    def _check_values(self) -> None:
+        if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
+            raise DataError("ScoreMatrix: every max_score must be a finite number above 0.")
+        top = self.max_score if self.answer == "score" else np.ones_like(self.max_score)
+        given = [("reference", self.reference, self.max_score), ("predicted", self.predicted, top)]
+        given += [] if self.fallback is None else [("fallback", self.fallback, top)]
+        for name, values, limit in given:
+            bad = ~np.isnan(values) & ~((values >= 0) & (values <= limit))
+            if name != "reference" and self.answer == "error":
+                bad |= ~np.isnan(values) & (values != 0) & (values != 1)
+            if bad.any():
+                v, s = np.argwhere(bad)[0]
+                scale = (
+                    f"0..{limit[s]:g}" if name == "reference" or self.answer == "score" else "0 (correct) or 1 (wrong)"
+                )
+                raise DataError(
+                    f"ScoreMatrix: {name} of video {self.video_ids[v]!r}, step {self.step_ids[s]!r} is "
+                    f"{values[v, s]:g}, not {scale}. An answer off the scale is a missing answer: use NaN."
+                )
+
+    @property
+    def _arrays(self) -> tuple[str, ...]:
+        return ("reference", "predicted", "asked", *(() if self.fallback is None else ("fallback",)))
+
+    @property
+    def counted(self) -> BoolArray:
+        """Steps that were asked about and have a reference, ``bool[V, S]``."""
+        return self.asked & ~np.isnan(self.reference)
+
+    @property
+    def answered(self) -> BoolArray:
+        """Steps that were asked about and answered, ``bool[V, S]``, with or without a reference."""
+        return self.asked & ~np.isnan(self.predicted)
+
+    @property
+    def abstained(self) -> BoolArray:
+        """Steps that were asked about and that the judge abstained from, ``bool[V, S]``."""
+        unanswered = self.asked & np.isnan(self.predicted)
+        return np.zeros_like(unanswered) if self.fallback is None else unanswered & ~np.isnan(self.fallback)
+
+    @property
+    def reference_wrong(self) -> BoolArray:
+        """Steps whose reference is less than full points, ``bool[V, S]``; False where there is no reference."""
+        return np.less(self.reference, self.max_score)
+
+    @property
+    def predicted_wrong(self) -> BoolArray:
+        """Steps judged less than fully correct, ``bool[V, S]``; False where there is no prediction."""
+        return np.less(self.predicted, self.max_score) if self.answer == "score" else np.equal(self.predicted, 1)
+
+    def sorted(self) -> ScoreMatrix:
+        """The same panel with the videos in the order of their ids, so that no result depends on how rows arrived."""
+        return self.videos(sorted(range(len(self.video_ids)), key=self.video_ids.__getitem__))
+
+    def videos(self, rows: Sequence[int] | IntArray | BoolArray) -> ScoreMatrix:
+        """The videos at these positions (or where a mask is True), in this order."""
+        index = np.arange(len(self.video_ids))[np.asarray(rows, dtype=None if len(rows) else np.intp)]
+        arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in self._arrays}
+        return replace(self, video_ids=tuple(self.video_ids[i] for i in index), **arrays)
+
+    def subset(self, steps: Iterable[str]) -> ScoreMatrix:
+        """These steps only, in this order; DataError for a step that the panel lacks."""
+        position = {name: index for index, name in enumerate(self.step_ids)}
+        names = tuple(steps)
+        unknown = [name for name in names if name not in position]
+        if unknown:
+            raise DataError(f"ScoreMatrix: no step {unknown[0]!r}. It has {', '.join(self.step_ids)}.")
+        index = np.array([position[name] for name in names], dtype=np.intp)
+        arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in self._arrays}
+        skills = tuple(self.skills[i] for i in index)
+        return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **arrays)
+
+    def skill(self, name: str) -> ScoreMatrix:
+        """The steps of one skill."""
+        return self.subset(step for step, skill in zip(self.step_ids, self.skills, strict=True) if skill == name)
+
+    def imputed(self) -> ScoreMatrix:
+        """The same with every missing answer as full points, or as the verdict "correct"; itself if none is missing.
+
+        Where the judge abstained, ``fallback`` stands instead: what is known of the step without any video.
+        What ranks and tests use. A judge can say "correct" whenever it is unsure, so leaving an answer out must not
+        earn more than that; as the commonest label by far it is also the guess that costs an honest judge least.
+        """
+        missing = self.asked & np.isnan(self.predicted)
+        best = np.broadcast_to(self.max_score if self.answer == "score" else 0.0, missing.shape)
+        if self.fallback is not None:
+            best = np.where(self.abstained, self.fallback, best)
+        return self.predicting(np.where(missing, best, self.predicted)) if missing.any() else self
+
+    def predicting(self, predicted: FloatArray) -> ScoreMatrix:
+        """The same questions with other answers (a baseline, another rater)."""
+        return replace(self, predicted=predicted, fallback=None)
+
+
+def _frozen(values: Any, dtype: type) -> Any:
+    try:
+        array: NDArray[Any] = np.array(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"ScoreMatrix: not an array of numbers: {error}.") from None
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,248 @@
+"""What every metric needs of a panel, per video: counts and totals. Everything after this is arithmetic on weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.metrics.agreement import classification, correlation, kappa, linear
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.agreement.reasons import Classes
+from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import NOISE
+
+__all__ = ["Tally"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Per-video sufficient statistics of one panel.
+
+    Attributes:
+        panel: where they come from.
+        metrics: names of the metrics to compute.
+        mapping: how points became labels.
+        positive: the positive class of precision, recall and F1.
+        steps: steps asked and steps answered, ``float64[V, 2]``.
+        verdicts: TN, FP, FN, TP of "positive", ``float64[V, 4]``; points below the maximum are "wrong".
+        labels: 4 x 4 confusion counts of the ordinal labels, ``float64[V, 16]``; zeros for ``answer="error"``.
+        totals: reference and predicted totals of the videos that have both, as shares of the points available; none for
+            ``answer="error"``.
+    """
+
+    panel: ScoreMatrix
+    metrics: tuple[str, ...]
+    mapping: LabelMapping
+    positive: Positive
+    steps: FloatArray
+    verdicts: FloatArray
+    labels: FloatArray
+    totals: correlation.Paired
+
+    @classmethod
+    def of(
+        cls,
+        panel: ScoreMatrix,
+        mapping: LabelMapping = "absolute",
+        positive: Positive = "error",
+        metrics: Sequence[str] | None = None,
+    ) -> Tally:
+        """Count a panel; ``metrics`` defaults to those of its kind of answer."""
+        both = panel.counted & panel.answered
+        verdicts = classification.binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
+        labels = np.zeros((len(panel.video_ids), 16))
+        x = y = np.full(len(panel.video_ids), np.nan)
+        if panel.answer == "score":
+            sides = [np.where(both, points, np.nan) for points in (panel.reference, panel.predicted)]
+            labels = kappa.confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
+            x, y = correlation.shares(panel)
+        return cls(
+            panel=panel,
+            metrics=select(panel.answer) if metrics is None else tuple(metrics),
+            mapping=mapping,
+            positive=positive,
+            steps=np.stack([side.sum(axis=1, dtype=np.float64) for side in (panel.asked, panel.answered)], axis=1),
+            verdicts=verdicts if positive == "error" else classification.swap_classes(verdicts),
+            labels=labels,
+            totals=correlation.Paired(x, y),
+        )
+
+    def imputed(self) -> Tally:
+        """The same with the missing answers imputed.
+
+        Itself if no answer is missing, or if there is none: a run that said nothing has no value either way.
+        """
+        panel = self.panel.imputed()
+        if panel is self.panel or not self.verdicts.any():
+            return self
+        metrics = [name for name in self.metrics if CATALOGUE[name].compared]
+        return Tally.of(panel, self.mapping, self.positive, metrics)
+
+    def counts(self, family: Family) -> FloatArray:
+        """The counts that a family of metrics is computed of, one row for each video: they add up."""
+        if family == "totals":
+            raise ValueError("totals are no counts; see Tally.totals")
+        return {"labels": self.labels, "verdicts": self.verdicts, "coverage": self.steps}[family]
+
+    def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """The metrics under every row of ``weights`` (``float64[B, V]``), ``float64[B]`` each; NaN where undefined."""
+        sums: dict[Family, FloatArray] = {}
+        values: dict[str, FloatArray] = {}
+        for name in self.metrics:
+            row = CATALOGUE[name]
+            if row.family == "totals":
+                values[name] = row.function(self.totals, weights)
+                continue
+            if row.family not in sums:
+                sums[row.family] = weights @ self.counts(row.family)
+            values[name] = row.function(sums[row.family])
+        return values
+
+    def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
+        """What :meth:`errors` are computed of, by family, under every row of ``weights``: ``float64[B, columns]``."""
+        found: dict[Family, FloatArray] = {
+            family: weights @ columns for family, (_, columns, _) in self._linear.items()
+        }
+        if any(CATALOGUE[name].fisher for name in self.metrics):
+            found["totals"] = self.totals.weights(weights) @ self.totals.powers
+        return found
+
+    def errors(self, sums: Mapping[Family, FloatArray]) -> dict[str, FloatArray]:
+        """Linearised standard errors of the metrics that have one in closed form, from :meth:`sums`.
+
+        ``float64[B]`` each, NaN where undefined; those of a correlation are of its ``atanh``.
+        """
+        found: dict[str, FloatArray] = {}
+        for family, (k, _, names) in self._linear.items():
+            summed, pairs, videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
+            for name in names:
+                slope = CATALOGUE[name].slope
+                if slope is not None:
+                    found[name] = linear.linear_error(slope(summed[:, :k]), summed[:, k:], pairs, videos)
+        for name in self.metrics:
+            fisher = CATALOGUE[name].fisher
+            if fisher is not None:
+                found[name] = fisher(sums["totals"], len(self.totals))
+        return found
+
+    @cached_property
+    def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
+        """By family: how many columns, the columns beside their products, and the metrics that have a slope in them."""
+        found: dict[Family, tuple[int, FloatArray, list[str]]] = {}
+        for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
+            names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
+            counts = self.counts(family)
+            columns = counts @ kappa.MOMENTS if family == "labels" else counts
+            found[family] = columns.shape[1], np.concatenate([columns, linear.products(columns)], axis=1), names
+        return found
+
+    def own_errors(self) -> dict[str, float]:
+        """The standard errors of the data as they are, on the scale of :meth:`errors`.
+
+        For a correlation that of the jackknife, which sees what a few extreme videos do and the closed form does not.
+        """
+        once = np.ones((1, len(self.asked)))
+        found = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
+        for name in found:
+            if CATALOGUE[name].fisher:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    found[name] = linear.jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
+        return found
+
+    @cached_property
+    def observed(self) -> dict[str, float]:
+        """The metrics of the data as they are; NaN where undefined."""
+        return {name: float(found[0]) for name, found in self.compute(np.ones((1, len(self.asked)))).items()}
+
+    @cached_property
+    def left_out(self) -> dict[str, FloatArray]:
+        """The metrics with each video left out in turn (the jackknife), ``float64[V]`` each; NaN where undefined."""
+        values: dict[str, FloatArray] = {}
+        for name in self.metrics:
+            row = CATALOGUE[name]
+            if row.left_out is None:
+                counts = self.counts(row.family)
+                values[name] = row.function(counts.sum(axis=0) - counts)
+            else:
+                values[name] = np.full(len(self.asked), self.observed[name])
+                values[name][self.totals.keep] = row.left_out(self.totals)
+        return values
+
+    def contributing(self, metric: str) -> NDArray[np.intp]:
+        """Positions of the videos that the metric rests on."""
+        family = CATALOGUE[metric].family
+        if family == "totals":
+            return self.totals.keep
+        return np.flatnonzero(self._rests_on(family))
+
+    def size(self, metric: str) -> tuple[int, int]:
+        """Videos and items (steps; for correlations, videos) that the metric rests on."""
+        family, videos = CATALOGUE[metric].family, len(self.contributing(metric))
+        return videos, videos if family == "totals" else int(self._rests_on(family).sum())
+
+    def _rests_on(self, family: Family) -> FloatArray:
+        """Steps of each video: those asked for the coverage, those scored for everything else."""
+        steps: FloatArray = self.steps[:, 0] if family == "coverage" else self.verdicts.sum(axis=1)
+        return steps
+
+    def bearing(self, metric: str) -> int:
+        """Videos in which a share of steps has a denominator: those that could have shown another value than 0 or 1."""
+        row = CATALOGUE[metric]
+        return int((~np.isnan(row.function(self.counts(row.family)))).sum()) if row.share else 0
+
+    @property
+    def asked(self) -> FloatArray:
+        """Steps asked, ``float64[V]``."""
+        return self.steps[:, 0]
+
+    @property
+    def coverage(self) -> float | None:
+        """Answered / asked steps; None if nothing was asked."""
+        asked, answered = self.steps.sum(axis=0).tolist()
+        return answered / asked if asked else None
+
+    def coverage_of(self, metric: str) -> float | None:
+        """Share of what was asked that the metric rests on: steps with a reference, or for totals videos with one.
+
+        None if there is nothing of the kind; of the coverage itself, its value.
+        """
+        family = CATALOGUE[metric].family
+        counted = self.panel.counted
+        due = counted.any(axis=1) if family == "totals" else counted
+        return self.coverage if family == "coverage" or not due.any() else self.size(metric)[1] / int(due.sum())
+
+    @cached_property
+    def skew(self) -> float:
+        """Skewness of the videos' shares of points in the reference, of the videos that were scored; 0 if constant."""
+        kept = self.verdicts.any(axis=1)
+        both = self.panel.counted[kept]
+        points = np.where(both, self.panel.reference[kept], 0).sum(axis=1)
+        share = points / (both @ self.panel.max_score)
+        away = share - share.mean() if len(share) else share
+        spread = float((away**2).mean()) if len(share) else 0.0
+        return float((away**3).mean()) / spread**1.5 if spread > NOISE**2 else 0.0
+
+    def reason(self, metric: str) -> str:
+        """Why the metric has no value or is undefined, given that it is."""
+        if not self.asked.any():
+            return "No step was asked about."
+        if not self.panel.counted.any():
+            return "There is no reference: the labels are withheld."
+        if not self.verdicts.any():
+            return "No step with a reference was answered."
+        row = CATALOGUE[metric]
+        if row.family == "totals":
+            return row.why(self.totals)
+        counts = self.counts(row.family).sum(axis=0)
+        return row.why(counts) if row.family == "labels" else row.why(counts, self.classes)
+
+    @property
+    def classes(self) -> Classes:
+        """Words for the positive class and the other one."""
+        return ("wrong", "correct") if self.positive == "error" else ("correct", "wrong")

@@ -1,0 +1,172 @@
+"""How far the rating is while it goes on: who is where and how fast, how far raters agree, which steps are unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from siming_tasks.analysis.inter_rater.raters import RaterTable
+from siming_tasks.analysis.rater_tables import rater_tables
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.tools.station.adjudicate import differ
+from siming_tasks.tools.station.event_log import Act, ExamState, Journal, fold
+from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
+from siming_tasks.tools.station.event_log.replay import seconds_by_step
+
+__all__ = ["Pace", "Sofar", "StepDoubt", "so_far"]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """One rater: exams finished, begun and given; median minutes a finished exam and seconds a decided step."""
+
+    finished: int
+    begun: int
+    of: int
+    minutes: float | None
+    seconds: float | None
+
+
+@dataclass
+class StepDoubt:
+    """One step: how often two raters have both decided it, how often they differ, and what they wrote about it."""
+
+    pairs: int = 0
+    differ: int = 0
+    adjudicated: int = 0
+    comments: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float | None:
+        """Of the pairs, those that differ."""
+        return self.differ / self.pairs if self.pairs else None
+
+
+@dataclass(frozen=True)
+class Sofar:
+    """A journal as it is now.
+
+    Attributes:
+        name: of the file.
+        synthetic: whether the videos are simulated.
+        exams: how many it knows.
+        raters: pace by rater.
+        steps: doubt by step; those on which raters differ most often come first, then those with most comments.
+        tables: agreement of every pair of raters who have scored a step in common.
+    """
+
+    name: str
+    synthetic: bool
+    exams: int
+    raters: Mapping[str, Pace]
+    steps: Mapping[str, StepDoubt]
+    tables: Sequence[RaterTable]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "journal": self.name,
+            "synthetic": self.synthetic,
+            "exams": self.exams,
+            "raters": {name: asdict(pace) for name, pace in self.raters.items()},
+            "steps": {step: {**asdict(doubt), "share": doubt.share} for step, doubt in self.steps.items()},
+            "pairs": [table.to_json() for table in self.tables],
+        }
+
+
+def so_far(path: Path, options: Options, names: Sequence[str] | None = None) -> Sofar:
+    """Read a journal, also while stations write to it.
+
+    Args:
+        path: the journal.
+        options: label mapping, resamples and seed of the agreement.
+        names: agreement of these two raters only.
+
+    Raises:
+        DataError: it is no journal, or a named rater has rated nothing.
+    """
+    journal = Journal.read(path)
+    try:
+        known = journal.raters(RATING)
+        for name in names or ():
+            if name not in known:
+                raise DataError(f"{path}: {name!r} has rated nothing; {', '.join(known) or 'nobody'} has.")
+        work: dict[tuple[str, str], list[Act]] = {}
+        for act in journal.acts(RATING):
+            work.setdefault((act.rater, act.exam), []).append(act)
+        states = {key: fold(mine) for key, mine in work.items()}
+        raters = {name: _pace(journal, name, work, states) for name in known}
+        dataset = _dataset(journal, states)
+        tables = _tables(dataset, options, names, known)
+        return Sofar(path.name, journal.synthetic, len(journal.exams()), raters, _doubts(journal, states), tables)
+    finally:
+        journal.close()
+
+
+def _pace(
+    journal: Journal, name: str, work: Mapping[tuple[str, str], list[Act]], states: Mapping[tuple[str, str], ExamState]
+) -> Pace:
+    exams = journal.exams()
+    mine = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
+    done = [exam for exam, state in mine.items() if not state.left(exams[exam].steps)]
+    steps = [
+        seconds
+        for exam, state in mine.items()
+        for step, seconds in seconds_by_step(work[name, exam]).items()
+        if state.step(step).decided
+    ]
+    return Pace(
+        len(done),
+        len(mine),
+        len(journal.orders(name, RATING)),
+        median(mine[exam].seconds / 60 for exam in done) if done else None,
+        median(steps) if steps else None,
+    )
+
+
+def _doubts(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
+    found = {step.id: StepDoubt() for step in journal.rubric.steps}
+    decided = {act.exam: fold(journal.acts(ADJUDICATION, CONSENSUS, act.exam)) for act in journal.acts(ADJUDICATION)}
+    for digest, exam in journal.exams().items():
+        given = {rater: state for (rater, of), state in sorted(states.items()) if of == digest}
+        for step in exam.steps:
+            doubt, sides = found[step], [state.step(step) for state in given.values()]
+            for one, two in combinations([side for side in sides if side.decided], 2):
+                doubt.pairs += 1
+                doubt.differ += differ(one, two)
+            doubt.adjudicated += digest in decided and decided[digest].step(step).decided
+            doubt.comments += [side.comment for side in sides if side.comment]
+    order = sorted(found, key=lambda step: (-(found[step].share or 0), -len(found[step].comments)))
+    return {step: found[step] for step in order}
+
+
+def _dataset(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> Dataset:
+    """The points so far as a data set without files: what the tables of raters are made of."""
+    videos = []
+    for digest, exam in journal.exams().items():
+        labels = []
+        for step in exam.steps:
+            sides = {rater: state.step(step) for (rater, of), state in states.items() if of == digest}
+            scores = {rater: side.points for rater, side in sides.items() if side.points is not None}
+            labels.append(StepLabel(step, scores=scores, applicable=bool(scores)))
+        videos.append(Video(exam.name, "", 1.0, tuple(labels)))
+    return Dataset(journal.path, journal.path.name, "", journal.synthetic, "", journal.rubric, tuple(videos), {})
+
+
+def _tables(
+    dataset: Dataset, options: Options, names: Sequence[str] | None, known: Sequence[str]
+) -> tuple[RaterTable, ...]:
+    pairs = [tuple(names)] if names else list(combinations(known, 2))
+    both = [
+        pair
+        for pair in pairs
+        if any(set(pair) <= set(step.scores) for video in dataset.videos for step in video.applicable)
+    ]
+    return tuple(table for pair in both for table in rater_tables(dataset, options, pair))
