@@ -30,7 +30,7 @@ from siming_tasks.results.record import record_of
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
-from siming_tasks.tools.simulator.encode import encode
+from siming_tasks.tools.simulator.video import encode
 
 THOUGHT = "I look at the hands, the manikin and the order of the acts before I give points. " * 8
 

@@ -18,13 +18,12 @@ import av
 import cv2
 
 from siming_tasks.tools.simulator import make_demo, simulate_labels
-from siming_tasks.tools.simulator.acts.exam import perform
-from siming_tasks.tools.simulator.draw.look import draw_look
+from siming_tasks.tools.simulator.draw.appearance import draw_appearance
 from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.encode import encode
-from siming_tasks.tools.simulator.exam import Exam
 from siming_tasks.tools.simulator.performance import CHANNELS, Performance
-from siming_tasks.tools.simulator.render import FPS, frames
+from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.simulated_exam import Exam
+from siming_tasks.tools.simulator.video import FPS, encode, frames
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
@@ -36,10 +35,10 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 def draw_every_frame(exam: Exam, played: Performance) -> None:
     """The naive way."""
-    scene = Scene(draw_look(exam.look), list(CHANNELS))
+    scene = Scene(draw_appearance(exam.look), list(CHANNELS))
     for index, row in enumerate(played.sample(FPS).tolist()):
         moment = (index + 0.5) / FPS
-        said = [(word.who, word.text) for word in played.sayings if word.start <= moment < word.end]
+        said = [(word.who, word.text) for word in played.utterances if word.start <= moment < word.end]
         scene.draw(row, said, moment)
 
 

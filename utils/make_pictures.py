@@ -33,7 +33,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.tools.simulator import simulate_labels
-from siming_tasks.tools.simulator.encode import encode
+from siming_tasks.tools.simulator.video import encode
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]

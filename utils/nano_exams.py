@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from siming_tasks.models.nano.state import features_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.acts.exam import FULL, perform
-from siming_tasks.tools.simulator.draw.look import draw_look
+from siming_tasks.tools.simulator.draw.appearance import draw_appearance
 from siming_tasks.tools.simulator.draw.scene import Scene
 from siming_tasks.tools.simulator.performance import CHANNELS, Performance
-from siming_tasks.tools.simulator.plan import ExamPlan, completed, draw_plan
-from siming_tasks.tools.simulator.render import FPS
-from siming_tasks.tools.simulator.truth import judge
+from siming_tasks.tools.simulator.procedure.perform import FULL, perform
+from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
+from siming_tasks.tools.simulator.true_scores import compute_true_scores
+from siming_tasks.tools.simulator.video import FPS
 
 __all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "nearly_alike", "shown"]
 
@@ -43,7 +43,7 @@ class Case:
 
 def case(seed: int, number: int, base: float) -> Case:
     """Exam ``number`` of ``seed``; ``base`` is the simulator's log-odds of an error (-1.79: as in the demo)."""
-    return _played(draw_plan(RUBRIC, np.random.default_rng([seed, 2, number]), base=base), _look(seed, number))
+    return _played(draw_errors(RUBRIC, np.random.default_rng([seed, 2, number]), base=base), _look(seed, number))
 
 
 def nearly_alike(seed: int, number: int, base: float) -> tuple[Case, Case]:
@@ -52,7 +52,7 @@ def nearly_alike(seed: int, number: int, base: float) -> tuple[Case, Case]:
     With an even ``number`` that error decides a step whose own execution is the same in both.
     """
     rng = np.random.default_rng([seed, 7, number])
-    plan = draw_plan(RUBRIC, rng, base=base)
+    plan = draw_errors(RUBRIC, rng, base=base)
     other = next(filter(None, (_worse(plan, error, not number % 2) for error in rng.permutation(_ERRORS))), plan)
     look = _look(seed, number)
     lengths = [perform(each, pace=FULL, fps=FPS, seed=look).lengths for each in (plan, other)]
@@ -60,11 +60,11 @@ def nearly_alike(seed: int, number: int, base: float) -> tuple[Case, Case]:
     return _played(plan, look, slots), _played(other, look, slots)
 
 
-def _worse(plan: ExamPlan, error: str, by_history: bool) -> ExamPlan | None:
+def _worse(plan: TraineeErrors, error: str, by_history: bool) -> TraineeErrors | None:
     """The plan with the error, unless that changes nothing, or no later step although it should."""
     step = error.rpartition(".")[0]
-    more = completed(RUBRIC, {**plan.errors, step: (*plan.errors[step], error)}, plan.ability)
-    before, after = judge(RUBRIC, plan.errors), judge(RUBRIC, more.errors)
+    more = with_consequences(RUBRIC, {**plan.errors, step: (*plan.errors[step], error)}, plan.ability)
+    before, after = compute_true_scores(RUBRIC, plan.errors), compute_true_scores(RUBRIC, more.errors)
     moved = {each for each in STEPS if before[each].points != after[each].points}
     if by_history:
         moved = {each for each in moved if plan.errors[each] == more.errors[each]}
@@ -75,8 +75,8 @@ def _look(seed: int, number: int) -> int:
     return int(np.random.default_rng([seed, 4, number]).integers(2**31))
 
 
-def _played(plan: ExamPlan, look: int, slots: Mapping[str, float] | None = None) -> Case:
-    truth = judge(RUBRIC, plan.errors)
+def _played(plan: TraineeErrors, look: int, slots: Mapping[str, float] | None = None) -> Case:
+    truth = compute_true_scores(RUBRIC, plan.errors)
     played = perform(plan, pace=FULL, fps=FPS, seed=look, slots=slots)
     return Case(played, look, np.array([truth[step].points for step in STEPS], np.int8))
 
@@ -121,7 +121,7 @@ def state(exam: Case, frames: NDArray[np.int64]) -> tuple[NDArray[np.float64], l
     played = exam.played
     rows = np.column_stack([np.interp(at, played.times[name], played.values[name]) for name in _NAMES])
     words: list[tuple[tuple[str, str], ...]] = [()] * len(at)
-    for word in played.sayings:
+    for word in played.utterances:
         for index in np.flatnonzero((word.start <= at) & (at < word.end)):
             words[index] = (*words[index], (word.who, word.text))
     return np.round(rows, 2), words
@@ -138,7 +138,7 @@ def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator) -> It
     import cv2
 
     cv2.setNumThreads(1)
-    scene = Scene(draw_look(exam.look), _NAMES)
+    scene = Scene(draw_appearance(exam.look), _NAMES)
     rows, words = state(exam, frames)
     order = np.argsort(frames, kind="stable")
     pictures: dict[int, bytes] = {}

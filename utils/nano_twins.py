@@ -13,9 +13,9 @@ from nano_exams import STEPS, Case
 
 from siming_tasks.analysis.controls.pairs import PairResult, pair_metric
 from siming_tasks.tools.simulator import MinimalPair, simulate_pairs
-from siming_tasks.tools.simulator.acts.exam import FULL, perform
-from siming_tasks.tools.simulator.pairs import pair_row
-from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.minimal_pairs import pair_row
+from siming_tasks.tools.simulator.procedure.perform import FULL, perform
+from siming_tasks.tools.simulator.video import FPS
 
 __all__ = ["draw_twins", "minimal_pairs", "pair_result"]
 

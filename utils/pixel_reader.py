@@ -27,12 +27,11 @@ from pixel_rules import RULES
 from scipy.stats import binomtest
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.acts.exam import perform
-from siming_tasks.tools.simulator.encode import encode
-from siming_tasks.tools.simulator.pairs import HISTORY, simulate_pairs
-from siming_tasks.tools.simulator.plan import ENTAILS, ExamPlan, completed
-from siming_tasks.tools.simulator.render import FPS, frames
-from siming_tasks.tools.simulator.truth import judge
+from siming_tasks.tools.simulator.minimal_pairs import HISTORY, simulate_pairs
+from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.trainee import ENTAILS, TraineeErrors, with_consequences
+from siming_tasks.tools.simulator.true_scores import compute_true_scores
+from siming_tasks.tools.simulator.video import FPS, encode, frames
 
 
 def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str, set[str]]:
@@ -47,11 +46,11 @@ def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str
     return {step: read[step] for step in RULES if step in read}
 
 
-def plans() -> list[ExamPlan]:
+def plans() -> list[TraineeErrors]:
     """A perfect exam and exams that together plant every error of the named set, as few as can be."""
     rubric = default_rubric()
     left = [f"{step}.{name}" for step, (_, names) in RULES.items() for name in sorted(names)]
-    made = [completed(rubric, {})]
+    made = [with_consequences(rubric, {})]
     while left:
         chosen: dict[str, tuple[str, ...]] = {}
         for error in list(left):
@@ -62,11 +61,11 @@ def plans() -> list[ExamPlan]:
                 left.remove(error)
                 if alone:
                     break
-        made.append(completed(rubric, chosen))
+        made.append(with_consequences(rubric, chosen))
     return made
 
 
-def try_plan(job: tuple[ExamPlan, int]) -> list[tuple[str, set[str], set[str]]]:
+def try_plan(job: tuple[TraineeErrors, int]) -> list[tuple[str, set[str], set[str]]]:
     """(step, planted, read) of one encoded exam, within the named set."""
     plan, look = job
     played = perform(plan, fps=FPS, seed=look)
@@ -119,9 +118,11 @@ def try_pair(job: tuple[int, int]) -> tuple[str, bool, bool] | None:
             read = read_video(path, {s: (played.spans[s][0] - begin, played.spans[s][1] - begin) for s in steps})
         errors = {step: tuple(sorted(names)) for step, names in read.items()}
         truth.append(exam.truth[minimal_pairs.step_id].points)
-        whole.append(judge(rubric, errors)[minimal_pairs.step_id].points)
+        whole.append(compute_true_scores(rubric, errors)[minimal_pairs.step_id].points)
         clip.append(
-            judge(rubric, {minimal_pairs.step_id: errors.get(minimal_pairs.step_id, ())})[minimal_pairs.step_id].points
+            compute_true_scores(rubric, {minimal_pairs.step_id: errors.get(minimal_pairs.step_id, ())})[
+                minimal_pairs.step_id
+            ].points
         )
     way = np.sign(truth[1] - truth[0])
     recipe = _recipe(minimal_pairs.step_id, minimal_pairs.changed)

@@ -34,8 +34,8 @@ from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, benchmark_task
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
-from siming_tasks.tools.simulator.render import FPS
-from siming_tasks.tools.simulator.truth import judge
+from siming_tasks.tools.simulator.true_scores import compute_true_scores
+from siming_tasks.tools.simulator.video import FPS
 
 PLAIN_TASKS = benchmark_task("full", "score")
 
@@ -66,7 +66,7 @@ def points(images: NDArray[np.uint8] | None, video: Video, rubric: Rubric) -> di
                     found[step] = ()  # nothing to be read
     known = {error.name for step in rubric.steps for error in step.errors}
     read = {step: tuple(name for name in names if name in known) for step, names in found.items()}
-    truth = judge(rubric, read)
+    truth = compute_true_scores(rubric, read)
     return {step: truth[step].points for step in spans}
 
 

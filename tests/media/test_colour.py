@@ -178,7 +178,7 @@ def test_plain_sd_pictures_keep_every_bit(videos: Any, tmp_path: Path) -> None:
 
 def test_the_demo_is_plain(tmp_path: Path) -> None:
     """Its frames are what they were before tags were heeded, and what the simulator drew."""
-    from siming_tasks.tools.simulator.encode import encode
+    from siming_tasks.tools.simulator.video import encode
 
     drawn = np.full((272, 480, 3), (40, 90, 200), np.uint8)  # BGR
     encode(tmp_path / "demo.mp4", [drawn] * 3, fps=10)

@@ -18,14 +18,13 @@ from siming_tasks.common.files import atomic_write, read_yaml
 from siming_tasks.common.locks import locked
 from siming_tasks.common.workers import workers
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.acts.exam import FULL, SHORT, perform
-from siming_tasks.tools.simulator.contact import ContactSheet
-from siming_tasks.tools.simulator.encode import encode
-from siming_tasks.tools.simulator.exam import Exam, simulate_labels
-from siming_tasks.tools.simulator.folder import GENERATOR_VERSION, Recipe, describe, event_log, video_row
-from siming_tasks.tools.simulator.moments import deciding_moments
-from siming_tasks.tools.simulator.pairs import pair_row, simulate_pairs
-from siming_tasks.tools.simulator.render import FPS, frames
+from siming_tasks.tools.simulator.contact_sheet import ContactSheet
+from siming_tasks.tools.simulator.dataset_files import GENERATOR_VERSION, Recipe, describe, event_log, video_row
+from siming_tasks.tools.simulator.key_moments import deciding_moments
+from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
+from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
+from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
+from siming_tasks.tools.simulator.video import FPS, encode, frames
 
 __all__ = ["make_demo"]
 
@@ -61,7 +60,7 @@ def make_demo(
         videos: number of exams; with ``pairs`` two to a pair, so an even number.
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
         short: about 30 s a video instead of about 170 s; for tests, not for judging time.
-        pairs: counterfactual minimal_pairs and ``pairs.jsonl`` instead of independent exams.
+        pairs: counterfactual minimal pairs and ``pairs.jsonl`` instead of independent exams.
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHANNELS", "Pace", "Performance", "Saying"]
+__all__ = ["CHANNELS", "Pace", "Performance", "Utterance"]
 
 _FIGURE = {
     "seen": 0, "x": 60, "crouch": 0, "lean": 0, "bow": 0, "gx": 0, "gy": 0, "bare": 0, "puff": 0, "grip": 0,
@@ -33,7 +33,7 @@ CHANNELS: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class Pace:
-    """How long things take.
+    """Tempo of an exam.
 
     Attributes:
         time: factor on moving and waiting.
@@ -47,7 +47,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Saying:
+class Utterance:
     """Words said by ``who`` from ``start`` to ``end`` seconds."""
 
     start: float
@@ -63,7 +63,7 @@ class Performance:
     Attributes:
         duration: seconds, a whole number of frames.
         spans: start and end of each step in seconds.
-        sayings: all words.
+        utterances: all words.
         lengths: natural length of each step in seconds, before a span is drawn out to show a later consequence.
         events: the log: ``{"t", "who", "what", "step_id", "errors"}``.
         times: keyframe times by channel; ``values`` the values there.
@@ -72,7 +72,7 @@ class Performance:
     duration: float
     spans: Mapping[str, tuple[float, float]]
     lengths: Mapping[str, float]
-    sayings: tuple[Saying, ...]
+    utterances: tuple[Utterance, ...]
     events: tuple[Mapping[str, Any], ...]
     times: Mapping[str, NDArray[np.float64]] = field(repr=False)
     values: Mapping[str, NDArray[np.float64]] = field(repr=False)

@@ -6,10 +6,10 @@ import numpy as np
 
 from siming_tasks.models.nano.state import BINARY, FEATURES, PHRASES, features_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.acts.exam import FULL, perform
 from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.plan import completed
-from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.procedure.perform import FULL, perform
+from siming_tasks.tools.simulator.trainee import with_consequences
+from siming_tasks.tools.simulator.video import FPS
 
 
 def frame(said: tuple[str, ...] = (), **values: float) -> dict[str, float]:
@@ -44,10 +44,10 @@ def test_everything_said_in_an_exam_with_any_error_is_known() -> None:
     said = set()
     for step in rubric.steps:
         for error in step.errors:
-            played = perform(completed(rubric, {step.id: (error.id,)}), pace=FULL, fps=FPS, seed=1)
-            said |= {word.text for word in played.sayings}
-    both = completed(rubric, {"cpr_03": ("cpr_03.nobody_designated", "cpr_03.phone_or_aed_missing")})
-    said |= {word.text for word in perform(both, pace=FULL, fps=FPS, seed=1).sayings}
+            played = perform(with_consequences(rubric, {step.id: (error.id,)}), pace=FULL, fps=FPS, seed=1)
+            said |= {word.text for word in played.utterances}
+    both = with_consequences(rubric, {"cpr_03": ("cpr_03.nobody_designated", "cpr_03.phone_or_aed_missing")})
+    said |= {word.text for word in perform(both, pace=FULL, fps=FPS, seed=1).utterances}
     assert {text for text in said if not text.isdigit()} == set(PHRASES)
     assert {int(text) // 1000 for text in said if text.isdigit()} == {0, 1}
     assert max(int(text) % 1000 for text in said if text.isdigit()) < 50

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.acts.exam import FULL, SHORT, perform
 from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.plan import completed
+from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
+from siming_tasks.tools.simulator.trainee import with_consequences
 
 RUBRIC = default_rubric()
 ERRORS = [error.id for step in RUBRIC.steps for error in step.errors]
@@ -22,7 +22,7 @@ def played(*errors: str, pace=FULL, seed=0):
     for error in errors:
         step = error.rpartition(".")[0]
         chosen[step] = (*chosen.get(step, ()), error)
-    return perform(completed(RUBRIC, chosen), pace=pace, fps=FPS, seed=seed)
+    return perform(with_consequences(RUBRIC, chosen), pace=pace, fps=FPS, seed=seed)
 
 
 def test_a_flawless_exam_takes_about_as_long_as_the_papers():
@@ -60,7 +60,7 @@ def test_every_error_can_be_seen_or_heard(error):
     """The performance differs from a flawless one in its motion or its words, not before the step begins."""
     flawless, flawed = played(), played(error)
     rows = [flawless.sample(FPS), flawed.sample(FPS)]
-    assert not np.array_equal(*rows) or flawless.sayings != flawed.sayings
+    assert not np.array_equal(*rows) or flawless.utterances != flawed.utterances
     if error not in ("cpr_06.soft_surface", "cpr_03.late_activation"):
         first = round(min(flawless.spans[error[:6]][0], flawed.spans[error[:6]][0]) * FPS)
         before = [row[: max(first - 1, 0)] for row in rows]
@@ -93,16 +93,16 @@ def test_compressions_have_the_planned_number_depth_and_rate(errors, strokes, de
 
 def test_words_give_no_label_away():
     for error in ERRORS:
-        for word in played(error).sayings:
+        for word in played(error).utterances:
             assert not any(hint in word.text.lower() for hint in ("error", "wrong", "score", "point", "fail", "omit"))
 
 
 def test_slots_hold_time_open_and_change_nothing_else():
     natural = played()
     slots = {step: length + 1.0 for step, length in natural.lengths.items()}
-    slow = perform(completed(RUBRIC, {}), fps=FPS, slots=slots)
+    slow = perform(with_consequences(RUBRIC, {}), fps=FPS, slots=slots)
     assert slow.lengths == pytest.approx(slots)
-    assert [word.text for word in slow.sayings] == [word.text for word in natural.sayings]
+    assert [word.text for word in slow.utterances] == [word.text for word in natural.utterances]
 
 
 def test_the_log_says_who_did_what_when():

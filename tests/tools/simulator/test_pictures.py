@@ -8,18 +8,18 @@ import pytest
 
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import simulate_labels
-from siming_tasks.tools.simulator.acts.exam import perform
-from siming_tasks.tools.simulator.draw.idle import at_rest
-from siming_tasks.tools.simulator.draw.look import draw_look
-from siming_tasks.tools.simulator.draw.pen import Pen
+from siming_tasks.tools.simulator.draw.appearance import draw_appearance
+from siming_tasks.tools.simulator.draw.canvas import Pen
+from siming_tasks.tools.simulator.draw.idle_motion import at_rest
 from siming_tasks.tools.simulator.draw.room import CLOCK
 from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.moments import deciding_moments
+from siming_tasks.tools.simulator.key_moments import deciding_moments
 from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.plan import completed
-from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.trainee import with_consequences
+from siming_tasks.tools.simulator.video import FPS
 
-LOOKS = [draw_look(seed) for seed in range(200)]
+LOOKS = [draw_appearance(seed) for seed in range(200)]
 RUBRIC = default_rubric()
 REST = list(CHANNELS.values())
 
@@ -67,8 +67,8 @@ def test_what_lies_on_what_differs_from_it():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_bubble_covers_the_wall_clock(seed):
-    exams = [simulate_labels(seed + 1, 3)[seed].plan, completed(RUBRIC, {"aed_01": ("bad_placement",)})]
-    look = draw_look(1000 + seed)
+    exams = [simulate_labels(seed + 1, 3)[seed].plan, with_consequences(RUBRIC, {"aed_01": ("bad_placement",)})]
+    look = draw_appearance(1000 + seed)
     scene = Scene(look, list(CHANNELS))
     x, y = Pen(scene.draw(REST, (), 0.0), look.camera).at(CLOCK)
     rows, columns = np.mgrid[:272, :480]
@@ -76,7 +76,7 @@ def test_no_bubble_covers_the_wall_clock(seed):
     for plan in exams:
         played = perform(plan, fps=FPS, seed=seed)
         table = played.sample(FPS)
-        for word in {(word.who, word.text): word for word in played.sayings}.values():
+        for word in {(word.who, word.text): word for word in played.utterances}.values():
             row = table[int(word.start * FPS)].tolist()
             heard = scene.draw(row, ((word.who, word.text),), word.start)
             silent = scene.draw(row, (), word.start)
@@ -118,7 +118,7 @@ def test_who_acts_is_not_moved():
 
 
 def test_the_moment_shown_is_the_one_that_decides():
-    played = perform(completed(RUBRIC, {}), fps=FPS, seed=4)
+    played = perform(with_consequences(RUBRIC, {}), fps=FPS, seed=4)
     moments = deciding_moments(played, FPS)
     assert list(moments) == list(played.spans)
     assert all(start < moments[step] < end for step, (start, end) in played.spans.items())
@@ -129,11 +129,11 @@ def test_the_moment_shown_is_the_one_that_decides():
     depth = {step: table["p_depth"][int(moments[step] * FPS)] for step in ("cpr_11", "cpr_13")}
     assert depth["cpr_11"] > 4.5 and depth["cpr_13"] < 1.5  # cm: pressed down, and let up
     assert table["a_plug"][int(moments["aed_04"] * FPS)] == 1
-    spoken = {step: [w.text for w in played.sayings if w.start <= moments[step] < w.end] for step in moments}
+    spoken = {step: [w.text for w in played.utterances if w.start <= moments[step] < w.end] for step in moments}
     assert spoken["cpr_14"] == ["30"] and spoken["aed_07"] == ["Everybody clear!"]
 
 
 def test_a_step_left_out_is_shown_in_its_middle():
-    played = perform(completed(RUBRIC, {"cpr_16": ("omitted",)}), fps=FPS, seed=4)
+    played = perform(with_consequences(RUBRIC, {"cpr_16": ("omitted",)}), fps=FPS, seed=4)
     start, end = played.spans["cpr_16"]
     assert deciding_moments(played, FPS)["cpr_16"] == pytest.approx((start + end) / 2, abs=1 / FPS)

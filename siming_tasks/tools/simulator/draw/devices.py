@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import sin
 
+from siming_tasks.tools.simulator.draw.canvas import Color, Pen, Point
 from siming_tasks.tools.simulator.draw.patient import chest_surface, face_point
-from siming_tasks.tools.simulator.draw.pen import Color, Pen, Point
 
 __all__ = ["AED_MODES", "draw_aed", "draw_bag", "draw_oxygen_mask"]
 

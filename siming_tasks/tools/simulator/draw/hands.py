@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from siming_tasks.tools.simulator.draw.look import Look
-from siming_tasks.tools.simulator.draw.pen import Color, Pen, Point, shade
+from siming_tasks.tools.simulator.draw.appearance import Appearance
+from siming_tasks.tools.simulator.draw.canvas import Color, Pen, Point, shade
 
 __all__ = ["draw_hands"]
 
 State = Mapping[str, float]
 
 
-def draw_hands(pen: Pen, state: State, who: str, look: Look) -> None:
+def draw_hands(pen: Pen, state: State, who: str, look: Appearance) -> None:
     """The hands of one person."""
     if state[f"{who}_seen"] < 0.5:
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import cos, exp, pi, sin
 
-from siming_tasks.tools.simulator.draw.look import Look
-from siming_tasks.tools.simulator.draw.pen import Pen, Point, shade
+from siming_tasks.tools.simulator.draw.appearance import Appearance
+from siming_tasks.tools.simulator.draw.canvas import Pen, Point, shade
 
 __all__ = ["CM", "chest_surface", "draw_patient", "draw_shadow", "face_point"]
 
@@ -21,7 +21,7 @@ State = Mapping[str, float]
 
 
 def chest_surface(state: State, x: float, z: float) -> Point:
-    """Where a spot of the chest is in the picture: ``x`` along the body, ``z`` from 0 (far edge) to 1 (near edge)."""
+    """Place of a chest spot in the picture: ``x`` along the body, ``z`` from 0 (far edge) to 1 (near edge)."""
     y = _FAR + (_NEAR - _FAR) * z
     if state["p_rise"]:
         y -= 7.5 * state["p_rise"] * exp(-(((x - 298) / 30) ** 2))
@@ -40,13 +40,13 @@ def face_point(state: State, degrees: float, radius: float = 19.0) -> Point:
     return center[0] + radius * cos(angle), center[1] + radius * sin(angle)
 
 
-def draw_shadow(pen: Pen, state: State, look: Look) -> None:
+def draw_shadow(pen: Pen, state: State, look: Appearance) -> None:
     """The patient's shadow on the floor; nobody's feet come near it."""
     if state["p_soft"] < 0.5:
         pen.oval((230, 222), (200, 12), shade(look.floor, 0.82))
 
 
-def draw_patient(pen: Pen, state: State, look: Look) -> None:
+def draw_patient(pen: Pen, state: State, look: Appearance) -> None:
     """The patient with clothing, without devices, on a mattress if the ground is soft."""
     if state["p_soft"] >= 0.5:
         pen.fill([(40, 172), (428, 172), (440, 236), (30, 236)], (225, 215, 205))
@@ -61,7 +61,7 @@ def draw_patient(pen: Pen, state: State, look: Look) -> None:
     _face(pen, state, look)
 
 
-def _legs(pen: Pen, state: State, look: Look) -> None:
+def _legs(pen: Pen, state: State, look: Appearance) -> None:
     twist = state["p_twist"]
     for y, knee_up, foot in ((186, 26, (86, 186)), (204, 14, (76, 206))):
         knee = (152.0, y - knee_up * twist)
@@ -71,7 +71,7 @@ def _legs(pen: Pen, state: State, look: Look) -> None:
         pen.oval((ankle[0] - 9, ankle[1] - 6), (7, 11), (50, 50, 60), -12)
 
 
-def _torso(pen: Pen, state: State, look: Look) -> None:
+def _torso(pen: Pen, state: State, look: Appearance) -> None:
     xs = _ALONG
     bare, flap = state["p_cloth"], state["p_flap"]
     near = [chest_surface(state, x, 1.0) for x in xs]
@@ -107,7 +107,7 @@ def _torso(pen: Pen, state: State, look: Look) -> None:
     )
 
 
-def _skin_marks(pen: Pen, state: State, look: Look, low: float, high: float) -> None:
+def _skin_marks(pen: Pen, state: State, look: Appearance, low: float, high: float) -> None:
     mark = shade(look.skin, 0.75)
     for z in (0.2, 0.8):
         if low < z < high:
@@ -123,7 +123,7 @@ def _skin_marks(pen: Pen, state: State, look: Look, low: float, high: float) -> 
                 pen.oval(chest_surface(state, x, z), (3, 1.6), (235, 215, 180))
 
 
-def _arm(pen: Pen, state: State, look: Look) -> None:
+def _arm(pen: Pen, state: State, look: Appearance) -> None:
     """The near arm: sleeved, or bare once the shirt lies open on the floor."""
     shoulder, skin = 328 + state["p_shake"], look.skin
     if state["p_cloth"] > _OPEN:
@@ -146,7 +146,7 @@ def _head(state: State) -> tuple[Point, float]:
     return (x, 192 + 3 * max(tilt, 0.0) + 12 * twist - pillow), up
 
 
-def _face(pen: Pen, state: State, look: Look) -> None:
+def _face(pen: Pen, state: State, look: Appearance) -> None:
     center, up = _head(state)
     skin, edge = look.skin, shade(look.skin)
     if state["p_pillow"] > 0.5:

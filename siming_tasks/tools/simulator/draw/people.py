@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import hypot, pi, sin, sqrt
 
-from siming_tasks.tools.simulator.draw.look import Clothes, Look
-from siming_tasks.tools.simulator.draw.pen import Pen, Point, shade
+from siming_tasks.tools.simulator.draw.appearance import Appearance, Clothes
+from siming_tasks.tools.simulator.draw.canvas import Pen, Point, shade
 
 __all__ = ["draw_body", "draw_front", "head_of", "sway_step"]
 
@@ -15,7 +15,7 @@ _FAR_FLOOR = 168.0
 State = Mapping[str, float]
 
 
-def draw_body(pen: Pen, state: State, who: str, look: Look, time: float) -> None:
+def draw_body(pen: Pen, state: State, who: str, look: Appearance, time: float) -> None:
     """Legs and trunk of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
@@ -44,7 +44,7 @@ def draw_body(pen: Pen, state: State, who: str, look: Look, time: float) -> None
     pen.line(trunk, shade(clothes.top, 0.76), 1)  # the seam in front and the outline
 
 
-def draw_front(pen: Pen, state: State, who: str, look: Look, time: float) -> None:
+def draw_front(pen: Pen, state: State, who: str, look: Appearance, time: float) -> None:
     """Arms and head of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
@@ -61,7 +61,7 @@ def draw_front(pen: Pen, state: State, who: str, look: Look, time: float) -> Non
     _head(pen, state, who, clothes, head_of(state, who, look, time))
 
 
-def head_of(state: State, who: str, look: Look, time: float) -> Point:
+def head_of(state: State, who: str, look: Appearance, time: float) -> Point:
     """Centre of a person's head."""
     x, y = _chest(state, who, look, time)
     bow = state[f"{who}_bow"]
@@ -78,7 +78,7 @@ def _hip(state: State, who: str) -> Point:
     return state[f"{who}_x"], _FAR_FLOOR - 62 + 52 * crouch
 
 
-def _chest(state: State, who: str, look: Look, time: float) -> Point:
+def _chest(state: State, who: str, look: Appearance, time: float) -> Point:
     """Middle of the shoulders."""
     x, y = _hip(state, who)
     phase = {"me": 0.0, "aide": 2.0, "by": 4.0}[who]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from siming_tasks.tools.simulator.draw.look import HEIGHT, WIDTH, Look
-from siming_tasks.tools.simulator.draw.pen import Image, Pen, shade
+from siming_tasks.tools.simulator.draw.appearance import HEIGHT, WIDTH, Appearance
+from siming_tasks.tools.simulator.draw.canvas import Image, Pen, shade
 
 __all__ = ["CLOCK", "draw_room"]
 
@@ -15,7 +15,7 @@ CLOCK = (318.0, 30.0)
 _EDGE = 112.0
 
 
-def draw_room(look: Look) -> Image:
+def draw_room(look: Appearance) -> Image:
     """The empty room, shape (272, 480, 3), BGR."""
     image = np.empty((HEIGHT, WIDTH, 3), np.uint8)
     image[:] = look.wall
@@ -36,7 +36,7 @@ def draw_room(look: Look) -> Image:
     return _lit(image, look, rng)
 
 
-def _piece(pen: Pen, piece: str, x: float, look: Look) -> None:
+def _piece(pen: Pen, piece: str, x: float, look: Appearance) -> None:
     if piece == "cabinet":
         pen.box((x, 78), (30, 38), (150, 170, 190))
         pen.line([(x, 42), (x, 114)], (110, 130, 150), 1.5)
@@ -62,7 +62,7 @@ def _piece(pen: Pen, piece: str, x: float, look: Look) -> None:
             pen.box((x - 25 + fold * 10, 60), (4.5, 52), shade((200, 205, 170), 0.92 + 0.03 * (fold % 3)))
 
 
-def _lit(image: Image, look: Look, rng: np.random.Generator) -> Image:
+def _lit(image: Image, look: Appearance, rng: np.random.Generator) -> Image:
     """Light falling from one side, and a fixed sensor pattern."""
     side = rng.uniform(-0.10, 0.10)
     ramp = look.light * (1 + side * np.linspace(-1, 1, WIDTH))[None, :, None]

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from siming_tasks.tools.simulator.draw.bubbles import draw_bubble
+from siming_tasks.tools.simulator.draw.appearance import Appearance
+from siming_tasks.tools.simulator.draw.canvas import Image, Pen
 from siming_tasks.tools.simulator.draw.devices import draw_aed, draw_bag, draw_oxygen_mask
 from siming_tasks.tools.simulator.draw.hands import draw_hands
-from siming_tasks.tools.simulator.draw.idle import at_rest, draw_clipboard
-from siming_tasks.tools.simulator.draw.look import Look
+from siming_tasks.tools.simulator.draw.idle_motion import at_rest, draw_clipboard
 from siming_tasks.tools.simulator.draw.patient import draw_patient, draw_shadow
-from siming_tasks.tools.simulator.draw.pen import Image, Pen
 from siming_tasks.tools.simulator.draw.people import draw_body, draw_front, head_of, sway_step
 from siming_tasks.tools.simulator.draw.room import CLOCK, draw_room
+from siming_tasks.tools.simulator.draw.speech_bubbles import draw_bubble
 
 __all__ = ["Scene"]
 
@@ -30,7 +30,7 @@ class Scene:
         channels: names of the state's values, in order.
     """
 
-    def __init__(self, look: Look, channels: Sequence[str]) -> None:
+    def __init__(self, look: Appearance, channels: Sequence[str]) -> None:
         self._look = look
         self._room = draw_room(look)
         self._names = list(channels)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.choreography import Choreography
 
 __all__ = ["at_neck", "before_compressions", "call_for_help"]
 
 
-def before_compressions(s: Stage) -> None:
+def before_compressions(s: Choreography) -> None:
     """Scene, responsiveness, help, breathing, pulse, position, chest, own position."""
     _scene_safety(s)
     _responsiveness(s)
@@ -26,7 +26,7 @@ def before_compressions(s: Stage) -> None:
     _own_position(s)
 
 
-def _scene_safety(s: Stage) -> None:
+def _scene_safety(s: Choreography) -> None:
     with s.step("cpr_01") as bad:
         s.me.look(0.7, 0.7)
         s.wait(0.6)
@@ -45,7 +45,7 @@ def _scene_safety(s: Stage) -> None:
         s.me.rest()
 
 
-def _responsiveness(s: Stage) -> None:
+def _responsiveness(s: Choreography) -> None:
     with s.step("cpr_02") as bad:
         s.me.walk(300, 1.3)
         s.me.kneel(0.7)
@@ -65,20 +65,20 @@ def _responsiveness(s: Stage) -> None:
         s.me.rest()
 
 
-def _tap(s: Stage, both: bool) -> None:
+def _tap(s: Choreography, both: bool) -> None:
     for _ in range(3):
         hands = {"ly": 176.0, **({"ry": 204.0} if both else {})}
         s.me.move(0.14, **hands)
         s.me.move(0.14, ly=184, **({"ry": 212.0} if both else {}))
 
 
-def _shake(s: Stage) -> None:
+def _shake(s: Choreography) -> None:
     for way in (6, -6, 6, -6, 6, -6, 0):
         s.me.start(0.16, lx=324 + way, rx=334 + way)
         s.move(0.16, p_shake=way)
 
 
-def _call(s: Stage, weak: bool, twice: bool) -> None:
+def _call(s: Choreography, weak: bool, twice: bool) -> None:
     for ear in (0, 1) if twice else (0,):
         if weak:
             s.me.look(0.3, 0.3)
@@ -90,7 +90,7 @@ def _call(s: Stage, weak: bool, twice: bool) -> None:
             s.wait(1.1)
 
 
-def call_for_help(s: Stage) -> None:
+def call_for_help(s: Choreography) -> None:
     """Step 3; performed late if the plan says so."""
     with s.step("cpr_03") as bad:
         if bad("omitted"):
@@ -123,7 +123,7 @@ def call_for_help(s: Stage) -> None:
         s.me.rest()
 
 
-def _breathing(s: Stage) -> None:
+def _breathing(s: Choreography) -> None:
     with s.step("cpr_04") as bad:
         if bad("omitted"):
             return
@@ -137,7 +137,7 @@ def _breathing(s: Stage) -> None:
         s.me.rest()
 
 
-def _pulse(s: Stage) -> None:
+def _pulse(s: Choreography) -> None:
     with s.step("cpr_05") as bad:
         if bad("omitted"):
             return
@@ -156,7 +156,7 @@ def _pulse(s: Stage) -> None:
         s.me.rest()
 
 
-def at_neck(s: Stage, site: str) -> None:
+def at_neck(s: Choreography, site: str) -> None:
     """Two fingers on the carotid groove (``neck``), on the ``jaw``, or on ``both`` sides of the neck."""
     s.me.look(0.6, 0.8)
     s.me.start(0.5, lean=34, bow=20)
@@ -164,14 +164,14 @@ def at_neck(s: Stage, site: str) -> None:
     s.me.reach((344, 186) if site == "both" else None, right, 0.5, (1, 1))
 
 
-def _check_seconds(s: Stage, name: str, wrong: bool) -> float:
+def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
     """A check of 5 to 10 s; wrongly timed it is far too short or too long."""
     if not wrong:
         return 6.0
     return 2.2 if s.coin(f"{name} too short", 0.6) else 13.5
 
 
-def _supine(s: Stage) -> None:
+def _supine(s: Choreography) -> None:
     with s.step("cpr_06") as bad:
         if bad("omitted"):
             return
@@ -193,7 +193,7 @@ def _supine(s: Stage) -> None:
         s.me.rest()
 
 
-def _expose_chest(s: Stage) -> None:
+def _expose_chest(s: Choreography) -> None:
     with s.step("cpr_07") as bad:
         if bad("omitted"):
             return
@@ -205,7 +205,7 @@ def _expose_chest(s: Stage) -> None:
         s.me.rest()
 
 
-def _own_position(s: Stage) -> None:
+def _own_position(s: Choreography) -> None:
     with s.step("cpr_08") as bad:
         if bad("omitted"):
             s.base_x = 248.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-__all__ = ["Channels", "Figure"]
+__all__ = ["Actor", "Channels"]
 
 
 class Channels(Protocol):
-    """What a figure needs of its stage: channels by name, and time that passes while they move."""
+    """Channels by name, and time that passes while they move: what an actor needs of the choreography."""
 
     def put(self, **values: float) -> None:
         """Set channels at once."""
@@ -21,13 +21,13 @@ class Channels(Protocol):
         """Move and go on from there."""
 
     def value(self, name: str) -> float:
-        """Where a channel stands now."""
+        """The value of a channel now."""
 
     def say(self, who: str, text: str, seconds: float, exact: bool) -> None:
         """Say something; time does not pass."""
 
 
-class Figure:
+class Actor:
     """One person on the stage; channel names without the person's prefix."""
 
     def __init__(self, stage: Channels, who: str) -> None:

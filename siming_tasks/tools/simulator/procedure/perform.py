@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from siming_tasks.tools.simulator.acts.aed import prepare_device
-from siming_tasks.tools.simulator.acts.bmv import ventilate
-from siming_tasks.tools.simulator.acts.cpr import before_compressions
-from siming_tasks.tools.simulator.acts.cycles import compressions_and_breaths
-from siming_tasks.tools.simulator.acts.shock import analyse_and_shock
+from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.performance import Pace, Performance
-from siming_tasks.tools.simulator.plan import ExamPlan
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.procedure.aed_setup import prepare_device
+from siming_tasks.tools.simulator.procedure.aed_shock import analyse_and_shock
+from siming_tasks.tools.simulator.procedure.bag_mask import ventilate
+from siming_tasks.tools.simulator.procedure.cpr_assessment import before_compressions
+from siming_tasks.tools.simulator.procedure.cpr_cycles import compressions_and_breaths
+from siming_tasks.tools.simulator.trainee import TraineeErrors
 
 __all__ = ["FULL", "SHORT", "perform"]
 
@@ -22,7 +22,7 @@ SHORT = Pace(time=0.13, clock=0.13, strokes=6)
 
 
 def perform(
-    plan: ExamPlan, *, pace: Pace = FULL, fps: int = 10, seed: int = 0, slots: Mapping[str, float] | None = None
+    plan: TraineeErrors, *, pace: Pace = FULL, fps: int = 10, seed: int = 0, slots: Mapping[str, float] | None = None
 ) -> Performance:
     """Play an exam of the embedded rubric's 33 steps.
 
@@ -33,9 +33,9 @@ def perform(
         seed: decides between harmless variants (tempo, legal orders, a wet chest...).
         slots: least seconds of a step's span, by step id.
     """
-    quick = Stage(plan, pace, fps, seed)
+    quick = Choreography(plan, pace, fps, seed)
     tempo = pace.time * (0.95 + 0.12 * quick.coin("hurried") + 0.06 * quick.coin("slow hands"))
-    s = Stage(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots)
+    s = Choreography(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots)
     s.me.put(seen=1, x=176, lx=154, rx=198)
     s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
     s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)

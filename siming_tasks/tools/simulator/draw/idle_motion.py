@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import pi, sin
 
-from siming_tasks.tools.simulator.draw.look import Look
-from siming_tasks.tools.simulator.draw.pen import Pen
+from siming_tasks.tools.simulator.draw.appearance import Appearance
+from siming_tasks.tools.simulator.draw.canvas import Pen
 
 __all__ = ["at_rest", "draw_clipboard"]
 
@@ -23,7 +23,7 @@ _HANDS: Mapping[str, tuple[float, float, float, float]] = {
 _GAZES = ((0.6, 0.4), (0.8, 0.5), (0.3, 0.6), (0.6, 0.5), (-0.1, 0.2), (0.7, 0.4), (0.2, 0.9))
 
 
-def at_rest(state: State, who: str, look: Look, time: float) -> State:
+def at_rest(state: State, who: str, look: Appearance, time: float) -> State:
     """The state with the small motion of somebody who stands upright; ``time`` in held steps (``sway_step``)."""
     if state[f"{who}_seen"] < 0.5 or state[f"{who}_crouch"] > 0 or state[f"{who}_lean"]:
         return state
@@ -43,7 +43,7 @@ def at_rest(state: State, who: str, look: Look, time: float) -> State:
     return moved
 
 
-def draw_clipboard(pen: Pen, state: State, look: Look) -> None:
+def draw_clipboard(pen: Pen, state: State, look: Appearance) -> None:
     """The bystander's score sheet, if that is the pastime."""
     if look.pastime == "clipboard" and state["by_seen"] > 0.5:
         x = state["by_x"]
@@ -54,5 +54,5 @@ def draw_clipboard(pen: Pen, state: State, look: Look) -> None:
         pen.box((x - 1, 87.5), (4, 1.6), (150, 150, 150), -6)
 
 
-def _writes(look: Look, time: float) -> bool:
+def _writes(look: Appearance, time: float) -> bool:
     return look.pastime == "clipboard" and (time + look.seed % 11) % 11 < 3

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from siming_tasks.rubrics import Rubric, RubricStep
 
-__all__ = ["CONFLICTS", "ENTAILS", "ExamPlan", "completed", "draw_plan"]
+__all__ = ["CONFLICTS", "ENTAILS", "TraineeErrors", "draw_errors", "with_consequences"]
 
 CONFLICTS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
@@ -82,8 +82,8 @@ ENTAILS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class ExamPlan:
-    """What a trainee will do.
+class TraineeErrors:
+    """The errors that a trainee will make.
 
     Attributes:
         errors: ids of the errors made, by step id, in rubric order; every step of the rubric has an entry.
@@ -96,11 +96,11 @@ class ExamPlan:
     ability: float = 0.0
 
     def has(self, error_id: str) -> bool:
-        """Whether this error is made."""
+        """True if this error is made."""
         return error_id in self.errors.get(error_id.rpartition(".")[0], ())
 
 
-def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> ExamPlan:
+def with_consequences(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: float = 0.0) -> TraineeErrors:
     """A plan from chosen errors and what they entail.
 
     The first named wins: an error that cannot happen together with those already made, itself or by what it entails,
@@ -127,17 +127,17 @@ def completed(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], ability: fl
         made.append("aed_07.contact_overlooked")  # somebody who cleared cannot but have overlooked the contact
         entailed.add("aed_07.contact_overlooked")
     errors = {step.id: tuple(error.id for error in step.errors if error.id in made) for step in rubric.steps}
-    return ExamPlan(errors, frozenset(entailed), ability)
+    return TraineeErrors(errors, frozenset(entailed), ability)
 
 
-def draw_plan(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> ExamPlan:
+def draw_errors(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> TraineeErrors:
     """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability)."""
     ability = float(rng.normal())
     chosen: dict[str, tuple[str, ...]] = {}
     for step in rubric.steps:
         if step.errors and rng.random() < expit(base + _difficulty(step) - slope * ability):
             chosen[step.id] = _draw_errors(step, ability, rng)
-    return completed(rubric, chosen, ability)
+    return with_consequences(rubric, chosen, ability)
 
 
 def _difficulty(step: RubricStep) -> float:

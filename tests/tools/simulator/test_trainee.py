@@ -6,8 +6,8 @@ from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.rubrics import default_rubric, rubric_from
-from siming_tasks.tools.simulator import judge, simulate_labels
-from siming_tasks.tools.simulator.plan import CONFLICTS, ENTAILS, completed, draw_plan
+from siming_tasks.tools.simulator import compute_true_scores, simulate_labels
+from siming_tasks.tools.simulator.trainee import CONFLICTS, ENTAILS, draw_errors, with_consequences
 
 RUBRIC = default_rubric()
 ERRORS = [error.id for step in RUBRIC.steps for error in step.errors]
@@ -19,7 +19,7 @@ def plan_of(*errors: str):
     for error in errors:
         step = error.rpartition(".")[0]
         chosen[step] = (*chosen.get(step, ()), error)
-    return completed(RUBRIC, chosen)
+    return with_consequences(RUBRIC, chosen)
 
 
 def test_the_rubric_has_148_errors_and_the_tables_name_only_those():
@@ -34,14 +34,14 @@ def test_every_error_can_be_planned_and_costs_points(error):
     assert plan.has(error)
     assert error not in plan.entailed
     step = error.rpartition(".")[0]
-    assert judge(RUBRIC, plan.errors)[step].points < RUBRIC.by_id[step].max_score
+    assert compute_true_scores(RUBRIC, plan.errors)[step].points < RUBRIC.by_id[step].max_score
 
 
 def test_drawn_plans_reach_every_error():
     seen = {
         error
         for number in range(2000)
-        for errors in draw_plan(RUBRIC, np.random.default_rng(number)).errors.values()
+        for errors in draw_errors(RUBRIC, np.random.default_rng(number)).errors.values()
         for error in errors
     }
     assert set(ERRORS) - seen == set()
@@ -49,7 +49,7 @@ def test_drawn_plans_reach_every_error():
 
 def test_no_drawn_plan_holds_a_conflict_or_lacks_a_consequence():
     for number in range(200):
-        plan = draw_plan(RUBRIC, np.random.default_rng(number), base=-0.5)
+        plan = draw_errors(RUBRIC, np.random.default_rng(number), base=-0.5)
         made = {error for errors in plan.errors.values() for error in errors}
         assert list(plan.errors) == [step.id for step in RUBRIC.steps]
         for group in CONFLICTS:
@@ -107,7 +107,7 @@ def test_raters_agree_about_as_physicians_do():
 
 def test_the_consensus_is_the_truth():
     for exam in simulate_labels(20, 1):
-        for step, result in judge(RUBRIC, exam.plan.errors).items():
+        for step, result in compute_true_scores(RUBRIC, exam.plan.errors).items():
             assert exam.scores[step]["consensus"] == result.points
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from siming_tasks.tools.simulator.acts.strokes import DEPTH, PERIOD
+from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.draw.devices import AED_MODES
 from siming_tasks.tools.simulator.draw.patient import CM
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.procedure.compressions import DEPTH, PERIOD
 
 __all__ = ["AED_AT", "device_listens", "prepare_device"]
 
@@ -21,12 +21,12 @@ PAD_2 = (296.0, 1.32)
 """Left side, below the armpit."""
 
 
-def device_listens(s: Stage) -> bool:
-    """Whether the device is on, its pads are on the patient and its connector is in: only then can it analyse."""
+def device_listens(s: Choreography) -> bool:
+    """Say if the device can analyse: it is on, its pads are on the patient and its connector is in."""
     return not any(s.plan.has(name) for name in ("aed_01.omitted", "aed_03.omitted", "aed_04.omitted"))
 
 
-def prepare_device(s: Stage) -> None:
+def prepare_device(s: Choreography) -> None:
     """The device arrives and is made ready; ends with an assistant compressing unless the plan stops it."""
     since = _power(s)
     _bare_chest(s)
@@ -34,7 +34,7 @@ def prepare_device(s: Stage) -> None:
     _connect(s, since)
 
 
-def _power(s: Stage) -> float:
+def _power(s: Choreography) -> float:
     """Returns when the assistant's compressions begin."""
     with s.step("aed_01") as bad:
         place = FAR_AED if bad("bad_placement") else AED_AT
@@ -61,7 +61,7 @@ def _power(s: Stage) -> float:
     return s.now
 
 
-def _press_power(s: Stage) -> None:
+def _press_power(s: Choreography) -> None:
     x, y = s.value("a_x"), s.value("a_y")
     s.me.reach(None, (x + 12, y - 9), 0.5, (0, 1))
     s.wait(0.2)
@@ -71,7 +71,7 @@ def _press_power(s: Stage) -> None:
     s.wait(0.4)
 
 
-def _bare_chest(s: Stage) -> None:
+def _bare_chest(s: Choreography) -> None:
     with s.step("aed_02") as bad:
         wet = s.coin("wet chest", 0.5)
         if s.value("p_cloth") > 0.3 or not bad("omitted"):
@@ -97,7 +97,7 @@ def _bare_chest(s: Stage) -> None:
         s.me.rest()
 
 
-def _pads(s: Stage) -> None:
+def _pads(s: Choreography) -> None:
     with s.step("aed_03") as bad:
         if bad("omitted"):
             s.me.look(0.5, 0.4)
@@ -121,7 +121,7 @@ def _pads(s: Stage) -> None:
         s.me.rest()
 
 
-def _stick(s: Stage, number: int, place: tuple[float, float]) -> None:
+def _stick(s: Choreography, number: int, place: tuple[float, float]) -> None:
     x, y = s.value("a_x"), s.value("a_y")
     hand = (x - 16, y + 6)
     s.me.look(0.7 if x > 300 else -1, 0.7)
@@ -138,7 +138,7 @@ def _stick(s: Stage, number: int, place: tuple[float, float]) -> None:
     s.me.start(0.3, lean=0, bow=0)
 
 
-def _connect(s: Stage, since: float) -> None:
+def _connect(s: Choreography, since: float) -> None:
     with s.step("aed_04") as bad:
         stopped = bad("long_interruption")
         if stopped:
@@ -174,7 +174,7 @@ def _connect(s: Stage, since: float) -> None:
         assist(s, since, s.now)
 
 
-def assist(s: Stage, begin: float, end: float) -> None:
+def assist(s: Choreography, begin: float, end: float) -> None:
     """Proper compressions by the assistant from ``begin`` until ``end`` (seconds of the video)."""
     times = np.arange(begin, end, PERIOD / 12)
     depth = DEPTH * (0.5 - 0.5 * np.cos(2 * np.pi * (times - begin) / PERIOD))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from siming_tasks.tools.simulator.acts.cpr import at_neck, call_for_help
-from siming_tasks.tools.simulator.acts.strokes import Technique, compress, technique_of
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.choreography import Choreography
+from siming_tasks.tools.simulator.procedure.compressions import Technique, compress, technique_of
+from siming_tasks.tools.simulator.procedure.cpr_assessment import at_neck, call_for_help
 
 __all__ = ["compressions_and_breaths"]
 
 _SET = ("cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14")
 
 
-def compressions_and_breaths(s: Stage) -> None:
+def compressions_and_breaths(s: Choreography) -> None:
     """The first set, the airway, two breaths, the following cycle, the reassessment."""
     how = technique_of(s)
     with s.step("cpr_09", *_SET) as bad:
@@ -27,7 +27,7 @@ def compressions_and_breaths(s: Stage) -> None:
     _reassess(s)
 
 
-def _first_set(s: Stage, how: Technique, none: bool) -> None:
+def _first_set(s: Choreography, how: Technique, none: bool) -> None:
     has = s.plan.has
     if none:
         s.me.look(0.5, 0.3)
@@ -55,7 +55,7 @@ def _first_set(s: Stage, how: Technique, none: bool) -> None:
     s.me.rest()
 
 
-def _locate(s: Stage, how: Technique) -> None:
+def _locate(s: Choreography, how: Technique) -> None:
     """Feel for the lower half of the sternum: a finger along the rib edge, then the heel of the hand."""
     s.me.look(0, 1)
     s.me.start(0.4, lean=how.x - s.me.value("x"), bow=18)
@@ -64,7 +64,7 @@ def _locate(s: Stage, how: Technique) -> None:
     s.wait(0.3)
 
 
-def _mouth(s: Stage) -> None:
+def _mouth(s: Choreography) -> None:
     with s.step("cpr_15") as bad:
         if bad("omitted"):
             return
@@ -85,7 +85,7 @@ def _mouth(s: Stage) -> None:
         s.me.rest()
 
 
-def _airway(s: Stage) -> None:
+def _airway(s: Choreography) -> None:
     with s.step("cpr_16") as bad:
         s.me.look(0.7, 1)
         if not bad("omitted"):
@@ -107,7 +107,7 @@ def _airway(s: Stage) -> None:
         s.me.reach((356, 204), (394, 184), 0.4, (1, 4))
 
 
-def _breaths(s: Stage) -> None:
+def _breaths(s: Choreography) -> None:
     with s.step("cpr_17") as bad:
         if not bad("omitted"):
             number = (1 if s.coin("one breath") else 3) if bad("wrong_number") else 2
@@ -128,7 +128,7 @@ def _breaths(s: Stage) -> None:
         _leave_head(s)
 
 
-def _breath(s: Stage, *, rise: float, seconds: float, watch: bool, leak: bool, held: bool) -> None:
+def _breath(s: Choreography, *, rise: float, seconds: float, watch: bool, leak: bool, held: bool) -> None:
     """Seal, blow, come up, watch the chest fall."""
     tilt = s.value("p_tilt")
     s.put(p_shield=1)
@@ -153,14 +153,14 @@ def _breath(s: Stage, *, rise: float, seconds: float, watch: bool, leak: bool, h
     s.hold(1.1)
 
 
-def _leave_head(s: Stage) -> None:
+def _leave_head(s: Choreography) -> None:
     s.start(0.3, p_tilt=0, p_rise=0, p_mouth=0.1)
     s.put(p_shield=0)
     s.me.put(bare=0)
     s.me.rest()
 
 
-def _cycles(s: Stage, how: Technique) -> float:
+def _cycles(s: Choreography, how: Technique) -> float:
     """The cycle after the first; returns when the place on the chest has been found again and used."""
     found = 0.0
     with s.step("cpr_18") as bad:
@@ -189,7 +189,7 @@ def _cycles(s: Stage, how: Technique) -> float:
     return min(found, s.now)
 
 
-def _two_breaths(s: Stage, number: int) -> None:
+def _two_breaths(s: Choreography, number: int) -> None:
     s.me.start(0.4, lean=40, bow=20, gx=0.7, gy=1)
     s.start(0.6, p_tilt=1)
     s.me.reach((356, 204), (394, 184), 0.5, (1, 4))
@@ -198,7 +198,7 @@ def _two_breaths(s: Stage, number: int) -> None:
     _leave_head(s)
 
 
-def _reassess(s: Stage) -> None:
+def _reassess(s: Choreography) -> None:
     with s.step("cpr_19") as bad:
         if bad("omitted"):
             return

@@ -1,8 +1,8 @@
-"""Counterfactual minimal_pairs: two exams that differ in one act, and how the labels must differ because of it.
+"""Counterfactual minimal pairs: two exams that differ in one act, and the difference of labels that follows.
 
-*History* minimal_pairs: the act is in an earlier step; the frames of the target step's clip are the same in both
-videos, its score is not (a shock with and without "clear!" before it). *Local* minimal_pairs: the execution of the
-target step itself differs. Both minimal_pairs get the same room, trainee, raters' luck and step times.
+*History* pairs: the act is in an earlier step; the frames of the target step's clip are the same in both
+videos, its score is not (a shock with and without "clear!" before it). *Local* pairs: the execution of the
+target step itself differs. Both videos get the same room, trainee, raters' luck and step times.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.rubrics import Rubric, default_rubric
-from siming_tasks.tools.simulator.acts.exam import FULL, SHORT, perform
-from siming_tasks.tools.simulator.exam import Exam, examine
-from siming_tasks.tools.simulator.plan import ExamPlan, completed, draw_plan
-from siming_tasks.tools.simulator.raters import draw_raters
-from siming_tasks.tools.simulator.render import FPS
+from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
+from siming_tasks.tools.simulator.simulated_exam import Exam, examine
+from siming_tasks.tools.simulator.simulated_raters import draw_raters
+from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
+from siming_tasks.tools.simulator.video import FPS
 
 __all__ = ["HISTORY", "LOCAL", "MinimalPair", "pair_row", "simulate_pairs"]
 
@@ -76,34 +76,34 @@ def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> 
     """
     rubric = rubric or default_rubric()
     raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
-    minimal_pairs = []
+    pairs = []
     for index in range(number):
         kind, recipes = (("history", HISTORY), ("local", LOCAL))[index % 2]
         target, errors = recipes[index // 2 % len(recipes)]
         rng = np.random.default_rng([seed, 5, index])
-        base = _without(draw_plan(rubric, rng), _closure(rubric, target), rubric)
-        spoiled = completed(rubric, _joined(base, errors), base.ability)
+        base = _without(draw_errors(rubric, rng), _closure(rubric, target), rubric)
+        spoiled = with_consequences(rubric, _joined(base, errors), base.ability)
         plans = (base, spoiled) if rng.random() < 0.5 else (spoiled, base)
         first, second = (
             examine(f"pair{index + 1:03d}{side}", plan, raters, seed=(seed, 100_000 + index), rubric=rubric)
             for side, plan in zip("ab", plans, strict=True)
         )
-        minimal_pairs.append(MinimalPair(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
-    return tuple(minimal_pairs)
+        pairs.append(MinimalPair(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
+    return tuple(pairs)
 
 
-def pair_row(minimal_pairs: MinimalPair) -> dict[str, Any]:
+def pair_row(pair: MinimalPair) -> dict[str, Any]:
     """The pair's line in ``pairs.jsonl``; ``direction`` is +1 if video b must score higher on the step, else -1."""
-    first, second = minimal_pairs.exams
+    first, second = pair.exams
     points = [(first.truth[step].points, second.truth[step].points) for step in first.truth]
-    before, after = first.truth[minimal_pairs.step_id].points, second.truth[minimal_pairs.step_id].points
+    before, after = first.truth[pair.step_id].points, second.truth[pair.step_id].points
     return {
-        "pair_id": minimal_pairs.pair_id,
-        "kind": minimal_pairs.kind,
+        "pair_id": pair.pair_id,
+        "kind": pair.kind,
         "video_a": first.video_id,
         "video_b": second.video_id,
-        "changed_act": list(minimal_pairs.changed),
-        "step_id": minimal_pairs.step_id,
+        "changed_act": list(pair.changed),
+        "step_id": pair.step_id,
         "direction": 1 if after > before else -1,
         "points": [before, after],
         "unchanged_steps": [step for step, (a, b) in zip(first.truth, points, strict=True) if a == b],
@@ -111,7 +111,7 @@ def pair_row(minimal_pairs: MinimalPair) -> dict[str, Any]:
 
 
 def _closure(rubric: Rubric, target: str) -> set[str]:
-    """The step and all that it requires, directly or not: there the minimal_pairs' common trainee makes no errors."""
+    """The step and all that it requires, directly or not: there the common trainee makes no errors."""
     steps, queue = {target}, [target]
     while queue:
         for requirement in rubric.by_id[queue.pop()].requires:
@@ -121,18 +121,18 @@ def _closure(rubric: Rubric, target: str) -> set[str]:
     return steps
 
 
-def _without(plan: ExamPlan, steps: set[str], rubric: Rubric) -> ExamPlan:
+def _without(plan: TraineeErrors, steps: set[str], rubric: Rubric) -> TraineeErrors:
     """The plan without errors in these steps, nor errors elsewhere that entail some there."""
     kept: dict[str, tuple[str, ...]] = {}
     for step, errors in plan.errors.items():
         for error in errors:
-            alone = completed(rubric, {step: (error,)})
+            alone = with_consequences(rubric, {step: (error,)})
             if not any(alone.errors[other] for other in steps):
                 kept[step] = (*kept.get(step, ()), error)
-    return completed(rubric, kept, plan.ability)
+    return with_consequences(rubric, kept, plan.ability)
 
 
-def _joined(plan: ExamPlan, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _joined(plan: TraineeErrors, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     chosen = dict(plan.errors)
     for error in errors:
         step = error.rpartition(".")[0]

@@ -9,9 +9,9 @@ import pytest
 from siming_tasks.analysis.controls.pairs import pair_metric
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
-from siming_tasks.tools.simulator.acts.exam import SHORT, perform
-from siming_tasks.tools.simulator.pairs import HISTORY, LOCAL, pair_row
-from siming_tasks.tools.simulator.render import FPS, frames
+from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
+from siming_tasks.tools.simulator.procedure.perform import SHORT, perform
+from siming_tasks.tools.simulator.video import FPS, frames
 
 TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
 
@@ -43,7 +43,7 @@ def test_history_twins_show_the_same_clip_and_deserve_different_points(minimal_p
     row = pair_row(minimal_pairs)
     assert row["points"][0] != row["points"][1]
     assert row["direction"] == np.sign(row["points"][1] - row["points"][0])
-    assert not np.array_equal(first.sample(FPS), second.sample(FPS)) or first.sayings != second.sayings
+    assert not np.array_equal(first.sample(FPS), second.sample(FPS)) or first.utterances != second.utterances
 
 
 @pytest.mark.parametrize("minimal_pairs", TWINS[1::2], ids=lambda minimal_pairs: minimal_pairs.changed[0])

@@ -3,7 +3,7 @@
 import pytest
 
 from siming_tasks.rubrics import default_rubric, rubric_from
-from siming_tasks.tools.simulator import effective_points, judge
+from siming_tasks.tools.simulator import compute_true_scores, effective_points
 
 RUBRIC = default_rubric()
 
@@ -14,7 +14,7 @@ def full_marks() -> dict[str, float]:
 
 def points(**errors: str) -> dict[str, float]:
     made = {step: tuple(names.split()) for step, names in errors.items()}
-    return {step: truth.points for step, truth in judge(RUBRIC, made).items()}
+    return {step: truth.points for step, truth in compute_true_scores(RUBRIC, made).items()}
 
 
 def test_a_flawless_exam_has_all_100_points():
@@ -49,19 +49,21 @@ def test_points_by_hand(errors, step, expected):
 
 
 def test_losses_name_every_reason_and_add_up():
-    truth = judge(RUBRIC, {"aed_07": ("omitted",), "aed_08": ("delayed",)})["aed_08"]
+    truth = compute_true_scores(RUBRIC, {"aed_07": ("omitted",), "aed_08": ("delayed",)})["aed_08"]
     assert (truth.raw, truth.points) == (2, 0)
     assert [(loss.kind, loss.cause, loss.points) for loss in truth.losses] == [
         ("error", "aed_08.delayed", 1),
         ("void", "aed_07", 2),
     ]
-    for step, result in judge(RUBRIC, {s.id: tuple(e.name for e in s.errors) for s in RUBRIC.steps}).items():
+    for step, result in compute_true_scores(
+        RUBRIC, {s.id: tuple(e.name for e in s.errors) for s in RUBRIC.steps}
+    ).items():
         assert sum(loss.points for loss in result.losses) == RUBRIC.by_id[step].max_score - result.points
 
 
 def test_effective_points_agree_with_judge():
     errors = {"cpr_05": ("omitted",), "cpr_14": ("large_miscount", "silent"), "bmv_03": ("omitted",)}
-    truth = judge(RUBRIC, errors)
+    truth = compute_true_scores(RUBRIC, errors)
     raw = {step: result.raw for step, result in truth.items()}
     assert effective_points(RUBRIC, raw) == {step: result.points for step, result in truth.items()}
 
@@ -97,6 +99,6 @@ def test_a_rubric_of_ones_own():
 
 def test_unknown_names_and_missing_steps_are_refused():
     with pytest.raises(KeyError, match="cpr_01 has no error 'levitates'"):
-        judge(RUBRIC, {"cpr_01": ("levitates",)})
+        compute_true_scores(RUBRIC, {"cpr_01": ("levitates",)})
     with pytest.raises(KeyError):
         effective_points(RUBRIC, {"cpr_01": 2})

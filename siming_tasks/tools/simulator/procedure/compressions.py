@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.tools.simulator.actor import Actor
+from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.draw.patient import CM
-from siming_tasks.tools.simulator.figure import Figure
-from siming_tasks.tools.simulator.stage import Stage
 
 __all__ = ["Technique", "compress", "technique_of"]
 
@@ -24,7 +24,7 @@ _SAMPLES = 12
 
 @dataclass(frozen=True)
 class Technique:
-    """How somebody compresses.
+    """Compression technique of a person.
 
     Attributes:
         x, z: place on the chest (288, 0.5: lower half of the sternum, midline).
@@ -52,7 +52,7 @@ class Technique:
     press_share: float = 0.5
 
 
-def technique_of(stage: Stage, flawed: bool = True) -> Technique:
+def technique_of(stage: Choreography, flawed: bool = True) -> Technique:
     """The trainee's technique after the plan's errors of the hand, depth, rate and recoil steps."""
     has = stage.plan.has if flawed else (lambda _: False)
     x, z = 288.0, 0.5
@@ -77,8 +77,8 @@ def technique_of(stage: Stage, flawed: bool = True) -> Technique:
 
 
 def compress(
-    stage: Stage,
-    who: Figure,
+    stage: Choreography,
+    who: Actor,
     strokes: int,
     how: Technique,
     *,
@@ -121,7 +121,7 @@ def compress(
     stage.log(who.who, f"compressed {strokes} times in {stage.now - begin:.1f} s")
 
 
-def _take_position(stage: Stage, who: Figure, how: Technique) -> None:
+def _take_position(stage: Choreography, who: Actor, how: Technique) -> None:
     lean = how.x + how.slant - who.value("x")
     y = 178 + 28 * how.z
     who.put(lshape=0, rshape=0)
@@ -147,8 +147,8 @@ def _stroke(how: Technique) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _write(
-    stage: Stage,
-    who: Figure,
+    stage: Choreography,
+    who: Actor,
     how: Technique,
     times: NDArray[np.float64],
     depths: NDArray[np.float64],
@@ -189,7 +189,7 @@ def _floors(has: Callable[[str], bool], n: int) -> NDArray[np.float64]:
     return np.minimum(floors, 0.6 * _depths(has, n))
 
 
-def _periods(has: Callable[[str], bool], n: int, stage: Stage) -> NDArray[np.float64]:
+def _periods(has: Callable[[str], bool], n: int, stage: Choreography) -> NDArray[np.float64]:
     period = PERIOD
     if has("cpr_12.slightly_out"):
         period = 0.635 if stage.coin("slow") else 0.480

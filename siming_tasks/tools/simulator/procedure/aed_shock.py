@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from siming_tasks.tools.simulator.acts.aed import device_listens
-from siming_tasks.tools.simulator.acts.strokes import compress, technique_of
+from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.draw.devices import AED_MODES
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.procedure.aed_setup import device_listens
+from siming_tasks.tools.simulator.procedure.compressions import compress, technique_of
 
 __all__ = ["analyse_and_shock"]
 
 _LEG = (214.0, 184.0)
 
 
-def analyse_and_shock(s: Stage) -> None:
+def analyse_and_shock(s: Choreography) -> None:
     """From the analysis to the first compressions after the shock."""
     _clear_for_analysis(s)
     _follow_advice(s)
@@ -21,7 +21,7 @@ def analyse_and_shock(s: Stage) -> None:
     _resume(s)
 
 
-def _clear_for_analysis(s: Stage) -> None:
+def _clear_for_analysis(s: Choreography) -> None:
     with s.step("aed_05") as bad:
         listens = device_listens(s)
         if not bad("omitted"):
@@ -44,25 +44,25 @@ def _clear_for_analysis(s: Stage) -> None:
             _step_back(s)
 
 
-def _step_back(s: Stage) -> None:
+def _step_back(s: Choreography) -> None:
     """The assistant lets go and stands up, away from the patient."""
     s.aide.put(grip=0)
     s.aide.move(0.9, x=160, crouch=0, lean=0, bow=0, lx=138, rx=182, ly=134, ry=134, gx=0.6, gy=0.6)
 
 
-def _touch(s: Stage, seconds: float) -> None:
+def _touch(s: Choreography, seconds: float) -> None:
     """The assistant's hand on the patient's thigh for a while."""
     _lay_hand(s)
     s.wait(seconds)
     s.aide.move(0.4, rx=182, ry=134, lean=0, bow=0)
 
 
-def _lay_hand(s: Stage) -> None:
+def _lay_hand(s: Choreography) -> None:
     s.aide.put(rshape=4)
     s.aide.move(0.5, rx=_LEG[0], ry=_LEG[1], lean=22, bow=46)
 
 
-def _warn(s: Stage, words: str, *, spoken: bool, looked: bool) -> None:
+def _warn(s: Choreography, words: str, *, spoken: bool, looked: bool) -> None:
     """A warning by voice, by look and gesture, or by both."""
     x = s.me.value("x")
     if spoken:
@@ -78,7 +78,7 @@ def _warn(s: Stage, words: str, *, spoken: bool, looked: bool) -> None:
         s.wait(1.7)
 
 
-def _follow_advice(s: Stage) -> None:
+def _follow_advice(s: Choreography) -> None:
     with s.step("aed_06") as bad:
         listens = device_listens(s)
         x, y = s.value("a_x"), s.value("a_y")
@@ -109,7 +109,7 @@ def _follow_advice(s: Stage) -> None:
         s.me.rest()
 
 
-def _clear_for_shock(s: Stage) -> None:
+def _clear_for_shock(s: Choreography) -> None:
     with s.step("aed_07") as bad:
         if not bad("oxygen_left"):
             s.aide.put(rshape=0)
@@ -133,7 +133,7 @@ def _clear_for_shock(s: Stage) -> None:
         s.me.rest()
 
 
-def _shock(s: Stage) -> None:
+def _shock(s: Choreography) -> None:
     with s.step("aed_08") as bad:
         x, y = s.value("a_x"), s.value("a_y")
         armed = s.value("a_mode") == AED_MODES["ready"]
@@ -166,7 +166,7 @@ def _shock(s: Stage) -> None:
         s.wait(0.3)
 
 
-def _resume(s: Stage) -> None:
+def _resume(s: Choreography) -> None:
     with s.step("aed_09") as bad:
         if bad("omitted"):
             s.me.look(0.2, -0.2)
@@ -189,7 +189,7 @@ def _resume(s: Stage) -> None:
         s.me.rest()
 
 
-def _take_off(s: Stage) -> None:
+def _take_off(s: Choreography) -> None:
     for number in (1, 2):
         if s.value(f"a_pad{number}") > 0.5:
             place = s.value(f"a_pad{number}x"), 178 + 28 * s.value(f"a_pad{number}z")

@@ -13,8 +13,8 @@ import yaml
 
 from siming_tasks.common.files import atomic_write, sha256_file, sha256_json
 from siming_tasks.rubrics import load_rubric
-from siming_tasks.tools.simulator.exam import Exam
 from siming_tasks.tools.simulator.performance import Performance
+from siming_tasks.tools.simulator.simulated_exam import Exam
 
 __all__ = ["GENERATOR_VERSION", "Recipe", "describe", "event_log", "video_row"]
 
@@ -24,7 +24,7 @@ GENERATOR_VERSION = "3"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What was asked of the generator; written into ``dataset.yaml`` under ``simulation``."""
+    """The arguments of the generator, written into ``dataset.yaml`` under ``simulation``."""
 
     generator_version: str
     videos: int
@@ -78,7 +78,7 @@ simulated too; where they differ, an adjudicator with the event log decides, so 
 at), `dataset.yaml` (digests). Words in speech bubbles stand for sound. {pairs}
 """
 
-_PAIRS = """`pairs.jsonl` lists counterfactual minimal_pairs: for a `history` pair
+_PAIRS = """`pairs.jsonl` lists counterfactual minimal pairs: for a `history` pair
 the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
 sees only the clip and answers equal inputs equally can be right on it."""
 
@@ -117,7 +117,7 @@ def event_log(exam: Exam, played: Performance) -> dict[str, Any]:
 
 def describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], request: Recipe) -> None:
     """Write everything but media, logs and pictures: the folder is a dataset afterwards."""
-    from siming_tasks.tools.simulator.render import FPS
+    from siming_tasks.tools.simulator.video import FPS
 
     for name, lines in (("videos.jsonl", rows), ("pairs.jsonl", pairs)):
         if lines:

@@ -1,4 +1,4 @@
-"""The truth of a simulated exam: which errors were made decides the points, and why each point was lost.
+"""True scores of a simulated exam: the errors made decide the points; each lost point has a cause.
 
 Points of a step are ``max(0, max_score - sum of deductions)``, then the rubric's ``requires`` are applied in rubric
 order: if the required step's *effective* points are 0 (label 0, failed), ``void`` gives 0 and ``cap`` at most ``cap``.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from siming_tasks.rubrics import Rubric, RubricStep
 
-__all__ = ["Loss", "StepTruth", "effective_points", "judge"]
+__all__ = ["Loss", "StepTruth", "compute_true_scores", "effective_points"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class StepTruth:
-    """What a step is worth: ``raw`` points by its own errors, effective ``points`` after the requirements, and why."""
+    """True result of a step: ``raw`` points by its own errors, ``points`` after the requirements, the losses."""
 
     step_id: str
     raw: float
@@ -56,7 +56,7 @@ def effective_points(rubric: Rubric, raw: Mapping[str, float]) -> dict[str, floa
     return points
 
 
-def judge(rubric: Rubric, errors: Mapping[str, tuple[str, ...]]) -> dict[str, StepTruth]:
+def compute_true_scores(rubric: Rubric, errors: Mapping[str, tuple[str, ...]]) -> dict[str, StepTruth]:
     """The truth of every step of an exam.
 
     Args:

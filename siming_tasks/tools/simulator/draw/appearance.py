@@ -1,4 +1,4 @@
-"""What varies from video to video and says nothing about the exam: camera, light, clothes, room."""
+"""Random appearance of a video: camera, light, clothes and room, which say nothing about the exam."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.tools.simulator.draw.pen import Color
+from siming_tasks.tools.simulator.draw.canvas import Color
 
-__all__ = ["HEIGHT", "WIDTH", "Clothes", "Look", "draw_look"]
+__all__ = ["HEIGHT", "WIDTH", "Appearance", "Clothes", "draw_appearance"]
 
 WIDTH, HEIGHT = 480, 272
 
@@ -26,8 +26,8 @@ class Clothes:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The look of one video.
+class Appearance:
+    """The appearance of one video.
 
     Attributes:
         camera: world to picture, shape (2, 3).
@@ -77,8 +77,8 @@ _PASTIMES = ("clipboard", "folded", "hips")
 _ROOM = ("cabinet", "window", "poster", "door", "plant", "curtain")
 
 
-def draw_look(seed: int) -> Look:
-    """The look that belongs to a seed.
+def draw_appearance(seed: int) -> Appearance:
+    """Draw the appearance that belongs to a seed.
 
     There is no mirror image among them: the patient's left and right would change places, and with them the right
     places for the pads.
@@ -104,7 +104,7 @@ def draw_look(seed: int) -> Look:
     linear = np.array([[cos, -sin * squeeze], [sin, cos * squeeze]])
     center = np.array([WIDTH / 2, HEIGHT / 2])
     shift = center - linear @ (center + rng.uniform((10, -2), (18, 6)))  # the patient's head is the busier side
-    return Look(
+    return Appearance(
         camera=np.column_stack([linear, shift]),
         light=light,
         floor=pick(_FLOORS),

@@ -39,7 +39,7 @@ def deciding_moments(played: Performance, fps: int) -> dict[str, float]:
         rule, _, subject = _DECIDES.get(step, "middle").partition(" ")
         frame = (first + last) // 2
         if rule in ("says", "last") and subject not in CHANNELS:
-            spoken = [word for word in played.sayings if word.who == subject and start <= word.start < end]
+            spoken = [word for word in played.utterances if word.who == subject and start <= word.start < end]
             if spoken:
                 word = spoken[0 if rule == "says" else -1]
                 frame = int((word.start + min(word.end, end)) / 2 * fps)

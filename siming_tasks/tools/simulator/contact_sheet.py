@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.common.files import atomic_path
-from siming_tasks.tools.simulator.draw.pen import Image
+from siming_tasks.tools.simulator.draw.canvas import Image
 
 __all__ = ["ContactSheet"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, default_rubric
-from siming_tasks.tools.simulator.plan import ExamPlan, draw_plan
-from siming_tasks.tools.simulator.raters import Rater, draw_raters, rate
-from siming_tasks.tools.simulator.truth import StepTruth, judge
+from siming_tasks.tools.simulator.simulated_raters import Rater, draw_raters, rate
+from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
+from siming_tasks.tools.simulator.true_scores import StepTruth, compute_true_scores
 
 __all__ = ["Exam", "examine", "simulate_labels"]
 
@@ -30,7 +30,7 @@ class Exam:
 
     video_id: str
     look: int
-    plan: ExamPlan
+    plan: TraineeErrors
     truth: Mapping[str, StepTruth]
     scores: Mapping[str, Mapping[str, float]]
 
@@ -47,16 +47,16 @@ def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) ->
     raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
     exams = []
     for number in range(videos):
-        plan = draw_plan(rubric, np.random.default_rng([seed, 2, number]))
+        plan = draw_errors(rubric, np.random.default_rng([seed, 2, number]))
         exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number), rubric=rubric))
     return tuple(exams)
 
 
 def examine(
-    video_id: str, plan: ExamPlan, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
+    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
 ) -> Exam:
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
-    truth = judge(rubric, plan.errors)
+    truth = compute_true_scores(rubric, plan.errors)
     rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
     given = {name: rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
     scores = {

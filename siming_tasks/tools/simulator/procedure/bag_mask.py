@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from siming_tasks.tools.simulator.stage import Stage
+from siming_tasks.tools.simulator.choreography import Choreography
 
 __all__ = ["ventilate"]
 
@@ -14,7 +14,7 @@ _EC, _SOFT, _PALM = 6.0, 7.0, 8.0
 """Hand shapes: E-C grip, three fingers under the chin, palm on top of the mask."""
 
 
-def ventilate(s: Stage) -> None:
+def ventilate(s: Choreography) -> None:
     """The whole skill, for a patient who has a pulse again but does not breathe."""
     _prepare(s)
     _airway(s)
@@ -26,7 +26,7 @@ def ventilate(s: Stage) -> None:
     _rate(s, on)
 
 
-def _prepare(s: Stage) -> None:
+def _prepare(s: Choreography) -> None:
     with s.step("bmv_01") as bad:
         s.by.say("Pulse is back, no breathing.", 2.0)
         s.start(1.2, a_x=352 if s.value("a_x") > 300 else s.value("a_x"))
@@ -55,7 +55,7 @@ def _prepare(s: Stage) -> None:
         s.me.rest()
 
 
-def _airway(s: Stage) -> None:
+def _airway(s: Choreography) -> None:
     with s.step("bmv_02") as bad:
         s.start(0.4, b_x=412, b_y=160)
         if bad("not_at_head"):
@@ -71,7 +71,7 @@ def _airway(s: Stage) -> None:
         s.me.rest()
 
 
-def _seal(s: Stage, bad: Callable[[str], bool]) -> bool:
+def _seal(s: Choreography, bad: Callable[[str], bool]) -> bool:
     """Put the mask on; returns whether air can reach the chest."""
     tilt = s.value("p_tilt")
     face = (362.0 + 10 * tilt, 171.0 + 3 * tilt)
@@ -96,7 +96,7 @@ def _seal(s: Stage, bad: Callable[[str], bool]) -> bool:
     return not (bad("omitted") or bad("constant_leak") or s.plan.has("bmv_02.omitted"))
 
 
-def _squeeze(s: Stage, rise: float, *, seconds: float = 1.0, leak: bool = False, hold: float = 0.0) -> None:
+def _squeeze(s: Choreography, rise: float, *, seconds: float = 1.0, leak: bool = False, hold: float = 0.0) -> None:
     """One squeeze; the chest rises with it and falls afterwards, at the latest to ``hold``."""
     x, y = s.value("b_x"), s.value("b_y")
     full = 0.95 if rise > 1.3 else 0.7
@@ -110,11 +110,11 @@ def _squeeze(s: Stage, rise: float, *, seconds: float = 1.0, leak: bool = False,
     s.start(1.0 * s.tick, p_rise=max(hold, 0.0), p_belly=0)
 
 
-def _watch(s: Stage, watching: bool) -> None:
+def _watch(s: Choreography, watching: bool) -> None:
     s.me.look(-1 if watching and s.me.value("x") > 360 else -0.8 if watching else 0.9, 0.7 if watching else -0.5)
 
 
-def _breaths(s: Stage, seal: Callable[[str], bool], on: bool) -> None:
+def _breaths(s: Choreography, seal: Callable[[str], bool], on: bool) -> None:
     with s.step("bmv_04") as bad:
         if bad("omitted"):
             s.hold(6)
@@ -138,7 +138,7 @@ def _breaths(s: Stage, seal: Callable[[str], bool], on: bool) -> None:
             s.hold(1.2 if early else 5.0 - seconds)
 
 
-def _rate(s: Stage, on: bool) -> None:
+def _rate(s: Choreography, on: bool) -> None:
     with s.step("bmv_05") as bad:
         _watch(s, not bad("no_monitoring"))
         if bad("omitted"):

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.tools.simulator.draw.look import HEIGHT, WIDTH
-from siming_tasks.tools.simulator.draw.pen import Image, Pen
+from siming_tasks.tools.simulator.draw.appearance import HEIGHT, WIDTH
+from siming_tasks.tools.simulator.draw.canvas import Image, Pen
 from siming_tasks.tools.simulator.draw.room import CLOCK
 
 __all__ = ["draw_bubble"]

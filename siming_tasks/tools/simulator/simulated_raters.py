@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.simulator.truth import StepTruth
+from siming_tasks.tools.simulator.true_scores import StepTruth
 
 __all__ = ["Rater", "draw_raters", "rate"]
 

@@ -1,4 +1,4 @@
-"""Where acts become time: keyframes of every channel, words, events and step spans, written at a moving "now"."""
+"""The choreography of an exam: keyframes of every channel, words, events and step spans, written at a moving "now"."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.tools.simulator.figure import Figure
-from siming_tasks.tools.simulator.performance import CHANNELS, Pace, Performance, Saying
-from siming_tasks.tools.simulator.plan import ExamPlan
+from siming_tasks.tools.simulator.actor import Actor
+from siming_tasks.tools.simulator.performance import CHANNELS, Pace, Performance, Utterance
+from siming_tasks.tools.simulator.trainee import TraineeErrors
 
-__all__ = ["Stage"]
+__all__ = ["Choreography"]
 
 
-class Stage:
+class Choreography:
     """The script's tool: ``put`` and ``move`` channels, ``say`` words, ``step`` marks spans, ``now`` runs on.
 
     Args:
@@ -26,22 +26,22 @@ class Stage:
         pace: how long things take.
         fps: step boundaries fall on frames of this rate.
         seed: decides between harmless variants.
-        slots: least duration of a step's span in seconds, by step id (minimal_pairs are given equal ones).
+        slots: least duration of a step's span in seconds, by step id (the videos of a minimal pair get equal ones).
     """
 
     def __init__(
-        self, plan: ExamPlan, pace: Pace, fps: int, seed: int = 0, slots: Mapping[str, float] | None = None
+        self, plan: TraineeErrors, pace: Pace, fps: int, seed: int = 0, slots: Mapping[str, float] | None = None
     ) -> None:
         self.plan, self.pace, self.fps, self.seed, self.slots = plan, pace, fps, seed, slots or {}
         self.base_x = 290.0
         self.now = 0.0
         self.spans: dict[str, tuple[float, float]] = {}
         self._lengths: dict[str, float] = {}
-        self.sayings: list[Saying] = []
+        self.utterances: list[Utterance] = []
         self.events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
         self._keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
-        self.me, self.aide, self.by = (Figure(self, who) for who in ("me", "aide", "by"))
+        self.me, self.aide, self.by = (Actor(self, who) for who in ("me", "aide", "by"))
 
     def value(self, name: str) -> float:
         """The channel's value now."""
@@ -88,10 +88,10 @@ class Stage:
     def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False) -> None:
         """Words beginning now; time does not pass."""
         length = max(seconds if exact else seconds * self.pace.time, 2 / self.fps)
-        self.sayings = [
-            replace(word, end=self.now) if word.who == who and word.end > self.now else word for word in self.sayings
+        self.utterances = [
+            replace(word, end=self.now) if word.who == who and word.end > self.now else word for word in self.utterances
         ]
-        self.sayings.append(Saying(self.now, self.now + length, who, text))
+        self.utterances.append(Utterance(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
 
     def whole(self, time: float) -> float:
@@ -99,7 +99,7 @@ class Stage:
         return round(float(np.ceil(time * self.fps - 1e-6) / self.fps), 6)
 
     def coin(self, name: str, share: float = 0.5) -> bool:
-        """A variant that does not depend on what was decided before (so that minimal_pairs agree)."""
+        """A variant that does not depend on what was decided before (so that both videos of a minimal pair agree)."""
         return zlib.crc32(f"{self.seed}/{name}".encode()) / 2**32 < share
 
     def log(self, who: str, what: str) -> None:
@@ -129,7 +129,7 @@ class Stage:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
             self._lengths[step] = self.now - begin
         # Words end with their step: a clip holds nothing of the step before it.
-        self.sayings = [replace(word, end=min(word.end, self.now)) for word in self.sayings]
+        self.utterances = [replace(word, end=min(word.end, self.now)) for word in self.utterances]
         self._steps = ()
 
     def finish(self) -> Performance:
@@ -138,7 +138,7 @@ class Stage:
         values = {name: np.array([v for _, v in keys]) for name, keys in self._keys.items()}
         duration = self.whole(self.now)
         events = tuple(sorted(self.events, key=lambda event: float(event["t"])))
-        return Performance(duration, self.spans, self._lengths, tuple(self.sayings), events, times, values)
+        return Performance(duration, self.spans, self._lengths, tuple(self.utterances), events, times, values)
 
     def _cut(self, name: str) -> None:
         """Hold the channel's present value until now; whatever was to come later is dropped."""
