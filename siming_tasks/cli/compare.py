@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.markdown import show
-from siming_tasks.cli.raters import no_ceiling, origin, title
+from siming_tasks.cli.study.raters import no_ceiling, origin, title
 from siming_tasks.common.errors import DataError
 from siming_tasks.results.uncollected import uncollected
 

@@ -16,9 +16,10 @@ from siming_tasks.common.redact import redact
 __all__ = ["main"]
 
 MODULES = (
-    *("rubric", "template", "build", "check", "withhold", "push", "edit", "demo", "prepare", "plan"),
-    *("shards", "join", "score", "compare", "raters", "diagnose", "power", "lint", "report", "view", "submit", "board"),
-    *("rate", "tasks", "recipe", "requests", "imports", "export", "baseline", "docs"),
+    *("data.rubric", "data.template", "data.build", "data.check", "data.split", "data.push", "data.edit", "data.demo"),
+    *("run.prepare", "run.plan", "run.shards", "run.join", "score", "compare", "study.raters", "study.diagnose"),
+    *("study.power", "study.lint_table", "report", "view", "board.submit", "board.build", "data.rate", "tasks_path"),
+    *("run.recipe", "run.requests", "run.import_", "run.export", "run.baseline", "docs"),
 )
 """Modules of this package, one for each subcommand; ``add(commands)`` adds it and imports nothing of what it runs."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import open_chosen
 from siming_tasks.cli.flags import add_options, options_from
-from siming_tasks.cli.prepare import media_options
+from siming_tasks.cli.run.prepare import media_options
 from siming_tasks.options import Whole
 
 __all__ = ["add"]

@@ -1,0 +1,1 @@
+"""Commands that prepare, divide and exchange the runs of models."""
