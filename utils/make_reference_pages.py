@@ -26,7 +26,7 @@ OPTIONS_HEAD = f"""# Options and environment variables
 lmms-eval has no place for a task's own options, so they are environment variables; commands of `siming` take the flag
 beside them, which goes before the variable. A value that cannot be used stops the command, and a variable that begins
 with `SIMING_` and is none of these is warned of. What changes what is shown or how it is scored is recorded in the
-results. {MADE} of `siming_tasks/options`.
+results. {MADE} of `siming_tasks/options.py`.
 
 | variable | flag of `siming` | default | meaning |
 |---|---|---|---|
@@ -102,10 +102,10 @@ def sentence(text: str | None) -> str:
 
 def options() -> Iterator[str]:
     """The table of options, then what each kind changes and which other variables count."""
-    rows = [option.row for option in OPTIONS.values()]
-    flags = [f" `{row.flag}`" if row.flag else "" for row in rows]
     yield OPTIONS_HEAD + "".join(
-        f"| `{row.variable}` |{flag} | {row.default} | {row.meaning} |\n" for row, flag in zip(rows, flags, strict=True)
+        f"| `{option.variable}` |{f' `{option.flag}`' if option.has_flag else ''} | {option.default_text} "
+        f"| {option.help} |\n"
+        for option in OPTIONS.values()
     )
     yield "| what depends on it | variables |\n|---|---|"
     for change, text in CHANGES.items():

@@ -23,7 +23,7 @@ def add_options(command: argparse.ArgumentParser, *names: str) -> None:
 
 
 def _help(option: Option) -> str:
-    text = f"{option.help} (default: {option.variable}, else {option.row.default})"
+    text = f"{option.help} (default: {option.variable}, else {option.default_text})"
     return text.replace("`", "").replace("%", "%%")
 
 

@@ -163,7 +163,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
     for field in taken(name):
         option = OPTIONS[field]
         assert f"{option.flag} {option.kind.metavar} " in text
-        assert f"{option.help.replace('`', '')} (default: {option.variable}, else {option.row.default})" in text
+        assert f"{option.help.replace('`', '')} (default: {option.variable}, else {option.default_text})" in text
 
 
 def test_a_flag_means_the_same_everywhere() -> None:

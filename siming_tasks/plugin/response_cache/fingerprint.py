@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from siming_tasks.common.redact import MASK, redact
-from siming_tasks.options import host_variables
+from siming_tasks.options import lmms_eval_variables
 
 __all__ = ["Made", "Unknown", "conditions", "remember"]
 
@@ -110,7 +110,7 @@ def conditions(model: object) -> dict[str, Any]:
         "files": {name: stamp for name, value in plain.items() if (stamp := _stamp(value))},
         "address": _address(model),
         "versions": {name: metadata.version(name) for name in _LIBRARIES if name in sys.modules and _installed(name)},
-        "environment": host_variables(),
+        "environment": lmms_eval_variables(),
     }
 
 

@@ -16,7 +16,7 @@ from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "options.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_text()
 ENCODINGS = "{} is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75)."
 
 
@@ -179,9 +179,9 @@ def test_what_an_option_changes() -> None:
 
 
 def test_the_table_in_the_docs_is_made_of_the_options() -> None:
-    rows = [option.row for option in OPTIONS.values()]
-    flags = [f" `{row.flag}`" if row.flag else "" for row in rows]
     table = "".join(
-        f"| `{row.variable}` |{flag} | {row.default} | {row.meaning} |\n" for row, flag in zip(rows, flags, strict=True)
+        f"| `{option.variable}` |{f' `{option.flag}`' if option.has_flag else ''} | {option.default_text} "
+        f"| {option.help} |\n"
+        for option in OPTIONS.values()
     )
     assert "| variable | flag of `siming` | default | meaning |\n|---|---|---|---|\n" + table + "\n" in PAGE

@@ -1,8 +1,4 @@
-"""Kinds of values: how each is read from text, checked, and what is said of one that cannot be used.
-
-A kind does not know what the value is for. Whoever asks puts the name and the value before the reason that
-:class:`Refused` carries: ``SIMING_SEED='-1' must be at least 0.``
-"""
+"""Kinds of values that options and flags accept: each is read from text, checked, and refused with a reason."""
 
 from __future__ import annotations
 
@@ -17,40 +13,44 @@ __all__ = ["Choice", "Decimal", "ImageFormat", "Kind", "Refused", "Share", "Text
 
 
 class Refused(ValueError):
-    """Why a value cannot be used; the end of a sentence that begins with its name and the value."""
+    """Reason why a value cannot be used: the end of a sentence that begins with its name and the value.
+
+    A kind does not know what its value is for, so the caller puts the name first: ``SIMING_SEED='-1' must be at least
+    0.``
+    """
 
 
 class Kind(Protocol):
-    """A kind of value."""
+    """Kind of value of an option or a flag; ``metavar`` stands for the value in a usage line."""
 
     @property
-    def metavar(self) -> str:
-        """What stands for the value in a usage line."""
+    def metavar(self) -> str: ...  # noqa: D102
 
     def read(self, text: str) -> object:
-        """The value that a text means (Refused if it means none)."""
+        """Convert text to the value (Refused if it means none)."""
 
     def check(self, value: object) -> object:
-        """The value as plain ``int``, ``float`` or ``str`` (Refused if it is of another type or out of range)."""
+        """Return the value as plain ``int``, ``float`` or ``str`` (Refused: another type, or out of range)."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from ``least`` to ``most``, both included."""
+    """Whole number from ``least`` to ``most``, both included."""
 
     least: int = 1
     most: int = 999_999_999
     metavar: str = "N"
 
     def read(self, text: str) -> int:
-        """The number that a text means."""
+        """Convert digits to the number."""
         try:
-            return self.check(int(text))
-        except ValueError as error:
-            raise error if isinstance(error, Refused) else Refused("is not a whole number.") from None
+            number = int(text)
+        except ValueError:
+            raise Refused("is not a whole number.") from None
+        return self.check(number)
 
     def check(self, value: object) -> int:
-        """The number, if it is one and in range; True and False are none."""
+        """Return the number if it is one and in range; True and False are none."""
         if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             raise Refused("is not a whole number.")
         number = operator.index(value)
@@ -63,7 +63,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Decimal:
-    """A number above ``above`` or from ``least`` on, below ``below`` or up to ``most``; never NaN or infinite."""
+    """Number above ``above`` or from ``least`` on, below ``below`` or up to ``most``; never NaN or infinite."""
 
     above: float | None = None
     least: float | None = None
@@ -72,14 +72,15 @@ class Decimal:
     metavar: str = "X"
 
     def read(self, text: str) -> float:
-        """The number that a text means."""
+        """Convert text to the number."""
         try:
-            return self.check(float(text))
-        except ValueError as error:
-            raise error if isinstance(error, Refused) else Refused("is not a number.") from None
+            number = float(text)
+        except ValueError:
+            raise Refused("is not a number.") from None
+        return self.check(number)
 
     def check(self, value: object) -> float:
-        """The number, if it is one and in range; True and False are none."""
+        """Return the number if it is one and in range; True and False are none."""
         if isinstance(value, bool | str) or not isinstance(value, SupportsFloat) or math.isnan(number := float(value)):
             raise Refused("is not a number.")
         for bound, inside, words in (
@@ -105,11 +106,11 @@ class Choice:
         return "{" + ",".join(self.words) + "}"
 
     def read(self, text: str) -> str:
-        """The word that a text means."""
+        """Convert text to the word."""
         return self.check(text.lower())
 
     def check(self, value: object) -> str:
-        """The word, if it is one of them."""
+        """Return the word if it is one of them."""
         if not isinstance(value, str) or value not in self.words:
             raise Refused(f"is not one of {', '.join(self.words)}.")
         return value
@@ -117,17 +118,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text; a path will do."""
+    """Any text or path; empty text only where ``empty`` allows it."""
 
     metavar: str = "TEXT"
     empty: bool = True
 
     def read(self, text: str) -> str:
-        """The text without blanks around it."""
+        """Strip blanks around the text."""
         return self.check(text.strip())
 
     def check(self, value: object) -> str:
-        """The text, if it is one; empty text only where it means something."""
+        """Return the text, of a path its name."""
         text = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(text, str):
             raise Refused("is not text.")
@@ -143,15 +144,15 @@ class ImageFormat:
     metavar: str = "FORMAT"
 
     def read(self, text: str) -> str:
-        """The format that a text means; ``webp`` alone has the quality 85, as in lmms-eval."""
+        """Convert text to the format; ``webp`` alone has the quality 85, as in lmms-eval."""
         return self.check(text.lower().replace("jpg", "jpeg"))
 
     def check(self, value: object) -> str:
-        """The format, if it is one."""
-        found = re.fullmatch("(jpeg|webp)([1-9][0-9]?|100)?|png", value) if isinstance(value, str) else None
-        if not found:
+        """Return the format if it is one."""
+        match = re.fullmatch("(jpeg|webp)([1-9][0-9]?|100)?|png", value) if isinstance(value, str) else None
+        if not match:
             raise Refused("is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75).")
-        return "webp85" if found[0] == "webp" else found[0]
+        return "webp85" if match[0] == "webp" else match[0]
 
 
 @dataclass(frozen=True)
@@ -161,12 +162,12 @@ class Share:
     metavar: str = "I/N"
 
     def read(self, text: str) -> str:
-        """The part that a text means."""
+        """Strip blanks around the text."""
         return self.check(text.strip())
 
     def check(self, value: object) -> str:
-        """The part, if it is one."""
-        found = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
-        if not found or not 1 <= int(found[1]) <= int(found[2]):
+        """Return the part if it is one."""
+        match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise Refused("is not a part such as 2/5, the second of five.")
-        return found[0]
+        return match[0]
