@@ -20,10 +20,20 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Text, Whole
+from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
-    *("OPTIONS", "Choice", "Decimal", "ImageFormat", "Kind", "Option", "Options", "Refused", "Share", "Text", "Whole"),
+    "OPTIONS",
+    "Choice",
+    "Decimal",
+    "ImageFormat",
+    "Kind",
+    "Option",
+    "Options",
+    "Refused",
+    "Share",
+    "Text",
+    "Whole",
     "lmms_eval_variables",
 ]
 
