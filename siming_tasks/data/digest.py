@@ -9,6 +9,7 @@ from typing import Any
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import canonical_json, open_regular
+from siming_tasks.common.version_0_1 import former_rubric
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.rubrics import Rubric
 
@@ -21,11 +22,12 @@ def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], me
     """Hex SHA-256 of rubric, label rows and media digests together: that of the JSON object of the three.
 
     Args:
-        rubric: the checked rubric (defaults imputed in, so that formatting does not count).
+        rubric: the checked rubric (defaults filled in, so that formatting does not count).
         videos: the objects of ``videos.jsonl``, in file order, or their :func:`canonical_json`.
         media: SHA-256 of each media file by its path relative to the folder.
     """
-    head = canonical_json({"media": dict(media), "rubric": rubric.model_dump(mode="json")})[:-1]
+    # Digests outlive the names of fields: a data set that version 0.1 built keeps its digest.
+    head = canonical_json({"media": dict(media), "rubric": former_rubric(rubric.model_dump(mode="json"))})[:-1]
     digest = hashlib.sha256(f'{head},"videos":['.encode())
     for number, row in enumerate(videos):
         text = row if isinstance(row, str) else canonical_json(row)

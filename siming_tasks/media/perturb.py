@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.common.version_0_1 import former_request_id
 from siming_tasks.media.clips import write_reordered
 from siming_tasks.media.evict import evict
 from siming_tasks.media.request_media import View
@@ -76,7 +77,9 @@ def _middle(number: int, _: str) -> NDArray[np.int64]:
 
 def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     """A random order that is not the true one, where there is another."""
-    rng = np.random.default_rng(list(hashlib.sha256(f"{request}/{number}".encode()).digest()))
+    # The order is a published fact of each request: it does not change when a task is renamed.
+    seed = f"{former_request_id(request)}/{number}"
+    rng = np.random.default_rng(list(hashlib.sha256(seed.encode()).digest()))
     order = rng.permutation(number)
     while number > 1 and (order[:-1] < order[1:]).all():
         order = rng.permutation(number)

@@ -13,6 +13,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.redact import redact
+from siming_tasks.common.version_0_1 import translate_results
 from siming_tasks.results.expected import Slice, slices_of
 from siming_tasks.results.supervised import SUPERVISED, stated_judge
 
@@ -152,7 +153,7 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
     found = []
     for file in sorted(path.rglob("*_results.json"), key=lambda file: file.name) if path.is_dir() else []:
         try:
-            results = json.loads(read_bytes(file, MAX_RESULTS))
+            results = translate_results(json.loads(read_bytes(file, MAX_RESULTS)))
             found.append((file, {**results, "config": results.get("config") or {}}))
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None

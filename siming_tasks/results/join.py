@@ -12,6 +12,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
+from siming_tasks.common.version_0_1 import present_name, translate_results, translate_row
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.options import Options
@@ -82,7 +83,9 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     out.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        results = [(file, json.loads(read_bytes(file, MAX_RESULTS))) for file in _results_files(sources)]
+        results = [
+            (file, translate_results(json.loads(read_bytes(file, MAX_RESULTS)))) for file in _results_files(sources)
+        ]
         names = {file.parent.name for file, result in results if result.get("model_name_sanitized")}
         folder = made / (names.pop() if len(names) == 1 else "")
         folder.mkdir(exist_ok=True)
@@ -144,7 +147,7 @@ def _copy_samples(
         task = TASKS[name].task_name
         with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
             for file in files:
-                if not file.name.endswith(f"_samples_{task}.jsonl"):
+                if present_name(file.stem.rpartition("_samples_")[2]) != task:
                     continue
                 with file.open("rb") as stream:
                     for line in iter(lambda stream=stream: stream.readline(MAX_LOG_LINE), b""):  # type: ignore[misc]
@@ -168,7 +171,8 @@ def _record_in(line: bytes) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     parts = (value for value in reversed(row.values()) if isinstance(value, dict)) if isinstance(row, dict) else ()
-    return next((value for value in parts if {"id", "setting", "answers", "status"} <= value.keys()), None)
+    record = next((value for value in parts if {"id", "setting", "answers", "status"} <= value.keys()), None)
+    return translate_row(record) if record else None
 
 
 def _merged(

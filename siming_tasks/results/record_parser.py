@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import Video
+from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.rows import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
@@ -63,7 +64,7 @@ class _Media(BaseModel):
     reader: Short | None = None
     steps: dict[Short, Whole] | None = None
     ablation: Short | None = None
-    foreign: Short | None = None
+    mismatched_video: Short | None = None
 
 
 class _Line(BaseModel):
@@ -152,7 +153,9 @@ class RowReader:
         return record
 
     def _read(self, row: dict[str, Any], file: Path, line: int) -> KeptRecord | None:
+        row = translate_row(row)
         record = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
+        record = translate_row(record) if record else None
         place = _Place(self.problems, str(file), line)
         if record is None and _is_reply(row):
             named = _reply_line(row)

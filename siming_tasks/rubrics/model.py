@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from siming_tasks.common.version_0_1 import translate_rubric
 from siming_tasks.rubrics.conflicts import conflicts
 from siming_tasks.rubrics.score_increment import Points, ScoreIncrement, fits, visible_score_increment
 
@@ -125,13 +126,6 @@ class Skill(_Model):
     name_zh: str | None = None
 
 
-def _increments_named(data: Any) -> Any:
-    """The same rubric with ``score_increment`` where version 0.1 wrote ``grain``."""
-    if isinstance(data, dict):
-        return {"score_increment" if key == "grain" else key: _increments_named(value) for key, value in data.items()}
-    return [_increments_named(item) for item in data] if isinstance(data, list | tuple) else data
-
-
 def _with_score_increment(skill: Any, score_increment: Any) -> Any:
     if not isinstance(skill, dict) or not isinstance(skill.get("steps"), list | tuple):
         return skill
@@ -162,7 +156,7 @@ class Rubric(_Model):
     @classmethod
     def _increment_of_all(cls, data: Any) -> Any:
         """The rubric's score increment holds for every step that states none."""
-        data = _increments_named(data)
+        data = translate_rubric(data)
         score_increment = data.get("score_increment") if isinstance(data, dict) else None
         if score_increment is None or not isinstance(data.get("skills"), list | tuple):
             return data

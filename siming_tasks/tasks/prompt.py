@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.version_0_1 import former_request_id
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.rubrics.score_increment import WHOLE
 from siming_tasks.tasks.exam_context import exam_of
@@ -156,9 +157,11 @@ def own_hash(setting: TaskSpec, rubric: Rubric | None = None, style: str = "plai
 def _hash(settings: Sequence[TaskSpec], rubric: Rubric | None, style: str) -> str:
     exam = exam_of(rubric)
     halves = rubric is not None and _in_halves(rubric.steps)
-    parts = {setting.name: [exam.told(setting.role), setting.task, setting.reply] for setting in settings}
+    # A renamed task keeps its hash: its words are the same.
+    names = {setting: former_request_id(setting.name) for setting in settings}
+    parts = {names[setting]: [exam.told(setting.role), setting.task, setting.reply] for setting in settings}
     times = [[_SHOWN, _NOT_SHOWN]] if any(setting.step_times for setting in settings) else []
     times += [[_UNTIMED]] if any(setting.ablation and not setting.ablation.times for setting in settings) else []
-    more = [[_NAME_IN_HALVES, {setting.name: setting.asks(halves) for setting in settings}]] if halves else []
+    more = [[_NAME_IN_HALVES, {names[setting]: setting.asks(halves) for setting in settings}]] if halves else []
     more += [] if style == "plain" else [[style, _REASON]]
     return sha256_json([parts, f"{_NAME}\n{_CRITERIA}", _FRAMES, _CAPTION, *times, *more])[:12]

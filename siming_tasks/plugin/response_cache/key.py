@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.version_0_1 import cache_key_facts
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.run_context import SESSION
 
@@ -63,7 +64,7 @@ def requests_of(model: Any, instances: Sequence[Any], made: str) -> Iterator[Req
             "media": SESSION.mode(_table(instance)),
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
-        key = sha256_json(facts)
+        key = sha256_json(cache_key_facts(facts))
         if not instance.metadata.get("__padding_only__"):
             times[key] = times.get(key, 0) + 1
             key = key if times[key] == 1 else f"{key}#{times[key]}"
