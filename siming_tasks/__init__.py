@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.compare_runs import compare
-    from siming_tasks.analysis.diagnose_run import diagnose
+    from siming_tasks.analysis.run_analyses import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
     from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
     from siming_tasks.options import Options
@@ -52,7 +52,7 @@ _HOME = {
     "Options": "siming_tasks.options",
     "write_report": "siming_tasks.report.build",
     "compare": "siming_tasks.analysis.compare_runs",
-    "diagnose": "siming_tasks.analysis.diagnose_run",
+    "diagnose": "siming_tasks.analysis.run_analyses",
     **dict.fromkeys(("Run", "read_run"), "siming_tasks.results.run"),
     **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.scores"),
 }

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.power.model import Design, draw
+from siming_tasks.analysis.power.latent_model import StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.resample import bootstrap, weight_chunks
@@ -28,7 +28,7 @@ METRICS = select(compared=True)
 
 def panel_of(videos: int, rng: np.random.Generator) -> ScoreMatrix:
     """A weak synthetic judge; labels as points of steps that are worth three."""
-    data = draw(Design(), videos, 1, rng, judges=1)
+    data = draw(StudyDesign(), videos, 1, rng, judges=1)
     shape = data.reference.shape[1:]
     return ScoreMatrix(
         video_ids=tuple(f"v{v:06d}" for v in range(videos)),

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from siming_tasks.analysis.power.model import Design
+from siming_tasks.analysis.power.latent_model import StudyDesign
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.results.record import record_of
@@ -49,7 +49,7 @@ def make_dataset(root: Path, videos: int, rng: np.random.Generator) -> Dataset:
         for k, step in enumerate(rubric.steps):
             points = {}
             for rater in ("rater_a", "rater_b", "consensus"):
-                wrong = rng.random() < Design().prevalence
+                wrong = rng.random() < StudyDesign().prevalence
                 points[rater] = float(rng.integers(0, step.max_score)) if wrong else step.max_score
             if rng.random() < 0.8:
                 points["rater_a"] = points["rater_b"] = points["consensus"]

@@ -1,10 +1,9 @@
 """What a judge gains by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.model), 200 videos of
-33
-steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to; beside each
-value of what it answered stand the imputed value (every missing answer as full points or "correct": what ranks and
-tests use) and the one with zero points ("wrong") in place of it.
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.latent_model), 200
+videos of 33 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to;
+beside each value of what it answered stand the imputed value (every missing answer as full points or "correct": what
+ranks and tests use) and the one with zero points ("wrong") in place of it.
 
     python utils/gameability.py
 """
@@ -18,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from siming_tasks.analysis.power.model import Design, Draw, draw
+from siming_tasks.analysis.power.latent_model import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.sensitivity import zero_fill
@@ -54,7 +53,7 @@ POLICIES: Mapping[str, Policy] = {
 }
 
 
-def judged(data: Draw, skill: float) -> tuple[np.ndarray, np.ndarray]:
+def judged(data: SimulatedRatings, skill: float) -> tuple[np.ndarray, np.ndarray]:
     """Labels of a judge, and how far each lies from the next border."""
     latent = np.float32(skill) * data.quality[0] + np.float32(math.sqrt(1 - skill**2)) * data.errors[0][0]
     return data.judged(skill)[0], np.abs(latent[..., None] - data.design.cuts).min(axis=-1)
@@ -91,7 +90,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     for _ in range(arguments.sets):
-        data = draw(Design(), arguments.videos, 1, rng, judges=1)
+        data = draw(StudyDesign(), arguments.videos, 1, rng, judges=1)
         for judge, skill in JUDGES.items():
             labels, sure = judged(data, skill)
             for policy, keep in POLICIES.items():

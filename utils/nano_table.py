@@ -18,10 +18,10 @@ from nano_exams import RUBRIC, STEPS
 from nano_fit_encoder import read_exams
 from nano_twins import draw_twins, pair_result
 
-from siming_tasks.analysis.comparison.paired import compare
+from siming_tasks.analysis.comparison.pairwise import compare
 from siming_tasks.media import observable_steps
 from siming_tasks.metrics import ScoreMatrix, evaluate
-from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.nano.watcher import Watcher
 from siming_tasks.models.nano.weights import WEIGHTS
@@ -169,7 +169,7 @@ def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
     p: dict[tuple[str, str], float] = {}
     for answer, metric in (("error", "mcc"), ("score", "qwk")):
         names = ("siming_nano", "step prior", "random")
-        runs = [Contestant(name, panels[name, answer]) for name in names]
+        runs = [ComparisonEntry(name, panels[name, answer]) for name in names]
         for row in compare(runs, against="siming_nano", resamples=2000).differences:
             if row.metric == metric and row.p_holm is not None:
                 p[(row.b if row.a == "siming_nano" else row.a), metric] = row.p_holm

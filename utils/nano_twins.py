@@ -11,7 +11,7 @@ import numpy as np
 from nano_data import save_shown
 from nano_exams import STEPS, Case
 
-from siming_tasks.analysis.controls.pairs import PairResult, pair_metric
+from siming_tasks.analysis.controls.minimal_pairs import MinimalPairScores, score_minimal_pairs
 from siming_tasks.tools.simulator import MinimalPair, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import pair_row
 from siming_tasks.tools.simulator.procedure.perform import FULL, perform
@@ -50,13 +50,13 @@ def _draw(work: Path, first: int, number: int) -> None:
     save_shown(_file(work, first), cases, (_SEED, first))
 
 
-def pair_result(answers: np.ndarray, answer: str, kind: str = "all") -> PairResult:
+def pair_result(answers: np.ndarray, answer: str, kind: str = "all") -> MinimalPairScores:
     """Counts a judge's answers to all exams of the pairs, shape (2 x pairs, steps), or of one kind of pairs."""
     made = minimal_pairs(len(answers) // 2)
     kept = np.array([kind in ("all", pair.kind) for pair in made])
     pairs = [pair for pair, keep in zip(made, kept, strict=True) if keep]
     rows = [pair_row(pair) for pair in pairs]
-    return pair_metric(
+    return score_minimal_pairs(
         answers[0::2][kept],
         answers[1::2][kept],
         np.array([STEPS.index(pair.step_id) for pair in pairs]),

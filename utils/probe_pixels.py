@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
 
-from siming_tasks.analysis.ablations import ablations_of
+from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.data.pairs import minimal_pairs_of
@@ -97,7 +97,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
         print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")
-        print(markdown(ablations_of(run, PLAIN_TASKS.name, Options(resamples=2000))))
+        print(markdown(analyse_ablations(run, PLAIN_TASKS.name, Options(resamples=2000))))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """Do the intervals cover and do the tests hold their size? A simulation, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.model): 33 steps, 18.6
-%
-of them not fully correct, two raters at kappa .732. Two shapes of totals: mild (skewness about -1.2) and tailed (about
--3: a few very weak examinees). Judges: null (sees nothing), weak, strong. The truth of each metric is its value over
-200,000 videos of the same model. The intervals are those of the suite itself, from its own functions; one set of
-resamples serves all data sets of a cell.
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.latent_model): 33
+steps, 18.6 % of them not fully correct, two raters at kappa .732. Two shapes of totals: mild (skewness about -1.2) and
+tailed (about -3: a few very weak examinees). Judges: null (sees nothing), weak, strong. The truth of each metric is its
+value over 200,000 videos of the same model. The intervals are those of the suite itself, from its own functions; one
+set of resamples serves all data sets of a cell.
 
     python utils/validate_intervals.py --quick      a minute
     python utils/validate_intervals.py              about ten minutes of CPU; the tables in docs/validation/intervals.md
@@ -21,9 +20,8 @@ from itertools import combinations
 import numpy as np
 from tqdm import tqdm
 
-from siming_tasks.analysis.comparison.common import paired_difference
-from siming_tasks.analysis.comparison.significance import holm
-from siming_tasks.analysis.power.model import Design, Draw, draw
+from siming_tasks.analysis.comparison.paired_tests import holm, paired_difference
+from siming_tasks.analysis.power.latent_model import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.intervals import spread_of
@@ -33,7 +31,7 @@ from siming_tasks.metrics.thresholds import ALPHA
 from siming_tasks.report.tables.cells import table
 
 METRICS = select(compared=True)
-SHAPES = {"mild": Design(), "tailed": Design(skew=-2.2)}
+SHAPES = {"mild": StudyDesign(), "tailed": StudyDesign(skew=-2.2)}
 JUDGES = {"null": 0.0, "weak": 0.25, "strong": 0.8}
 SIZES = (16, 50, 200)
 BATCH = 50
@@ -57,8 +55,8 @@ def tally_of(reference: np.ndarray, judged: np.ndarray) -> Tally:
 
 
 def data_sets(
-    design: Design, videos: int, sets: int, rng: np.random.Generator, judges: int
-) -> Iterator[tuple[Draw, int]]:
+    design: StudyDesign, videos: int, sets: int, rng: np.random.Generator, judges: int
+) -> Iterator[tuple[SimulatedRatings, int]]:
     """Draws of some data sets at a time, with how many there are."""
     for start in range(0, sets, BATCH):
         size = min(BATCH, sets - start)
@@ -70,7 +68,7 @@ def severe(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.where((labels == 3) & (rng.random(labels.shape) < 0.75), 2, labels)
 
 
-def truths(design: Design, skill: float, rng: np.random.Generator) -> dict[str, float]:
+def truths(design: StudyDesign, skill: float, rng: np.random.Generator) -> dict[str, float]:
     """Every metric over a very large sample."""
     found = [
         observed(tally_of(big.reference[0], big.judged(skill)[0]).compute, 40_000)

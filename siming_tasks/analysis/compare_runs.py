@@ -6,19 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.analysis.comparison.paired import Comparison
-from siming_tasks.analysis.comparison.paired import compare as paired
-from siming_tasks.analysis.comparison.twoway import two_way
-from siming_tasks.analysis.controls.contribution import Contribution
-from siming_tasks.analysis.inter_rater.ratio import human_ratio
-from siming_tasks.analysis.physician_pairs import physician_labels
-from siming_tasks.analysis.run_detail import contribution_of
+from siming_tasks.analysis.comparison.pairwise import Comparison
+from siming_tasks.analysis.comparison.pairwise import compare as paired
+from siming_tasks.analysis.comparison.two_way_bootstrap import two_way
+from siming_tasks.analysis.controls.video_contribution import VideoContribution
+from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
+from siming_tasks.analysis.inter_rater.rater_agreement import rater_references
+from siming_tasks.analysis.run_analyses import run_video_contribution
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import Estimate
 from siming_tasks.metrics.alignment import align
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.options import Options
-from siming_tasks.results.comparable import Entrant, check_allowed, contestants
+from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
 from siming_tasks.results.run import Run
 from siming_tasks.results.threads import one_thread
 from siming_tasks.tasks import ABLATION_TASKS
@@ -44,7 +44,7 @@ class RunComparison:
     setting: str
     physicians: tuple[str, ...]
     comparison: Comparison
-    contribution: Mapping[str, Contribution]
+    contribution: Mapping[str, VideoContribution]
     human_ratio: Estimates
     two_way: Estimates
 
@@ -115,7 +115,7 @@ def _compare(
 ) -> RunComparison:
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
-    entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], allow)
+    entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
     found = paired(entered, allow=allow, against=against, **how)
     aligned = align(entered, allow)
     physicians = runs[0].dataset.physicians
@@ -123,9 +123,11 @@ def _compare(
         setting=setting,
         physicians=physicians,
         comparison=found,
-        contribution={run.name: contribution_of(run.panel, options, found.estimates[run.name]) for run in aligned},
+        contribution={
+            run.name: run_video_contribution(run.panel, options, found.estimates[run.name]) for run in aligned
+        },
         human_ratio={
-            run.name: human_ratio(run.panel, *physician_labels(runs[0].dataset, setting, run.panel), **how)
+            run.name: human_ratio(run.panel, *rater_references(runs[0].dataset, setting, run.panel), **how)
             for run in aligned
             if len(physicians) > 1
         },

@@ -58,9 +58,9 @@ def add(commands: Any) -> None:
 @uncollected()
 def compare(arguments: argparse.Namespace) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
-    from siming_tasks.analysis.ablations import ablations_of
     from siming_tasks.analysis.compare_runs import common_settings
     from siming_tasks.analysis.compare_runs import compare as compare_runs
+    from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
     from siming_tasks.common.sanitize import literal
     from siming_tasks.report.tables.ablations import markdown as ablations_markdown
     from siming_tasks.results.comparable import check_allowed
@@ -78,7 +78,7 @@ def compare(arguments: argparse.Namespace) -> None:
         return
     wanted = arguments.setting or NON_ABLATION_TASKS
     ablated = {(run, name): each for run in runs for name in NON_ABLATION_TASKS if name in wanted
-              if (each := ablations_of(run, name, options, arguments.allow))}  # fmt: skip
+              if (each := analyse_ablations(run, name, options, arguments.allow))}  # fmt: skip
     how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
     found: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
@@ -115,14 +115,14 @@ def compare(arguments: argparse.Namespace) -> None:
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
     """Print what asking the same judge again changes, for every setting that all runs have."""
     from siming_tasks.analysis.compare_runs import common_settings
-    from siming_tasks.analysis.comparison.repeats import repeats
+    from siming_tasks.analysis.comparison.repeatability import repeats
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.tables.repeats import markdown
-    from siming_tasks.results.comparable import Entrant, contestants
+    from siming_tasks.results.comparable import TaskRun, comparison_entries
 
     found = {}
     for setting in common_settings(runs, arguments.setting):
-        entered = contestants([Entrant.of(run, setting, options.rater) for run in runs], arguments.allow)
+        entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], arguments.allow)
         how = {"allow": arguments.allow, "mapping": options.mapping, "positive": options.positive}
         found[setting] = repeats(entered, **how)
     if arguments.json:

@@ -11,11 +11,11 @@ import numpy as np
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 
-__all__ = ["Contestant", "align"]
+__all__ = ["ComparisonEntry", "align"]
 
 
 @dataclass(frozen=True)
-class Contestant:
+class ComparisonEntry:
     """A named panel and what must be equal for a comparison to be fair.
 
     ``facts`` are free, for instance ``{"setting": "full_score", "media": "frames", "prompt": "3f2a"}``; runs that
@@ -27,7 +27,7 @@ class Contestant:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def align(runs: Sequence[Contestant], allow: Collection[str] = ()) -> list[Contestant]:
+def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[ComparisonEntry]:
     """The runs over the same videos and steps, in the same order.
 
     Args:
@@ -57,7 +57,7 @@ def align(runs: Sequence[Contestant], allow: Collection[str] = ()) -> list[Conte
     return [replace(run, panel=replace(panel, asked=asked)) for run, panel in zip(runs, panels, strict=True)]
 
 
-def _check_names(runs: Sequence[Contestant]) -> None:
+def _check_names(runs: Sequence[ComparisonEntry]) -> None:
     if not runs:
         raise DataError("There is no run to compare. Give at least two.")
     names = [run.name for run in runs]
@@ -66,14 +66,14 @@ def _check_names(runs: Sequence[Contestant]) -> None:
         raise DataError(f"Two runs are called {twice[0]!r}. Give each its own name.")
 
 
-def _asked(run: Contestant) -> ScoreMatrix:
+def _asked(run: ComparisonEntry) -> ScoreMatrix:
     kept = np.flatnonzero(run.panel.asked.any(axis=1))
     if not len(kept):
         raise DataError(f"Run {run.name!r} is empty: no question of it was found. Is it the right folder and setting?")
     return run.panel.videos(kept)
 
 
-def _check_facts(a: Contestant, b: Contestant, allow: Collection[str]) -> None:
+def _check_facts(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
     if a.panel.answer != b.panel.answer:
         raise DataError(
             f"Run {a.name!r} gives answers of the kind {a.panel.answer!r} and {b.name!r} of the kind "
@@ -87,7 +87,7 @@ def _check_facts(a: Contestant, b: Contestant, allow: Collection[str]) -> None:
             )
 
 
-def _check_same(kind: str, a: Contestant, b: Contestant, allow: Collection[str]) -> None:
+def _check_same(kind: str, a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
     if f"{kind}s" in allow:
         return
     here, there = (set(getattr(run.panel, f"{kind}_ids")) for run in (a, b))

@@ -16,11 +16,11 @@ from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
 
-__all__ = ["CONDITIONS", "DIFFERENCES", "Entrant", "check_allowed", "comparable", "contestants", "groups"]
+__all__ = ["CONDITIONS", "DIFFERENCES", "TaskRun", "check_allowed", "comparable", "comparison_entries", "groups"]
 
 CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
@@ -28,7 +28,7 @@ DIFFERENCES = (*CONDITIONS, "videos", "steps")
 
 
 @dataclass(frozen=True, eq=False)
-class Entrant:
+class TaskRun:
     """One setting of a run, as far as comparisons need it (it travels between processes).
 
     Attributes:
@@ -44,7 +44,7 @@ class Entrant:
     facts: Mapping[str, str]
 
     @classmethod
-    def of(cls, run: Run, setting: str, rater: str = CONSENSUS) -> Entrant:
+    def of(cls, run: Run, setting: str, rater: str = CONSENSUS) -> TaskRun:
         """A run in a setting."""
         records = run.records.get(setting, ())
         known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -61,7 +61,7 @@ def check_allowed(allow: Collection[str]) -> None:
         raise OptionsError(f"--allow {unknown[0]!r} is not one of {', '.join(DIFFERENCES)}.")
 
 
-def comparable(a: Entrant, b: Entrant, allow: Collection[str] = ()) -> list[str]:
+def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]:
     """Why two runs cannot be compared, in words; empty if they can.
 
     Args:
@@ -87,14 +87,14 @@ def comparable(a: Entrant, b: Entrant, allow: Collection[str] = ()) -> list[str]
                 f"Compare runs with the same {name}, or allow the difference ({name})."
             )
     try:
-        align([Contestant(entrant.name, entrant.panel) for entrant in (a, b)], allow)
+        align([ComparisonEntry(entrant.name, entrant.panel) for entrant in (a, b)], allow)
     except DataError as error:
         reasons.append(str(error))
     return reasons
 
 
-def contestants(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> list[Contestant]:
-    """The runs as :func:`siming_tasks.analysis.comparison.paired.compare` takes them, with the facts that all share.
+def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ()) -> list[ComparisonEntry]:
+    """The runs as :func:`siming_tasks.analysis.comparison.pairwise.compare` takes them, with the facts that all share.
 
     Raises:
         DataError: two of them cannot be compared; the first reason.
@@ -104,12 +104,12 @@ def contestants(entrants: Sequence[Entrant], allow: Collection[str] = ()) -> lis
             if reasons := comparable(other, entrant, allow):
                 raise DataError(reasons[0])
     facts = _common(entrants)
-    return [Contestant(entrant.name, entrant.panel, facts) for entrant in entrants]
+    return [ComparisonEntry(entrant.name, entrant.panel, facts) for entrant in entrants]
 
 
 def groups(
-    entrants: Sequence[Entrant], allow: Collection[str] = (), weight: Callable[[Sequence[Entrant]], Any] = len
-) -> tuple[list[list[Entrant]], dict[str, str]]:
+    entrants: Sequence[TaskRun], allow: Collection[str] = (), weight: Callable[[Sequence[TaskRun]], Any] = len
+) -> tuple[list[list[TaskRun]], dict[str, str]]:
     """The runs in groups within which all can be compared; and why the others are not in the first.
 
     Args:
@@ -117,7 +117,7 @@ def groups(
         allow: members of :data:`DIFFERENCES` to accept.
         weight: the group with the largest comes first; its size.
     """
-    found: list[list[Entrant]] = []
+    found: list[list[TaskRun]] = []
     for entrant in entrants:
         home = next((group for group in found if not _against(entrant, group, allow)), None)
         if home is None:
@@ -128,7 +128,7 @@ def groups(
     return found, {entrant.name: _against(entrant, found[0], allow) for group in found[1:] for entrant in group}
 
 
-def _against(entrant: Entrant, group: Sequence[Entrant], allow: Collection[str]) -> str:
+def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
     """The first reason against some member of a group; empty if there is none."""
     return next((reasons[0] for member in group if (reasons := comparable(member, entrant, allow))), "")
 
@@ -168,7 +168,7 @@ def _facts(records: Sequence[Record]) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _common(entrants: Sequence[Entrant]) -> dict[str, str]:
+def _common(entrants: Sequence[TaskRun]) -> dict[str, str]:
     stated: dict[str, set[str]] = {}
     for entrant in entrants:
         for name, value in entrant.facts.items():

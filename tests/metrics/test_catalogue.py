@@ -15,17 +15,17 @@ import yaml
 from sklearn.metrics import accuracy_score
 
 import siming_tasks
-from siming_tasks.analysis.comparison.paired import compare
-from siming_tasks.analysis.comparison.twoway import two_way
-from siming_tasks.analysis.controls.contribution import contribution
-from siming_tasks.analysis.inter_rater.ratio import human_ratio
-from siming_tasks.analysis.power.model import Design, draw, score
+from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.comparison.two_way_bootstrap import two_way
+from siming_tasks.analysis.controls.video_contribution import contribution
+from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
+from siming_tasks.analysis.power.latent_model import StudyDesign, draw, score
 from siming_tasks.cli import main
 from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.agreement.reasons import says
-from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, select
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
@@ -213,7 +213,7 @@ class TestAMetricMore:
 
     def test_in_comparisons(self, toy, judged):
         perfect = judged.predicting(judged.reference_wrong.astype(float))
-        runs = [Contestant("run", judged), Contestant("perfect", perfect)]
+        runs = [ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)]
         found = compare(runs, resamples=100)
         row = next(item for item in found.differences if item.metric == "hits")
         assert row.value == pytest.approx(hits(judged.imputed()) - 1)
@@ -228,7 +228,7 @@ class TestAMetricMore:
         """Ranks, the best no-video baseline and the lift over it turn round."""
         CATALOGUE["hits"] = replace(toy, function=lambda counts: 1 - accuracy(counts), higher_is_better=False)
         perfect = judged.predicting(judged.reference_wrong.astype(float))
-        found = compare([Contestant("run", judged), Contestant("perfect", perfect)], resamples=50)
+        found = compare([ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)], resamples=50)
         assert {name: item.rank for name, item in found.ranks["hits"].items()} == {"run": 2, "perfect": 1}
         blind = contribution(judged, resamples=0, permutations=9)
         rows = {name: row["hits"].value for name, row in blind.rows.items() if name != "run"}
@@ -248,7 +248,7 @@ class TestAMetricMore:
         arguments = ["power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
         assert main(arguments) == 0
         assert "| HITS over blind | 0.0" in " ".join(capsys.readouterr().out.split())  # columns are padded
-        sample = draw(Design(steps=5), 100, 20, np.random.default_rng(0))
+        sample = draw(StudyDesign(steps=5), 100, 20, np.random.default_rng(0))
         x, y = (side.reshape(20, -1) < 3 for side in (sample.reference, sample.judged(0.7)))
         a, b = x.mean(axis=1), y.mean(axis=1)
         expected = (x == y).mean(axis=1) - (a * b + (1 - a) * (1 - b))

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.analysis.diagnosis.decisions import exam
-from siming_tasks.analysis.diagnosis.frame import frame_of
+from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
+from siming_tasks.analysis.diagnosis.pass_decisions import exam
 from siming_tasks.rubrics import rubric_from
 
 NAN = np.nan
@@ -48,7 +48,7 @@ def book():
 def found(panel, book):
     a = np.array(REFERENCE, float)
     b = np.array(PREDICTED, float)
-    frame = frame_of(panel(REFERENCE, PREDICTED, max_score=5), a, b)
+    frame = label_matrices(panel(REFERENCE, PREDICTED, max_score=5), a, b)
     return exam(frame, book, 500, np.random.default_rng(0), pass_mark=0.6)
 
 
@@ -58,8 +58,8 @@ def counts(share):
 
 def test_decisions(found):
     assert found.must_pass == ("s01",)
-    assert counts(found.passed_truth) == (sum(TRUTH), 6)
-    assert counts(found.passed_said) == (sum(JUDGE), 6)
+    assert counts(found.pass_rate_reference) == (sum(TRUTH), 6)
+    assert counts(found.pass_rate_judge) == (sum(JUDGE), 6)
     assert counts(found.false_pass) == (2, 3)
     assert counts(found.false_fail) == (2, 3)
     assert counts(found.consistency) == (2, 6)
@@ -79,9 +79,13 @@ def test_physicians(found):
 
 
 def test_a_failed_must_pass_step_fails_whatever_the_points(panel, book):
-    frame = frame_of(panel([[5, 0]], [[5, 5]], max_score=5))
+    frame = label_matrices(panel([[5, 0]], [[5, 5]], max_score=5))
     found = exam(frame, book, 0, np.random.default_rng(0), pass_mark=0.5)
-    assert (counts(found.passed_truth), counts(found.passed_said), counts(found.false_pass)) == ((0, 1), (1, 1), (1, 1))
+    assert (counts(found.pass_rate_reference), counts(found.pass_rate_judge), counts(found.false_pass)) == (
+        (0, 1),
+        (1, 1),
+        (1, 1),
+    )
 
 
 def test_marks_sweep(found):
@@ -94,10 +98,10 @@ def test_marks_sweep(found):
 
 def test_a_total_on_the_mark_passes_in_spite_of_rounding(panel, book):
     """0.1 + 0.2 and the like must not decide an exam."""
-    frame = frame_of(panel([[0.1, 2.9]], [[0.2, 2.8]], max_score=5))
+    frame = label_matrices(panel([[0.1, 2.9]], [[0.2, 2.8]], max_score=5))
     found = exam(frame, book, 0, np.random.default_rng(0), pass_mark=0.3)
     assert counts(found.consistency) == (1, 1)
-    assert counts(found.passed_truth) == (1, 1)
+    assert counts(found.pass_rate_reference) == (1, 1)
 
 
 def test_prorated_totals(panel):
@@ -106,11 +110,11 @@ def test_prorated_totals(panel):
     predicted = reference.copy()
     predicted[0, 5] = NAN
     predicted[1, 4:] = NAN
-    frame = frame_of(panel(reference, predicted, max_score=5))
+    frame = label_matrices(panel(reference, predicted, max_score=5))
     found = exam(frame, sheet(10), 0, np.random.default_rng(0), pass_mark=1.0)
-    assert counts(found.passed_said) == (1, 1)
+    assert counts(found.pass_rate_judge) == (1, 1)
 
 
 def test_verdicts_have_no_pass_mark(panel, book):
-    frame = frame_of(panel([[5, 5]], [[0, 1]], max_score=5, answer="error"))
+    frame = label_matrices(panel([[5, 5]], [[0, 1]], max_score=5, answer="error"))
     assert exam(frame, book, 0, np.random.default_rng(0)) is None

@@ -70,7 +70,7 @@ def test_the_report_ranks_no_abstainer_above_its_honest_self(
     assert [row["name"] for row in rows if "standing" in row] == ["honest", "shy"]  # the others answered too little
     assert [row["standing"]["rank"] for row in rows[:2]] == [1, 1]
     assert all("honest" not in row.get("better", ()) for row in rows)
-    assert by_name["shy"]["standing"]["unsettled"] == [
+    assert by_name["shy"]["standing"]["tied_with"] == [
         "honest"
     ]  # its imputed value is larger, its answers are the same
     for name in ("sure", "errors"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.analysis.ablations import ablations_of
+from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -50,7 +50,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 def test_a_judge_that_reads_labels_keeps_everything(exams: Dataset, runs: dict[str, Path]) -> None:
     run = read_run(runs["reference"], exams)
     for name in BENCHMARK_TASKS:
-        found = ablations_of(run, name, QUICK)
+        found = analyse_ablations(run, name, QUICK)
         assert [one.ablation.name for one in found] == list(INPUT_ABLATIONS)
         for one in found:
             assert one.headline is not None and one.headline.kept.value == 1.0 and one.headline.change.value == 0.0
@@ -174,13 +174,13 @@ def test_a_probe_asked_otherwise_than_the_plain_task_is_not_compared(
 ) -> None:
     name = f"ablation_{ablation}_full_score"
     path = changed(runs["model"], tmp_path / "run", name, lambda record: record["media"].update({fact: value}))
-    found = {one.ablation.name: one for one in ablations_of(read_run(path, exams), "full_score", QUICK)}
+    found = {one.ablation.name: one for one in analyse_ablations(read_run(path, exams), "full_score", QUICK)}
     assert refused in found[ablation].refused and bool(refused) == bool(found[ablation].refused)
     assert bool(found[ablation].headline) != bool(refused)
     if refused:
         assert "not compared" in found[ablation].sentence
-        (allowed,) = (one for one in ablations_of(read_run(path, exams), "full_score", QUICK, allow=("frames", "media"))
-                      if one.ablation.name == ablation)  # fmt: skip
+        results = analyse_ablations(read_run(path, exams), "full_score", QUICK, allow=("frames", "media"))
+        (allowed,) = (result for result in results if result.ablation.name == ablation)
         assert allowed.headline is not None
 
 
@@ -188,5 +188,5 @@ def test_words_that_only_some_probes_may_change(exams: Dataset, runs: dict[str, 
     for number, (ablation, free) in enumerate((("shuffled_frames", True), ("reversed_frames", False))):
         name = f"ablation_{ablation}_full_score"
         path = changed(runs["model"], tmp_path / str(number), name, lambda record: record.update(prompt="other"))
-        found = {one.ablation.name: one for one in ablations_of(read_run(path, exams), "full_score", QUICK)}
+        found = {one.ablation.name: one for one in analyse_ablations(read_run(path, exams), "full_score", QUICK)}
         assert bool(found[ablation].headline) == free

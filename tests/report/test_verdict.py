@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
-from siming_tasks.analysis import run_detail as detail
+from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options

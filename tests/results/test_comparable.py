@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.results.comparable import CONDITIONS, Entrant, _conditions, comparable
+from siming_tasks.results.comparable import CONDITIONS, TaskRun, _conditions, comparable
 
 
 class Looked:
@@ -28,7 +28,7 @@ class Looked:
         return self.name
 
 
-def entrant(name: str, prompts: list[object]) -> Entrant:
+def entrant(name: str, prompts: list[object]) -> TaskRun:
     """A run of as many videos as there are prompts; all else is the same or not stated."""
     ids = [f"v{number}" for number in range(len(prompts))]
     points = np.ones((len(ids), 1))
@@ -36,7 +36,7 @@ def entrant(name: str, prompts: list[object]) -> Entrant:
     conditions = {
         f"full_score/{i}": (None, p, "frames", 8, None, None, None, None) for i, p in zip(ids, prompts, strict=True)
     }
-    return Entrant(name, panel, conditions, {})
+    return TaskRun(name, panel, conditions, {})
 
 
 def test_the_first_difference_is_named_and_all_are_counted():

@@ -11,9 +11,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.analysis.compare_runs import compare
-from siming_tasks.analysis.diagnose_run import diagnose
-from siming_tasks.analysis.physician_pairs import physician_pairs, physician_points
-from siming_tasks.analysis.rater_tables import rater_tables
+from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables, rater_pairs, rater_points
+from siming_tasks.analysis.run_analyses import diagnose
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.data.dataset import open_dataset
@@ -53,18 +52,18 @@ def predictions(dataset: Dataset, path: Path, rater: str) -> Path:
 
 def test_every_pair_is_there_and_right(dataset: Dataset) -> None:
     assert dataset.physicians == ("rater_a", "rater_b", "rater_c")
-    found = {table.raters: table.agreement.metrics["qwk"].value for table in rater_tables(dataset, QUICK)}
+    found = {table.raters: table.agreement.metrics["qwk"].value for table in inter_rater_tables(dataset, QUICK)}
     assert tuple(found) == PAIRS
     for (a, b), value in found.items():
         assert value == pytest.approx(kappa(dataset, a, b), abs=1e-12)
-    assert [(pair.first, pair.second) for pair in physician_pairs(dataset, "full_error")] == list(found)
+    assert [(pair.first, pair.second) for pair in rater_pairs(dataset, "full_error")] == list(found)
 
 
 def test_two_may_be_chosen_and_strangers_are_refused(dataset: Dataset) -> None:
-    (only,) = rater_tables(dataset, QUICK, ["rater_c", "rater_a"])
+    (only,) = inter_rater_tables(dataset, QUICK, ["rater_c", "rater_a"])
     assert only.raters == ("rater_c", "rater_a")
     with pytest.raises(Exception, match="three has no rater 'rater_z'; it has consensus, rater_a, rater_b, rater_c"):
-        rater_tables(dataset, QUICK, ["rater_a", "rater_z"])
+        inter_rater_tables(dataset, QUICK, ["rater_a", "rater_z"])
 
 
 def test_the_command_says_mean_and_range(three: Path, dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,4 +113,4 @@ def without_c(video):  # type: ignore[no-untyped-def]
 def test_points_of_each_physician_stand_where_the_panel_has_them(dataset: Dataset, tmp_path: Path) -> None:
     run = read_run(predictions(dataset, tmp_path / "b.jsonl", "rater_b"), dataset)
     panel = run.panel("full_score", "rater_b")
-    np.testing.assert_array_equal(physician_points(dataset, panel)["rater_b"], panel.predicted)
+    np.testing.assert_array_equal(rater_points(dataset, panel)["rater_b"], panel.predicted)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks import open_dataset
-from siming_tasks.analysis.psychometrics_of_raters import psychometrics
+from siming_tasks.analysis.psychometrics.rater_psychometrics import psychometrics
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import StepLabel, Video

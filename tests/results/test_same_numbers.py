@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.analysis import run_detail as detail
+from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.study.standings import standings

@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.diagnosis.choices import Choices, choices
-from siming_tasks.analysis.diagnosis.clusters import Clusters
-from siming_tasks.analysis.diagnosis.decisions import PASS_MARK, Decisions, exam
-from siming_tasks.analysis.diagnosis.disputed import Disputed, disputed
-from siming_tasks.analysis.diagnosis.frame import frame_of
-from siming_tasks.analysis.diagnosis.history import HistoryContrast, history_contrast
-from siming_tasks.analysis.diagnosis.order import Divergence, sequence
+from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
+from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK, PassDecisions, exam
+from siming_tasks.analysis.diagnosis.procedure_state import (
+    HistoryContrast,
+    RequiredStepState,
+    SequentialCredit,
+    history_contrast,
+    required_state,
+    sequence,
+)
+from siming_tasks.analysis.diagnosis.robustness import AnalysisChoices, ClusterErrors, choices
 from siming_tasks.analysis.diagnosis.severity import Severity, severity
-from siming_tasks.analysis.diagnosis.state import RequiredState, required_state
-from siming_tasks.analysis.diagnosis.steps import StepSheet, step_sheet
-from siming_tasks.analysis.psychometrics.noninferior import NonInferiority, non_inferiority
+from siming_tasks.analysis.diagnosis.step_agreement import DisputedSteps, StepTable, disputed, step_table
+from siming_tasks.analysis.psychometrics.alternative_annotator import NonInferiority, non_inferiority
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
@@ -27,7 +30,7 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["Diagnostics", "diagnose", "diagnose_among", "human_numbers"]
+__all__ = ["Diagnostics", "diagnose", "diagnose_with_raters", "rater_pair_values"]
 
 SeedLike = int | np.random.SeedSequence
 
@@ -50,24 +53,24 @@ class Diagnostics:
         choices: metrics under other label mappings, fills and positive classes.
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
         replaced: could the judge stand in for a physician? None without two physicians who scored the same videos.
-        pairs: with more than two physicians, what :func:`human_numbers` says of each pair; else empty. The physicians
-            beside the judge are then the first pair.
+        pairs: with more than two physicians, what :func:`rater_pair_values` says of each pair; else empty. The
+            physicians beside the judge are then the first pair.
         options: what they were made with, as far as the caller says so.
     """
 
     answer: str
     videos: int
     coverage: float | None
-    steps: StepSheet
+    steps: StepTable
     severity: Severity
     history: HistoryContrast
-    state: RequiredState
-    sequence: Divergence
-    disputed: Disputed | None
-    exam: Decisions | None
-    choices: Choices
+    state: RequiredStepState
+    sequence: SequentialCredit
+    disputed: DisputedSteps | None
+    exam: PassDecisions | None
+    choices: AnalysisChoices
     replaced: NonInferiority | None = None
-    clusters: tuple[Clusters, ...] = ()
+    clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -117,13 +120,13 @@ def diagnose(
         raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
     if not panel.video_ids or not panel.step_ids:
         raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
-    frame = frame_of(panel, rater_a, rater_b, mapping)
+    frame = label_matrices(panel, rater_a, rater_b, mapping)
     asked = int(panel.asked.sum())
     return Diagnostics(
         answer=panel.answer,
         videos=len(panel.video_ids),
         coverage=float(panel.answered.sum()) / asked if asked else None,
-        steps=step_sheet(frame, resamples, rng),
+        steps=step_table(frame, resamples, rng),
         severity=severity(frame, resamples, rng),
         history=history_contrast(frame, rubric, resamples, rng),
         state=required_state(frame, rubric, resamples, rng),
@@ -134,7 +137,7 @@ def diagnose(
     )
 
 
-def diagnose_among(
+def diagnose_with_raters(
     panel: ScoreMatrix, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
 ) -> Diagnostics:
     """:func:`diagnose` with any number of physicians: pair by pair, the first pair beside the judge.
@@ -156,7 +159,7 @@ def diagnose_among(
         return diagnose(panel, rubric, rng=np.random.default_rng(seed), **options)
     first = next(iter(found.values()))
     replaced = _replaced(panel, physicians, options.get("mapping", "absolute"))
-    pairs = {name: human_numbers(pair) for name, pair in found.items()} if len(found) > 1 else {}
+    pairs = {name: rater_pair_values(pair) for name, pair in found.items()} if len(found) > 1 else {}
     return replace(first, replaced=replaced, pairs=pairs)
 
 
@@ -177,7 +180,7 @@ def _replaced(panel: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping:
         return None  # no two videos that two of them scored
 
 
-def human_numbers(found: Diagnostics) -> dict[str, float | None]:
+def rater_pair_values(found: Diagnostics) -> dict[str, float | None]:
     """What diagnoses say of the pair of physicians beside the judge, and of the judge where they agreed or not."""
     numbers: dict[str, float | None] = {}
     for scope, kappa in (found.history.human_kappa or {}).items():

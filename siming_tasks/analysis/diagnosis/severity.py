@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from siming_tasks.analysis.diagnosis.frame import Frame
+from siming_tasks.analysis.diagnosis.label_matrices import LabelMatrices
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
@@ -69,7 +69,7 @@ class Severity:
     caveat: str = field(default=CAVEAT, init=False)
 
 
-def severity(frame: Frame, resamples: int, rng: np.random.Generator) -> Severity:
+def severity(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> Severity:
     """Offsets of a judge and, beside them, of one physician from the other."""
     panel = frame.panel
     wrong, called = frame.both & panel.reference_wrong, frame.both & panel.predicted_wrong

@@ -39,8 +39,8 @@ def add(commands: Any) -> None:
 
 def diagnose(arguments: argparse.Namespace) -> None:
     """Print one report for each setting of the run."""
-    from siming_tasks.analysis.ablations import ablations_of
-    from siming_tasks.analysis.diagnose_run import diagnose as diagnose_run
+    from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
+    from siming_tasks.analysis.run_analyses import diagnose as diagnose_run
     from siming_tasks.common.errors import DataError
     from siming_tasks.report.tables.ablations import markdown as ablations_markdown
     from siming_tasks.report.tables.diagnosis import to_markdown
@@ -51,7 +51,7 @@ def diagnose(arguments: argparse.Namespace) -> None:
     source = run_at(arguments.path)
     dataset = open_chosen(arguments, options, [source], reference=True)
     run = read_run(source, dataset, partial=arguments.partial)
-    ablated = {name: each for name in run.settings if (each := ablations_of(run, name, options))}
+    ablated = {name: each for name in run.settings if (each := analyse_ablations(run, name, options))}
     # an ablation of a setting that was asked too stands in that one's report
     besides = {one.setting for each in ablated.values() for one in each}
     wanted = [arguments.setting] if arguments.setting else [name for name in run.settings if name not in besides]

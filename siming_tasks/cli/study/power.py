@@ -33,7 +33,8 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "power",
         help="plan a data set: detectable effects, or videos needed for an effect",
-        description="Simulates raters and judges (synthetic; siming_tasks.analysis.power.model) to plan a data set.",
+        description="Simulates raters and judges to plan a data set. The numbers are synthetic "
+        "(siming_tasks.analysis.power.latent_model).",
     )
     share = Decimal(above=0, below=1)
     for flag, kind, default, words in (
@@ -67,13 +68,13 @@ def power(arguments: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from siming_tasks.analysis.power.model import Design
-    from siming_tasks.analysis.power.power import QUESTIONS, Test, plan, smallest_effects
+    from siming_tasks.analysis.power.latent_model import StudyDesign
+    from siming_tasks.analysis.power.sample_size import QUESTIONS, PowerSettings, plan, smallest_effects
     from siming_tasks.metrics.catalogue import select
 
     seed = options_from(arguments).seed
-    design = Design(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
-    test = Test(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
+    design = StudyDesign(steps=arguments.steps, prevalence=arguments.prevalence, agreement=arguments.agreement)
+    test = PowerSettings(arguments.alpha, arguments.power, arguments.models * (arguments.models - 1) // 2)
     metrics = tuple(dict.fromkeys(arguments.metric or select(lifted=True)))
     rng = np.random.default_rng(seed)
     total = arguments.replicates * (1 if arguments.effect is None else len(metrics) * (1 + len(QUESTIONS)))

@@ -50,16 +50,16 @@ def raters(arguments: argparse.Namespace) -> int:
 
     if arguments.dir and is_journal(Path(arguments.dir)):
         return _so_far(arguments)
-    from siming_tasks.analysis.diagnosis.decisions import PASS_MARK
-    from siming_tasks.analysis.psychometrics_of_raters import psychometrics
-    from siming_tasks.analysis.rater_tables import rater_tables
+    from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
+    from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables
+    from siming_tasks.analysis.psychometrics.rater_psychometrics import psychometrics
     from siming_tasks.common.errors import DataError
     from siming_tasks.report.tables.psychometrics import psychometrics_markdown
     from siming_tasks.report.tables.raters import markdown, pairs_markdown
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options)
-    found = rater_tables(dataset, options, arguments.raters)
+    found = inter_rater_tables(dataset, options, arguments.raters)
     if not found:
         raise DataError(no_ceiling(dataset))
     pass_mark = PASS_MARK if arguments.pass_mark is None else arguments.pass_mark

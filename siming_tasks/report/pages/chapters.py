@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES
+from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.report.links import Links, write_links

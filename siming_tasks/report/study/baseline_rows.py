@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from siming_tasks.analysis.controls.no_video_rows import no_video_matrices, no_video_rows
-from siming_tasks.analysis.physician_pairs import PhysicianPair, physician_pairs
+from siming_tasks.analysis.controls.video_contribution import no_video_estimates, no_video_matrices
+from siming_tasks.analysis.inter_rater.rater_agreement import RaterPair, rater_pairs
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -39,14 +39,14 @@ def beside(dataset: Dataset, setting: str, options: Options, base: ScoreMatrix) 
     if not base.counted.any():
         return []
     how: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-    pairs = physician_pairs(dataset, setting)
+    pairs = rater_pairs(dataset, setting)
     rows = []
     for pair in pairs:
         tally = Tally.of(pair.panel.sorted(), options.mapping, options.positive)
         found = estimates({"row": tally}, **how)["row"]
         rows.append(_row(_name(pair, pairs), "human", found, _physicians(pair, setting)))
     how |= {"mapping": options.mapping, "positive": options.positive}
-    for name, found in no_video_rows(no_video_matrices(base), **how).items():
+    for name, found in no_video_estimates(no_video_matrices(base), **how).items():
         what = JUDGES[name].what
         rows.append(_row(name.replace("-", " "), "no_video", found, f"{what[0].upper()}{what[1:]}."))
     return rows
@@ -81,11 +81,11 @@ def fold(
     return stay, left
 
 
-def _name(pair: PhysicianPair, pairs: Sequence[PhysicianPair]) -> str:
+def _name(pair: RaterPair, pairs: Sequence[RaterPair]) -> str:
     return "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
 
 
-def _physicians(pair: PhysicianPair, setting: str) -> str:
+def _physicians(pair: RaterPair, setting: str) -> str:
     saw = " (both saw the whole video)." if TASKS[setting].scope == "clip" else "."
     return f"{pair.second} judged against {pair.first}{saw}"
 

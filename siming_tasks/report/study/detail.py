@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.paired import compare
-from siming_tasks.analysis.controls.pairs import pair_metric
-from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES, contribution_of, diagnoses_of
+from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.controls.minimal_pairs import score_minimal_pairs
+from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES, diagnose_scores, run_video_contribution
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.sufficient_stats import Tally
@@ -34,8 +34,8 @@ def detail(panel: ScoreMatrix, dataset: Dataset, options: Options, known: Mappin
     if not (panel.counted & panel.answered).any():
         return {"contribution": None, "diagnostics": None, "misses": {}}
     return {
-        "contribution": contribution_of(panel, options, known).to_json(),
-        "diagnostics": diagnoses_of(panel, dataset, options).to_json(),
+        "contribution": run_video_contribution(panel, options, known).to_json(),
+        "diagnostics": diagnose_scores(panel, dataset, options).to_json(),
         "misses": {step: _confusion(panel.subset([step]), options) for step in panel.step_ids},
     }
 
@@ -57,7 +57,7 @@ def gains(panels: Mapping[str, ScoreMatrix], options: Options) -> dict[str, Any]
             continue
         with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
             result = compare(
-                [Contestant("clip", clip), Contestant("full", full)],
+                [ComparisonEntry("clip", clip), ComparisonEntry("full", full)],
                 allow=("videos", "steps"),
                 mapping=options.mapping,
                 positive=options.positive,
@@ -81,7 +81,7 @@ def minimal_pairs(panel: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> dic
     unchanged = np.zeros(first.shape, dtype=np.bool_)
     for index, pair in enumerate(mine):
         unchanged[index, [column[step] for step in pair["unchanged_steps"]]] = True
-    found = pair_metric(
+    found = score_minimal_pairs(
         first,
         second,
         np.array([column[pair["step_id"]] for pair in mine], dtype=np.int64),

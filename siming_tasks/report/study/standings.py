@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from siming_tasks.analysis.comparison.paired import Comparison, compare
+from siming_tasks.analysis.comparison.pairwise import Comparison, compare
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
@@ -16,7 +16,7 @@ from siming_tasks.report.roles import ORDER
 from siming_tasks.report.study.baseline_rows import beside, fold
 from siming_tasks.report.study.study import Study
 from siming_tasks.report.study.verdict import Ranked, shuffle_p_of, verdict
-from siming_tasks.results.comparable import Entrant, contestants, groups
+from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.results.score_matrix import labels_of
 from siming_tasks.tasks import TASKS
 
@@ -58,7 +58,7 @@ def standings(
     contest = models or [study for study in mine if study.source.name in judged]
     short = {study.source.name: _short(study, setting, metric, base) for study in mine}
 
-    def weight(group: Sequence[Entrant]) -> tuple[int, int, int]:
+    def weight(group: Sequence[TaskRun]) -> tuple[int, int, int]:
         fit = [entrant for entrant in group if not short[entrant.name]]
         return max((int(entrant.panel.asked.sum()) for entrant in fit), default=0), len(fit), len(group)
 
@@ -113,8 +113,8 @@ def _short(study: Study, setting: str, metric: str, base: ScoreMatrix) -> str | 
     return None
 
 
-def _compare(entrants: Sequence[Entrant], options: Options, allow: Collection[str]) -> Comparison:
-    runs = contestants(entrants, allow)
+def _compare(entrants: Sequence[TaskRun], options: Options, allow: Collection[str]) -> Comparison:
+    runs = comparison_entries(entrants, allow)
     return compare(runs, allow=allow, mapping=options.mapping, positive=options.positive, resamples=options.resamples,
                    seed=options.seed)  # fmt: skip
 

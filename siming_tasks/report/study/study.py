@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.analysis.ablations import ablations_of
+from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
@@ -17,7 +17,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.study.detail import detail, gains, minimal_pairs, totals_of
 from siming_tasks.report.study.error_quotes import Saying, Sayings
 from siming_tasks.report.study.replies import Replies, raw_reply
-from siming_tasks.results.comparable import Entrant
+from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.format_results import claimed_spans
 from siming_tasks.results.prices import load_prices
@@ -44,15 +44,16 @@ class Study:
         replies: number of raw replies found.
         prompts: by setting, what stands for all prompts of the run; None if it does not state them.
         sayings: by setting, a draw of what it says of steps that it judges wrong; only if replies were kept.
-        ablations: by setting, what survives each ablation (:meth:`siming_tasks.analysis.ablations.Ablated.to_json`);
-            ablations are in no other field.
+        ablations: by setting, what survives each ablation
+            (:meth:`siming_tasks.analysis.controls.ablation_effects.AblationResult.to_json`); ablations are in no other
+            field.
         claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
             video; what to draw under a step's own span.
     """
 
     source: RunSource
     settings: Mapping[str, Mapping[str, Any]]
-    entrants: Mapping[str, Entrant]
+    entrants: Mapping[str, TaskRun]
     gains: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
     replies: int = 0
@@ -106,8 +107,8 @@ def study(
             )
     found: dict[str, dict[str, Any]] = {}
     prices = load_prices(options.prices) if options.prices else None
-    ablations = {name: each for name in run.settings if (each := ablations_of(run, name, options, allow))}
-    entrants = {name: Entrant.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
+    ablations = {name: each for name in run.settings if (each := analyse_ablations(run, name, options, allow))}
+    entrants = {name: TaskRun.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
     for name, entrant in entrants.items():
         known = evaluate_panel(entrant.panel, options)
         found[name] = {

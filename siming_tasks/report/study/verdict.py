@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.common import paired_difference
-from siming_tasks.analysis.comparison.paired import Comparison
-from siming_tasks.analysis.comparison.significance import Paired, holm
-from siming_tasks.analysis.controls.no_video_rows import no_video_matrices
-from siming_tasks.analysis.inter_rater.ratio import human_gap
-from siming_tasks.analysis.physician_pairs import physician_labels, physician_pairs
+from siming_tasks.analysis.comparison.paired_tests import Paired, holm, paired_difference
+from siming_tasks.analysis.comparison.pairwise import Comparison
+from siming_tasks.analysis.controls.video_contribution import no_video_matrices
+from siming_tasks.analysis.inter_rater.human_ceiling import human_difference
+from siming_tasks.analysis.inter_rater.rater_agreement import rater_pairs, rater_references
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -96,10 +95,12 @@ def _against_physicians(
     ranked: Sequence[Ranked], dataset: Dataset, setting: str, metric: str, options: Options
 ) -> dict[str, Any]:
     """By run, agreement with the physicians minus theirs with each other; ``side`` is 0 if no difference is found."""
-    if not ranked or not physician_pairs(dataset, setting):
+    if not ranked or not rater_pairs(dataset, setting):
         return {}
     how: Any = {"mapping": options.mapping, "positive": options.positive}
-    gaps = [human_gap(run.panel, *physician_labels(dataset, setting, run.panel), **how)[metric] for run in ranked]
+    gaps = [
+        human_difference(run.panel, *rater_references(dataset, setting, run.panel), **how)[metric] for run in ranked
+    ]
     corrected = _holm([gap.p for gap in gaps])
     return {run.name: _gap(gap, p) for run, gap, p in zip(ranked, gaps, corrected, strict=True)}
 

@@ -9,8 +9,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.tables.cells import short, signed, table
 
 if TYPE_CHECKING:
-    from siming_tasks.analysis.ablations import Ablated
-    from siming_tasks.analysis.controls.survival import Survival
+    from siming_tasks.analysis.controls.ablation_effects import AblationEffect, AblationResult
 
 __all__ = ["CAPTION", "READS_LABELS", "markdown"]
 
@@ -22,7 +21,7 @@ CAPTION = (
 READS_LABELS = "This judge reads labels, not videos: no ablation can change its answers."
 
 
-def markdown(found: Sequence[Ablated], *, reads_labels: bool = False) -> str:
+def markdown(found: Sequence[AblationResult], *, reads_labels: bool = False) -> str:
     """The ablations of one setting of one run.
 
     Args:
@@ -42,7 +41,7 @@ def markdown(found: Sequence[Ablated], *, reads_labels: bool = False) -> str:
     return "\n".join([*lines, "", CAPTION]) + "\n"
 
 
-def _row(one: Ablated, found: Survival) -> list[str]:
+def _row(one: AblationResult, found: AblationEffect) -> list[str]:
     coverage = found.ablated.coverage
     return [
         f"{one.ablation.name}: {one.ablation.title}",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from siming_tasks.analysis.comparison.paired import Comparison
-from siming_tasks.analysis.comparison.twoway import CLAIMS
+from siming_tasks.analysis.comparison.pairwise import Comparison
+from siming_tasks.analysis.comparison.two_way_bootstrap import CLAIMS
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
@@ -125,11 +125,11 @@ def _notes(found: Comparison) -> list[str]:
         lines.insert(0, FLAGS["tailed"])  # of the videos, so of every run
     for name, ranks in found.ranks.items():
         lines += [
-            f"{literal(run)} is not ranked above {', '.join(map(literal, standing.unsettled))} in "
+            f"{literal(run)} is not ranked above {', '.join(map(literal, standing.tied_with))} in "
             f"{CATALOGUE[name].label}, although its imputed value is larger: "
             "it is not ahead on the items both answered."
             for run, standing in ranks.items()
-            if standing.unsettled
+            if standing.tied_with
         ]
     for run, row in found.estimates.items():
         said: dict[str, list[str]] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.analysis.controls.contribution import BLIND, Contribution
-from siming_tasks.analysis.controls.split import PARTS
+from siming_tasks.analysis.controls.agreement_decomposition import PARTS
+from siming_tasks.analysis.controls.video_contribution import NO_VIDEO_BASELINES, VideoContribution
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.tables.cells import key, pvalue, table
@@ -19,7 +19,7 @@ CAPTION = (
 )
 
 
-def markdown(runs: Mapping[str, Contribution], order: Sequence[str] = ()) -> str:
+def markdown(runs: Mapping[str, VideoContribution], order: Sequence[str] = ()) -> str:
     """The split with its p-value and lift for every run, then the no-video baselines.
 
     No-video baselines are over the steps that the first run answered; its own answers are the shuffled self.
@@ -43,9 +43,9 @@ def markdown(runs: Mapping[str, Contribution], order: Sequence[str] = ()) -> str
     lines = table(["run", CATALOGUE[metric].label, *PARTS, "p", "lift"], rows)
     lines += [*key(rows), "", CAPTION, ""]
     names = [name for name in first.rows["run"] if CATALOGUE[name].compared]
-    rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in BLIND]
+    rows = [[row, *(str(first.rows[row][name]) for name in names)] for row in NO_VIDEO_BASELINES]
     lines += table(["no-video baseline", *(CATALOGUE[name].label for name in names)], rows)
-    lines += [*key(rows), "", "; ".join(f"{row}: {what}" for row, what in BLIND.items()) + "."]
+    lines += [*key(rows), "", "; ".join(f"{row}: {what}" for row, what in NO_VIDEO_BASELINES.items()) + "."]
     lines += ["", f"The run whose answers these are: {literal(whose)}."] if len(runs) > 1 else []
     if any(found.mismatch for found in runs.values()):
         rows = [

@@ -121,9 +121,9 @@ def _state(found: Diagnostics) -> list[str]:
     ):
         rows += [[name, str(value), f"{value.n_items}"]] if value else []
     for name, value in (
-        ("carried forward: reference", s.carried_truth),
-        ("carried forward: judge, by the true state", s.carried_seen),
-        ("carried forward: judge, by its own answers", s.carried_said),
+        ("carried forward: reference", s.propagation_reference),
+        ("carried forward: judge, by the true state", s.propagation_judge),
+        ("carried forward: judge, by its own answers", s.propagation_own_state),
         ("... expected from its hit rate", s.expected),
         ("shortfall: expected - judge, by the true state", s.shortfall),
     ):
@@ -165,8 +165,8 @@ def _exam(found: Diagnostics) -> list[str]:
     rows = [
         ["false pass (unsafe)", counted(e.false_pass)],
         ["false fail", counted(e.false_fail)],
-        ["pass by the reference", counted(e.passed_truth)],
-        ["passed by the judge", counted(e.passed_said)],
+        ["pass by the reference", counted(e.pass_rate_reference)],
+        ["passed by the judge", counted(e.pass_rate_judge)],
         ["failed must-pass steps not seen", counted(e.missed_must_pass)],
         ["decided alike", counted(e.consistency)],
         ["kappa of decisions", str(e.kappa)],

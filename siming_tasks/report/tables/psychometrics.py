@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from siming_tasks.analysis.psychometrics.dif import LARGE
+from siming_tasks.analysis.psychometrics.differential_functioning import LARGE
 from siming_tasks.analysis.psychometrics.generalizability import COMPONENTS, raters_needed
 from siming_tasks.analysis.psychometrics.rasch import Facet
-from siming_tasks.analysis.psychometrics_of_raters import Psychometrics
+from siming_tasks.analysis.psychometrics.rater_psychometrics import Psychometrics
 from siming_tasks.common.sanitize import literal
 from siming_tasks.report.tables.cells import plain_value, pvalue, signed, table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.analysis.inter_rater.raters import RaterTable
+from siming_tasks.analysis.inter_rater.rater_agreement import InterRaterTable
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
@@ -23,7 +23,7 @@ NO_CEILING = (
 )
 
 
-def markdown(found: RaterTable) -> str:
+def markdown(found: InterRaterTable) -> str:
     """Agreement by skill, shares to adjudicate, the inflation against the consensus, and a row for each step."""
     whole, per_skill = found.agreement.metrics, found.agreement.per_skill
     shown = select("score", compared=True)
@@ -57,7 +57,7 @@ def markdown(found: RaterTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def pairs_markdown(tables: Sequence[RaterTable]) -> str:
+def pairs_markdown(tables: Sequence[InterRaterTable]) -> str:
     """Physicians pair by pair: agreement of each pair, the mean and the range, then each pair's own table."""
     shown = select("score", compared=True)
     rows = []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from siming_tasks.analysis.comparison.repeats import ADDED, Repeats
+from siming_tasks.analysis.comparison.repeatability import ADDED, Repeatability
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.tables.cells import plain_value, table
 
 __all__ = ["markdown"]
 
 
-def markdown(found: Mapping[str, Repeats]) -> str:
+def markdown(found: Mapping[str, Repeatability]) -> str:
     """A row for each metric, and what the columns are."""
     rows = [
         [

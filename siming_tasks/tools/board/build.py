@@ -19,7 +19,7 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.study.baseline_rows import beside
-from siming_tasks.results.comparable import Entrant, groups
+from siming_tasks.results.comparable import TaskRun, groups
 from siming_tasks.results.score_matrix import labels_of
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admit import Admitted, admit, refusal
@@ -148,7 +148,7 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     for setting in TASKS:
         mine = [(place, entry) for place, entry in enumerate(entries) if setting in entry.run.records]
         named = [
-            replace(Entrant.of(entry.run, setting, options.rater), name=entry.received.path.name) for _, entry in mine
+            replace(TaskRun.of(entry.run, setting, options.rater), name=entry.received.path.name) for _, entry in mine
         ]
         _, apart = groups(named) if named else ([], {})
         for (place, _), entrant in zip(mine, named, strict=True):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.common import answered_by_both, paired_difference
-from siming_tasks.analysis.comparison.ranks import settled
+from siming_tasks.analysis.comparison.paired_tests import answered_difference, paired_difference
+from siming_tasks.analysis.comparison.ranking import capped_values
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, NOISE
@@ -25,7 +25,7 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
     """What to sort each row by: whether it can be compared, then the imputed headline of its first setting, settled.
 
     A row is not above another that answered as much unless it is ahead on the items that both answered
-    (:func:`siming_tasks.analysis.comparison.ranks.settled`); of equal ones the first is that with more answers.
+    (:func:`siming_tasks.analysis.comparison.ranking.settled`); of equal ones the first is that with more answers.
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
     places: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
@@ -42,7 +42,7 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
         holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
         for a, b in np.argwhere(value[:, None] > value[None, :]).tolist():
             holds[a, b] = _holds(tallies[a], tallies[b], metric, sign)
-        for k, result, rank in zip(mine, found, settled(value, holds).tolist(), strict=True):
+        for k, result, rank in zip(mine, found, capped_values(value, holds).tolist(), strict=True):
             coverage = result["metrics"][COVERAGE]["value"] or 0.0
             rests_on = result["metrics"][metric]["coverage"] or 0.0
             weak = result["metrics"][metric]["value"] is None or rests_on < COMPARABLE
@@ -77,10 +77,10 @@ def _holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
     """Whether a lead of ``a`` over ``b`` is one of its answers too, over what both were asked."""
     if not (a.panel.asked & ~a.panel.answered).any():
         return True  # it left nothing out
-    runs = Contestant("a", a.panel), Contestant("b", b.panel)
+    runs = ComparisonEntry("a", a.panel), ComparisonEntry("b", b.panel)
     try:
         sides = [Tally.of(run.panel, a.mapping, a.positive, [metric]) for run in align(runs, ("videos", "steps"))]
     except DataError:  # nothing in common: other conditions, which the findings say
         return True
     imputed = paired_difference(sides[0].imputed(), sides[1].imputed())
-    return answered_by_both(sides[0], sides[1], imputed).holds(metric, sign)
+    return answered_difference(sides[0], sides[1], imputed).holds(metric, sign)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.analysis.run_detail import DETAIL_RESAMPLES
+from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.report.charts.forest_plot import Ladder, Rung, ladder

@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from siming_tasks.analysis.inter_rater.raters import RaterTable
-from siming_tasks.analysis.rater_tables import rater_tables
+from siming_tasks.analysis.inter_rater.rater_agreement import InterRaterTable, inter_rater_tables
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data import Dataset
@@ -67,7 +66,7 @@ class Sofar:
     exams: int
     raters: Mapping[str, Pace]
     steps: Mapping[str, StepDoubt]
-    tables: Sequence[RaterTable]
+    tables: Sequence[InterRaterTable]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -162,11 +161,11 @@ def _dataset(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> D
 
 def _tables(
     dataset: Dataset, options: Options, names: Sequence[str] | None, known: Sequence[str]
-) -> tuple[RaterTable, ...]:
+) -> tuple[InterRaterTable, ...]:
     pairs = [tuple(names)] if names else list(combinations(known, 2))
     both = [
         pair
         for pair in pairs
         if any(set(pair) <= set(step.scores) for video in dataset.videos for step in video.applicable)
     ]
-    return tuple(table for pair in both for table in rater_tables(dataset, options, pair))
+    return tuple(table for pair in both for table in inter_rater_tables(dataset, options, pair))

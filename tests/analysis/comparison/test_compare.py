@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from siming_tasks.analysis.comparison.paired import compare
-from siming_tasks.analysis.comparison.significance import detectable, holm, jackknife_t, max_t
-from siming_tasks.analysis.inter_rater.raters import rater_table
-from siming_tasks.analysis.inter_rater.ratio import human_ratio
+from siming_tasks.analysis.comparison.paired_tests import detectable, holm, jackknife_t, max_t
+from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
+from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
-from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.report.tables.comparison import markdown
 
 
@@ -29,10 +29,10 @@ def judges(synthetic):
     good = weak.predicting(np.where(rng.random(weak.reference.shape) < 0.7, weak.reference, weak.predicted))
     constant = weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))
     return [
-        Contestant("good", good),
-        Contestant("weak", weak),
-        Contestant("copy", weak),
-        Contestant("constant", constant),
+        ComparisonEntry("good", good),
+        ComparisonEntry("weak", weak),
+        ComparisonEntry("copy", weak),
+        ComparisonEntry("constant", constant),
     ]
 
 
@@ -74,7 +74,7 @@ def test_interval_and_p_never_disagree(seed, videos, shared, answer):
     base = ScoreMatrix(
         [f"v{v}" for v in range(videos)], "abc", "xxx", [2.0] * 3, points[0], said[0], np.ones((videos, 3)), answer
     )
-    found = compare([Contestant("a", base), Contestant("b", base.predicting(said[1]))], resamples=2)
+    found = compare([ComparisonEntry("a", base), ComparisonEntry("b", base.predicting(said[1]))], resamples=2)
     for row in found.differences:
         if row.p is not None:
             if row.stderr > 0:
@@ -150,7 +150,7 @@ def test_detectable_effects_come_from_runs_that_vary(judges):
 
 def test_an_oracle_does_not_vary_and_is_no_noise(judges):
     """Its standard error of 8e-17 is rounding: half of the others' median would be called detectable."""
-    oracle = Contestant("oracle", judges[0].panel.predicting(judges[0].panel.reference))
+    oracle = ComparisonEntry("oracle", judges[0].panel.predicting(judges[0].panel.reference))
     weak = judges[1]
     found = compare([oracle, weak], resamples=400)
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.imputed["weak"]["plcc"].stderr))
@@ -158,8 +158,8 @@ def test_an_oracle_does_not_vary_and_is_no_noise(judges):
 
 
 def test_zero_is_no_benchmark_of_precision(synthetic):
-    runs = [Contestant(str(k), synthetic(np.random.default_rng(k), videos=40, answer="error")) for k in (0, 1)]
-    runs[1] = Contestant("1", runs[0].panel.predicting(runs[1].panel.predicted))
+    runs = [ComparisonEntry(str(k), synthetic(np.random.default_rng(k), videos=40, answer="error")) for k in (0, 1)]
+    runs[1] = ComparisonEntry("1", runs[0].panel.predicting(runs[1].panel.predicted))
     found = compare(runs, resamples=50).detectable
     assert found["precision"].against_zero is found["f1"].against_zero is None
     assert found["mcc"].against_zero > 0 and found["f1"].between_two > 0
@@ -169,7 +169,7 @@ def test_pairing_shortens_the_interval(judges):
     """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
     good, weak = judges[:2]
     half = np.where(np.arange(33) < 28, good.panel.predicted, weak.panel.predicted)
-    found = compare([good, Contestant("half", good.panel.predicting(half))], resamples=500)
+    found = compare([good, ComparisonEntry("half", good.panel.predicting(half))], resamples=500)
     row = next(d for d in found.differences if d.metric == "qwk")
     apart = np.hypot(*(found.estimates[name]["qwk"].stderr for name in ("good", "half")))
     assert row.stderr < 0.7 * apart
@@ -186,7 +186,7 @@ def test_against_one_run(judges):
 def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
     good, weak = judges[:2]
     mixed = weak.panel.videos(np.random.default_rng(1).permutation(80)).subset(weak.panel.step_ids[::-1])
-    a, b = (compare([good, Contestant("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
+    a, b = (compare([good, ComparisonEntry("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
     assert a.to_json() == b.to_json()
 
 
@@ -216,7 +216,7 @@ def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
 
 
 def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
-    silent = Contestant("silent", judges[1].panel.predicting(np.full(judges[1].panel.reference.shape, np.nan)))
+    silent = ComparisonEntry("silent", judges[1].panel.predicting(np.full(judges[1].panel.reference.shape, np.nan)))
     found = compare([*judges[:2], silent], resamples=50)
     assert {name: list(why) for name, why in found.skipped.items()} == {
         key: ["silent"] for key in ("plcc", "srcc", "qwk")
@@ -258,7 +258,7 @@ def unsure(judges, synthetic):
 
 def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
     honest, sure, errors = (
-        Contestant(name, panel) for name, panel in zip(("honest", "sure", "errors"), unsure, strict=True)
+        ComparisonEntry(name, panel) for name, panel in zip(("honest", "sure", "errors"), unsure, strict=True)
     )
     found = compare([sure, honest, errors, judges[0]], resamples=200)
     assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
@@ -267,7 +267,7 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
         for name in ("sure", "errors"):
             assert ranks[name].rank >= ranks["honest"].rank, metric
     assert all(d.better != "sure" or (d.a != "honest" and d.b != "honest") for d in found.differences)
-    assert "honest" in found.ranks["qwk"]["sure"].unsettled
+    assert "honest" in found.ranks["qwk"]["sure"].tied_with
     text = markdown(found)
     assert "sure is not ranked above honest" in text and "(“correct”)" not in text
     row = next(d for d in found.differences if d.metric == "qwk" and {d.a, d.b} == {"sure", "honest"})
@@ -289,7 +289,7 @@ def test_a_saboteur_does_not_drag_others_down(judges):
     few = np.zeros(weak.panel.asked.shape, bool)
     few[::9, ::7] = True
     sab = weak.panel.predicting(np.where(few, weak.panel.reference, np.nan))
-    found = compare([good, weak, Contestant("sab", sab)], resamples=50)
+    found = compare([good, weak, ComparisonEntry("sab", sab)], resamples=50)
     assert [found.ranks["qwk"][name].rank for name in ("good", "weak", "sab")] == [1, 2, 3]
 
 
@@ -317,18 +317,18 @@ def test_empty_run(judges):
     panel = judges[1].panel
     nothing = replace(panel, asked=np.zeros(panel.asked.shape, bool))
     message = "Run 'weak' is empty: no question of it was found. Is it the right folder and setting?"
-    refuses([judges[0], Contestant("weak", nothing)], message)
+    refuses([judges[0], ComparisonEntry("weak", nothing)], message)
 
 
 def test_all_predictions_missing(judges):
     panel = judges[1].panel
-    silent = Contestant("weak", panel.predicting(np.full(panel.reference.shape, np.nan)))
+    silent = ComparisonEntry("weak", panel.predicting(np.full(panel.reference.shape, np.nan)))
     refuses([judges[0], silent], "Run 'weak' has nothing to compare. No step with a reference was answered.")
 
 
 def test_different_videos(judges):
     good, weak = judges[:2]
-    fewer = Contestant("weak", weak.panel.videos(range(2, 80)))
+    fewer = ComparisonEntry("weak", weak.panel.videos(range(2, 80)))
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different videos: 2 only in 'good' (v00000, v00001). Compare runs over the "
@@ -344,7 +344,7 @@ def test_different_videos(judges):
 
 def test_different_steps(judges):
     good, weak = judges[:2]
-    fewer = Contestant("weak", weak.panel.subset(weak.panel.step_ids[4:]))
+    fewer = ComparisonEntry("weak", weak.panel.subset(weak.panel.step_ids[4:]))
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different steps: 4 only in 'good' (s00, s01, s02, ...). Compare runs over the "
@@ -357,7 +357,7 @@ def test_different_questions(judges):
     good, weak = judges[:2]
     asked = weak.panel.asked.copy()
     asked[3, 5] = False
-    runs = [good, Contestant("weak", replace(weak.panel, asked=asked))]
+    runs = [good, ComparisonEntry("weak", replace(weak.panel, asked=asked))]
     refuses(
         runs,
         "Runs 'good' and 'weak' were not asked the same: step 's05' of video 'v00003' is in one only. Run both on the "
@@ -370,13 +370,13 @@ def test_different_reference_and_rubric(judges):
     good, weak = judges[:2]
     other = np.where(weak.panel.reference == 1, 0, weak.panel.reference)
     refuses(
-        [good, Contestant("weak", replace(weak.panel, reference=other))],
+        [good, ComparisonEntry("weak", replace(weak.panel, reference=other))],
         "Runs 'good' and 'weak' are scored against different references. Use the same labels and rater for both, or "
         "allow the difference (reference).",
     )
-    compare([good, Contestant("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
+    compare([good, ComparisonEntry("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
     refuses(
-        [good, Contestant("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
+        [good, ComparisonEntry("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
         "Runs 'good' and 'weak' have different points for step 's07'. Use the same rubric for both.",
     )
 
@@ -405,7 +405,7 @@ def test_a_fact_that_is_not_stated_is_no_difference_but_hides_none(judges):
 
 
 def test_different_answers(judges, synthetic):
-    verdicts = Contestant("verdicts", synthetic(np.random.default_rng(0), videos=80, answer="error"))
+    verdicts = ComparisonEntry("verdicts", synthetic(np.random.default_rng(0), videos=80, answer="error"))
     refuses(
         [judges[0], verdicts],
         "Run 'good' gives answers of the kind 'score' and 'verdicts' of the kind 'error'; no metric is common to both. "
@@ -437,10 +437,10 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     a, b = base, base.predicting(grid(1))
     other = replace(base, reference=grid(2))
     for call in (
-        lambda: compare([Contestant("a", a), Contestant("b", b)], resamples=20).to_json(),
-        lambda: markdown(compare([Contestant("a", a), Contestant("b", b)], resamples=20), joint=True),
+        lambda: compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20).to_json(),
+        lambda: markdown(compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True),
         lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
-        lambda: rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),
+        lambda: inter_rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),
     ):
         try:
             text = json.dumps(call(), allow_nan=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from siming_tasks.analysis.comparison.repeats import repeats
+from siming_tasks.analysis.comparison.repeatability import repeats
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.report.tables.repeats import markdown
 
 
@@ -21,7 +21,7 @@ def test_the_parts_are_those_of_recall_by_hand(panel):
     p = np.where(rng.random(n) < 0.5, 0.9, 0.3)
     base = panel(np.zeros((n, 1)), np.zeros((n, 1)), answer="error")
     said = [base.predicting((rng.random(n) < p).astype(float)[:, None]) for _ in range(runs)]
-    found = repeats([Contestant(str(k), one) for k, one in enumerate(said)])["recall"]
+    found = repeats([ComparisonEntry(str(k), one) for k, one in enumerate(said)])["recall"]
     assert found.mean == pytest.approx(0.6, abs=0.02)
     assert found.decoding == pytest.approx(np.sqrt((p * (1 - p)).mean() / n), rel=0.08)
     assert found.videos == pytest.approx(np.sqrt(p.var() / n), rel=0.12)
@@ -30,7 +30,7 @@ def test_the_parts_are_those_of_recall_by_hand(panel):
 
 def test_the_same_answers_again_need_one_run(synthetic):
     panel = synthetic(np.random.default_rng(1), videos=40)
-    found = repeats([Contestant("a", panel), Contestant("b", panel)])
+    found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", panel)])
     assert all(one.decoding == 0 and one.needed == 1 and one.videos > 0 for one in found.values())
     assert "| kappa (qwk) |" in markdown(found)
 
@@ -38,11 +38,11 @@ def test_the_same_answers_again_need_one_run(synthetic):
 def test_an_undefined_value_is_said_and_not_averaged(synthetic):
     panel = synthetic(np.random.default_rng(1), videos=40)
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
-    found = repeats([Contestant("a", panel), Contestant("b", constant)])
+    found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", constant)])
     assert found["plcc"].values[1] is None and found["plcc"].mean is None
     assert "-" in markdown(found)
 
 
 def test_one_run_is_no_repeat(synthetic):
     with pytest.raises(DataError, match="Repeats are at least two runs of one judge; 1 given"):
-        repeats([Contestant("a", synthetic(np.random.default_rng(1)))])
+        repeats([ComparisonEntry("a", synthetic(np.random.default_rng(1)))])

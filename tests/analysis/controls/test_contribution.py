@@ -9,10 +9,14 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.controls.contribution import contribution
-from siming_tasks.analysis.controls.mismatch import Mismatch
-from siming_tasks.analysis.controls.shuffled import ShuffledSelf
-from siming_tasks.analysis.controls.split import Split, cells, shuffle_p
+from siming_tasks.analysis.controls.agreement_decomposition import (
+    AgreementDecomposition,
+    ExcessCorrelation,
+    ShuffledAnswers,
+    cells,
+    shuffle_p,
+)
+from siming_tasks.analysis.controls.video_contribution import contribution
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics import no_video_baselines as baselines
 from siming_tasks.metrics.agreement.correlation import Paired, totals
@@ -39,7 +43,7 @@ def small(panel):
 def test_parts_equal_all_permutations(small):
     """Shuffle whole videos in all 5! ways; shuffle the steps of every video alike in all 4! ways."""
     x, y = small.reference, small.predicted
-    parts = observed(Split(small).compute, 5)
+    parts = observed(AgreementDecomposition(small).compute, 5)
     total = kappa(x, y)
     prior = np.mean([kappa(x, y[list(order)]) for order in permutations(range(5))])
     video = np.mean([kappa(x, y[:, list(order)]) for order in permutations(range(4))])
@@ -56,14 +60,14 @@ def test_local_is_the_interaction(small):
     )
     a, b = small.reference, small.predicted
     expected = 2 * (x * y).mean() / (a.var() + b.var() + (a.mean() - b.mean()) ** 2)
-    assert observed(Split(small).compute, 5)["local"] == pytest.approx(expected, abs=1e-12)
+    assert observed(AgreementDecomposition(small).compute, 5)["local"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_split_of_mcc_equals_all_permutations(panel):
     rng = np.random.default_rng(2)
     verdicts = panel(rng.integers(0, 4, (5, 4)), rng.integers(0, 2, (5, 4)), answer="error")
     truth, guess = verdicts.reference_wrong, verdicts.predicted == 1
-    parts = observed(Split(verdicts).compute, 5)
+    parts = observed(AgreementDecomposition(verdicts).compute, 5)
     mcc = lambda guess: sk.matthews_corrcoef(truth.ravel(), guess.ravel())  # noqa: E731
     assert parts["total"] == pytest.approx(mcc(guess), abs=1e-12)
     prior = np.mean([mcc(guess[list(order)]) for order in permutations(range(5))])
@@ -72,7 +76,7 @@ def test_split_of_mcc_equals_all_permutations(panel):
 
 def test_sum_is_kappa_with_missing_answers(synthetic):
     panel = synthetic(np.random.default_rng(3), missing=0.1)
-    parts = observed(Split(panel).compute, 60)
+    parts = observed(AgreementDecomposition(panel).compute, 60)
     assert parts["prior"] + parts["video"] + parts["local"] == pytest.approx(parts["total"], abs=1e-12)
     assert parts["total"] == pytest.approx(evaluate(panel, resamples=0).metrics["qwk"].value, abs=1e-12)
 
@@ -85,7 +89,10 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
     """
     panel = synthetic(np.random.default_rng(17), videos=20, answer=answer)
     panel = panel.predicting(panel.reference if answer == "score" else panel.reference_wrong)
-    for item, name in ((Split(panel), "prior"), (ShuffledSelf(Tally.of(panel)), "qwk" if answer == "score" else "mcc")):
+    for item, name in (
+        (AgreementDecomposition(panel), "prior"),
+        (ShuffledAnswers(Tally.of(panel)), "qwk" if answer == "score" else "mcc"),
+    ):
         drawn = bootstrap(item.compute, 20, resamples=3000, seed=0)[name]
         value = observed(item.compute, 20)[name]
         assert drawn.mean() - value == pytest.approx(0, abs=0.015)
@@ -94,7 +101,7 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
 def test_a_constant_has_no_part_in_any_resample(synthetic):
     panel = synthetic(np.random.default_rng(18), videos=20)
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
-    for values in bootstrap(Split(constant).compute, 20, resamples=100, seed=0).values():
+    for values in bootstrap(AgreementDecomposition(constant).compute, 20, resamples=100, seed=0).values():
         np.testing.assert_allclose(values, 0, atol=1e-12)
 
 
@@ -108,7 +115,7 @@ def test_each_source_shows_in_its_own_part(panel):
         ("local", truth),
     ):
         predicted = {"prior": by_step, "video": by_video, "local": truth}[source] + 0 * truth
-        parts = observed(Split(panel(reference, predicted)).compute, 300)
+        parts = observed(AgreementDecomposition(panel(reference, predicted)).compute, 300)
         assert parts[source] > 0.5
         assert all(abs(parts[name]) < 0.05 for name in {"prior", "video", "local"} - {source})
 
@@ -181,7 +188,7 @@ def test_shuffled_self_equals_all_permutations(panel, answer):
     """With all answers present the metrics are linear in the shuffled counts, so the expectation is exact."""
     rng = np.random.default_rng(7)
     p = panel(rng.integers(0, 4, (5, 4)), rng.integers(0, 4 if answer == "score" else 2, (5, 4)), answer=answer)
-    got = observed(ShuffledSelf(Tally.of(p)).compute, 5)
+    got = observed(ShuffledAnswers(Tally.of(p)).compute, 5)
     rows = [
         {k: m.value for k, m in evaluate(p.predicting(p.predicted[list(order)]), resamples=0).metrics.items()}
         for order in permutations(range(5))
@@ -194,8 +201,8 @@ def test_shuffled_self_equals_all_permutations(panel, answer):
 
 def test_shuffled_self_is_the_prior_part(synthetic):
     panel = synthetic(np.random.default_rng(8))
-    shuffled = observed(ShuffledSelf(Tally.of(panel)).compute, 60)["qwk"]
-    assert shuffled == pytest.approx(observed(Split(panel).compute, 60)["prior"], abs=1e-12)
+    shuffled = observed(ShuffledAnswers(Tally.of(panel)).compute, 60)["qwk"]
+    assert shuffled == pytest.approx(observed(AgreementDecomposition(panel).compute, 60)["prior"], abs=1e-12)
 
 
 def test_step_prior_by_hand(panel):
@@ -247,7 +254,7 @@ def test_a_judge_who_follows_every_step_equally_has_no_excess(panel):
     rng = np.random.default_rng(11)
     truth = rng.normal(0, 0.3, (4000, 1)) + rng.normal(0, 1, (4000, 20))
     reference, predicted = 50 + 4 * truth, 50 + 4 * truth + rng.normal(0, 8, truth.shape)
-    found = observed(Mismatch(panel(reference, predicted, max_score=100)).compute, 4000)
+    found = observed(ExcessCorrelation(panel(reference, predicted, max_score=100)).compute, 4000)
     assert found["plcc"] == pytest.approx(np.corrcoef(reference.sum(axis=1), predicted.sum(axis=1))[0, 1], abs=1e-9)
     assert found["excess"] == pytest.approx(0, abs=0.03)
     assert found["plcc"] > 0.5
@@ -259,14 +266,14 @@ def test_an_overall_impression_is_an_excess(panel):
     trainee = rng.normal(0, 0.4, (2000, 1))
     reference = 50 + 4 * (trainee + rng.normal(0, 1, (2000, 20)))
     predicted = 50 + 4 * (trainee + rng.normal(0, 1, (2000, 20)))
-    assert observed(Mismatch(panel(reference, predicted, max_score=100)).compute, 2000)["excess"] > 0.1
+    assert observed(ExcessCorrelation(panel(reference, predicted, max_score=100)).compute, 2000)["excess"] > 0.1
 
 
 def test_errors_that_pile_up_in_a_video_are_a_deficit(panel):
     rng = np.random.default_rng(13)
     reference = rng.normal(50, 4, (2000, 20))
     predicted = reference + rng.normal(0, 4, (2000, 1))
-    assert observed(Mismatch(panel(reference, predicted, max_score=100)).compute, 2000)["excess"] < -0.2
+    assert observed(ExcessCorrelation(panel(reference, predicted, max_score=100)).compute, 2000)["excess"] < -0.2
 
 
 # --- everything together ---------------------------------------------------------------------------------------------

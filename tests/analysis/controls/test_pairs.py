@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.analysis.controls.pairs import pair_metric
+from siming_tasks.analysis.controls.minimal_pairs import score_minimal_pairs
 
 NAN = np.nan
 TRUTH_A = np.array([[2.0, 3, 3], [2, 3, 3], [2, 3, 0], [2, 3, 3]])
@@ -16,7 +16,7 @@ KINDS = ["history", "local", "history", "local"]
 
 
 def score(a, b, answer="score"):
-    return pair_metric(a, b, TARGET, DIRECTION, UNCHANGED, KINDS, answer)
+    return score_minimal_pairs(a, b, TARGET, DIRECTION, UNCHANGED, KINDS, answer)
 
 
 def test_the_truth_is_right_on_every_pair():
@@ -59,7 +59,9 @@ def test_no_answers_and_no_pairs():
     assert nothing.right.value is None
     assert nothing.right.coverage == 0
     assert nothing.bound is None
-    empty = pair_metric(np.empty((0, 3)), np.empty((0, 3)), np.empty(0, int), np.empty(0), np.empty((0, 3), bool), [])
+    empty = score_minimal_pairs(
+        np.empty((0, 3)), np.empty((0, 3)), np.empty(0, int), np.empty(0), np.empty((0, 3), bool), []
+    )
     assert empty.right.value is None
 
 
@@ -74,4 +76,4 @@ def test_no_answers_and_no_pairs():
 def test_what_does_not_fit_is_refused(change, message):
     arguments = {"target": TARGET, "direction": DIRECTION, "unchanged": UNCHANGED, "kinds": KINDS} | change
     with pytest.raises(ValueError, match=message):
-        pair_metric(TRUTH_A, TRUTH_B, **arguments)
+        score_minimal_pairs(TRUTH_A, TRUTH_B, **arguments)

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
-from siming_tasks.analysis.comparison.paired import compare
-from siming_tasks.analysis.controls.survival import NOTHING, survival
+from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.controls.ablation_effects import NO_AGREEMENT, survival
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.alignment import Contestant
+from siming_tasks.metrics.alignment import ComparisonEntry
 
 QUICK: dict[str, Any] = {"resamples": 400}
 
@@ -68,7 +68,7 @@ def test_the_difference_is_paired(synthetic: Any) -> None:
     plain = synthetic(rng, videos=200, agreement=0.6)
     some = np.where(rng.random(plain.predicted.shape) < 0.1, plain.max_score, plain.predicted)
     found = survival(plain, said(plain, some), resamples=2000)["qwk"]
-    runs = [Contestant("plain", plain), Contestant("ablation", said(plain, some))]
+    runs = [ComparisonEntry("plain", plain), ComparisonEntry("ablation", said(plain, some))]
     (paired,) = (item for item in compare(runs, resamples=50).differences if item.metric == "qwk")
     assert found.change.value == pytest.approx(-paired.value)
     assert [found.change.low, found.change.high] == pytest.approx([-paired.high, -paired.low], abs=0.004)
@@ -89,7 +89,7 @@ def test_a_constant_keeps_nothing_and_nothing_has_no_ratio(synthetic: Any) -> No
     found = survival(plain, constant, **QUICK)
     assert found["qwk"].kept.value == 0.0 and found["plcc"].kept.undefined
     back = survival(constant, plain, **QUICK)["qwk"]
-    assert back.kept.undefined and back.kept.reason == NOTHING
+    assert back.kept.undefined and back.kept.reason == NO_AGREEMENT
     silent = said(plain, np.full_like(plain.predicted, np.nan))
     none = survival(plain, silent, **QUICK)["qwk"]
     assert none.kept.value is None and none.kept.coverage == 0

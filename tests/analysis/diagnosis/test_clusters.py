@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from siming_tasks import Options, open_dataset
-from siming_tasks.analysis.diagnosis import clusters as module
-from siming_tasks.analysis.diagnosis.clusters import clusters
-from siming_tasks.analysis.run_detail import diagnoses_of
+from siming_tasks.analysis.diagnosis import robustness as module
+from siming_tasks.analysis.diagnosis.robustness import clusters
+from siming_tasks.analysis.run_analyses import diagnose_scores
 from siming_tasks.metrics import evaluate
 from siming_tasks.report.tables.diagnosis import to_markdown
 from siming_tasks.results.score_matrix import labels_of
@@ -69,7 +69,7 @@ def test_a_run_of_two_sites_says_what_it_is_without_each(short_demo: Path) -> No
     data = replace(data, videos=videos)
     panel = labels_of(data, "full_score", "rater_a")
     panel = panel.predicting(labels_of(data, "full_score", "rater_b").reference)
-    found = diagnoses_of(panel, data, Options(resamples=50))
+    found = diagnose_scores(panel, data, Options(resamples=50))
     assert [(each.kind, each.names) for each in found.clusters] == [("student", 2), ("site", 2)]
     assert found.clusters[1].metrics["qwk"].by_cluster is None  # two sites tell no standard error
     assert set(found.clusters[1].metrics["qwk"].left_out) == {"A", "B"}

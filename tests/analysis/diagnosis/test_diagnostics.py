@@ -12,16 +12,13 @@ from scipy.stats import linregress
 from sklearn.metrics import cohen_kappa_score, recall_score
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.analysis.diagnosis.choices import choices
 from siming_tasks.analysis.diagnosis.diagnose import diagnose
-from siming_tasks.analysis.diagnosis.disputed import disputed
-from siming_tasks.analysis.diagnosis.frame import frame_of
-from siming_tasks.analysis.diagnosis.history import history_contrast
-from siming_tasks.analysis.diagnosis.order import sequence
+from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
+from siming_tasks.analysis.diagnosis.procedure_state import history_contrast, required_state, sequence
+from siming_tasks.analysis.diagnosis.robustness import choices
 from siming_tasks.analysis.diagnosis.severity import severity
-from siming_tasks.analysis.diagnosis.state import required_state
-from siming_tasks.analysis.diagnosis.steps import step_sheet
-from siming_tasks.analysis.psychometrics.concordance import concordance, icc
+from siming_tasks.analysis.diagnosis.step_agreement import disputed, step_table
+from siming_tasks.analysis.psychometrics.totals_agreement import concordance, icc
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
@@ -61,7 +58,7 @@ def rng():
 class TestFrame:
     def test_pooled_kappa_is_that_of_evaluate(self, synthetic, rng):
         panel = synthetic(rng, videos=120, missing=0.03)
-        frame = frame_of(panel)
+        frame = label_matrices(panel)
         found = estimate_stats({"qwk": kappa_stat(frame.truth, frame.said)}, 120, 4000, rng)["qwk"]
         expected = evaluate(panel, resamples=4000).metrics["qwk"]
         assert found.value == pytest.approx(expected.value, abs=1e-12)
@@ -72,19 +69,19 @@ class TestFrame:
 
     def test_difference_is_paired(self, synthetic, rng):
         """The same statistic twice differs by exactly 0 in every resample."""
-        frame = frame_of(synthetic(rng))
+        frame = label_matrices(synthetic(rng))
         stat = kappa_stat(frame.truth, frame.said)
         found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
         assert (found.value, found.stderr, found.low, found.flags) == (0.0, 0.0, None, ("no-variation",))
 
     def test_what_rests_on_one_video_has_no_interval(self, panel, rng):
         """Resamples either have the video or are empty; their quantiles say nothing."""
-        frame = frame_of(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
+        frame = label_matrices(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
         found = estimate_stats({"d": ratio((frame.said == frame.truth) & frame.both, frame.both)}, 3, 200, rng)["d"]
         assert (found.value, found.n_videos, found.stderr, found.low, found.high) == (0.5, 1, None, None, None)
 
     def test_one_resample_is_no_spread(self, synthetic, rng):
-        frame = frame_of(synthetic(rng))
+        frame = label_matrices(synthetic(rng))
         found = estimate_stats({"d": kappa_stat(frame.truth, frame.said)}, 60, 1, rng)["d"]
         assert found.value is not None
         assert (found.stderr, found.low, found.high) == (None, None, None)
@@ -92,9 +89,9 @@ class TestFrame:
     def test_one_rater_alone(self, synthetic, rng):
         panel = synthetic(rng)
         with pytest.raises(DataError, match="give both raters or neither"):
-            frame_of(panel, panel.reference, None)
+            label_matrices(panel, panel.reference, None)
         with pytest.raises(DataError, match=r"A rater has shape \(2, 2\), not \(60, 33\)"):
-            frame_of(panel, panel.reference, np.zeros((2, 2)))
+            label_matrices(panel, panel.reference, np.zeros((2, 2)))
 
 
 class TestSteps:
@@ -104,7 +101,7 @@ class TestSteps:
         reference[:, 2] = np.where(np.arange(80) < 9, 1, 3)
         predicted[rng.random((80, 5)) < 0.05] = np.nan
         panel = panel(reference, predicted, max_score=top)
-        sheet = step_sheet(frame_of(panel, panel.reference, human), 300, rng)
+        sheet = step_table(label_matrices(panel, panel.reference, human), 300, rng)
         for s, row in enumerate(sheet.rows):
             keep = ~np.isnan(panel.predicted[:, s])
             points = panel.reference[keep, s], panel.predicted[keep, s]
@@ -130,13 +127,13 @@ class TestSteps:
 
     def test_verdicts(self, panel, rng):
         """Four videos, one step: wrong, wrong, right, right; called wrong, right, right, right: kappa .5."""
-        found = step_sheet(frame_of(panel([[0], [1], [3], [3]], [[1], [0], [0], [0]], answer="error")), 0, rng)
+        found = step_table(label_matrices(panel([[0], [1], [3], [3]], [[1], [0], [0], [0]], answer="error")), 0, rng)
         (row,) = found.rows
         assert row.kappa.value == pytest.approx(cohen_kappa_score([1, 1, 0, 0], [1, 0, 0, 0]))
         assert (row.sensitivity.value, row.specificity.value, row.bias.value) == (0.5, 1.0, 0.25)
 
     def test_a_step_that_nobody_fails(self, panel, rng):
-        (row,) = step_sheet(frame_of(panel([[3], [3]], [[3], [2]])), 100, rng).rows
+        (row,) = step_table(label_matrices(panel([[3], [3]], [[3], [2]])), 100, rng).rows
         assert row.thin
         assert row.sensitivity.value is None
         assert row.sensitivity.reason == "No video has this step wrong."
@@ -146,7 +143,7 @@ class TestSteps:
 class TestSeverity:
     def test_bland_altman_by_numpy(self, synthetic, rng):
         panel = synthetic(rng, videos=50, steps=6)
-        found = severity(frame_of(panel, panel.reference, panel.predicted), 500, rng)
+        found = severity(label_matrices(panel, panel.reference, panel.predicted), 500, rng)
         gap = (panel.predicted - panel.reference).sum(axis=1)
         sd = gap.std(ddof=1)
         limits = found.totals
@@ -160,7 +157,7 @@ class TestSeverity:
     def test_agreement_of_totals_is_that_of_the_closed_forms(self, synthetic, rng):
         """Sums over videos against the two-way table, the definition and least squares."""
         panel = synthetic(rng, videos=50, steps=6)
-        limits = severity(frame_of(panel), 200, rng).totals
+        limits = severity(label_matrices(panel), 200, rng).totals
         one, other = panel.predicted.sum(axis=1), panel.reference.sum(axis=1)
         assert limits.icc.value == pytest.approx(icc(np.stack([one, other], axis=1)).agreement.value)
         assert limits.concordance.value == pytest.approx(concordance(one, other).value)
@@ -170,13 +167,13 @@ class TestSeverity:
 
     def test_totals_that_do_not_vary_have_no_agreement(self, panel, rng):
         constant = panel(np.full((9, 2), 2.0), np.full((9, 2), 2.0))
-        limits = severity(frame_of(constant), 50, rng).totals
+        limits = severity(label_matrices(constant), 50, rng).totals
         assert limits.icc.undefined and limits.concordance.undefined and limits.slope.undefined
 
     def test_a_shift_that_plcc_cannot_see(self, panel, rng):
         reference = rng.integers(1, 4, (40, 5)).astype(float)
         shifted = panel(reference, reference - 1)
-        found = severity(frame_of(shifted), 200, rng)
+        found = severity(label_matrices(shifted), 200, rng)
         assert evaluate(shifted, resamples=0).metrics["plcc"].value == pytest.approx(1.0)
         assert (found.totals.bias.value, found.totals.sd.value) == pytest.approx((-5.0, 0.0), abs=1e-6)
         assert found.called_wrong.value == 1.0
@@ -184,7 +181,7 @@ class TestSeverity:
 
     def test_verdicts_have_no_points(self, synthetic, rng):
         panel = synthetic(rng, answer="error")
-        found = severity(frame_of(panel, panel.reference, panel.reference), 50, rng)
+        found = severity(label_matrices(panel, panel.reference, panel.reference), 50, rng)
         assert found.totals is None and found.human is None
         assert found.offset.value == pytest.approx(np.mean(panel.predicted - (panel.reference < panel.max_score)))
 
@@ -194,7 +191,7 @@ class TestHistory:
 
     def test_values_are_pooled_kappas(self, panel, rng):
         x, y = rng.integers(0, 4, (2, 30, 19)).astype(float)
-        found = history_contrast(frame_of(panel(x, y), x, y), rubric(19, scopes=self.SCOPES), 100, rng)
+        found = history_contrast(label_matrices(panel(x, y), x, y), rubric(19, scopes=self.SCOPES), 100, rng)
         at = {
             name: [s for s, scope in enumerate(self.SCOPES) if scope == name] for name in ("local", "mixed", "history")
         }
@@ -211,7 +208,7 @@ class TestHistory:
         reference = rng.integers(0, 4, (60, 19)).astype(float)
         predicted = reference.copy()
         predicted[:, 11:] = rng.integers(0, 4, (60, 8))
-        found = history_contrast(frame_of(panel(reference, predicted)), rubric(19, scopes=self.SCOPES), 200, rng)
+        found = history_contrast(label_matrices(panel(reference, predicted)), rubric(19, scopes=self.SCOPES), 200, rng)
         assert found.contrast.value > 0.9
         assert found.rank < 0.01
         assert found.contrast.value > found.null[1]
@@ -222,13 +219,13 @@ class TestHistory:
             rng = np.random.default_rng(seed)
             reference = rng.integers(0, 4, (20, 19)).astype(float)
             predicted = np.where(rng.random((20, 19)) < 0.4, reference, rng.integers(0, 4, (20, 19)))
-            frame = frame_of(panel(reference, predicted))
+            frame = label_matrices(panel(reference, predicted))
             ranks.append(history_contrast(frame, rubric(19, scopes=self.SCOPES), 0, rng).rank)
         assert 0.4 < np.mean(ranks) < 0.6
         assert 0.2 < np.std(ranks) < 0.36  # 0.289 if uniform
 
     def test_rubric_without_history_steps(self, panel, rng):
-        found = history_contrast(frame_of(panel([[3, 0], [1, 2]], [[3, 0], [1, 2]])), rubric(2), 50, rng)
+        found = history_contrast(label_matrices(panel([[3, 0], [1, 2]], [[3, 0], [1, 2]])), rubric(2), 50, rng)
         assert found.kappa["history"].value is None
         assert found.kappa["history"].reason == "The rubric has no history step here."
         assert (found.contrast.value, found.rank, found.null) == (None, None, None)
@@ -241,13 +238,13 @@ class TestState:
         """
         reference = [[0, 0], [0, 1], [0, 2], [0, 3], [3, 3], [2, 3], [3, 3], [1, 2]]
         predicted = [[0, 1], [0, 3], [1, 3], [3, 3], [0, 3], [3, 3], [3, 3], [3, 1]]
-        found = required_state(frame_of(panel(reference, predicted)), rubric(2, requires={1: [0]}), 0, rng)
+        found = required_state(label_matrices(panel(reference, predicted)), rubric(2, requires={1: [0]}), 0, rng)
         assert found.requirements == 1
-        assert found.carried_truth.value == pytest.approx(3 / 4 - 1 / 4)
-        assert found.carried_seen.value == pytest.approx(1 / 4 - 1 / 4)
+        assert found.propagation_reference.value == pytest.approx(3 / 4 - 1 / 4)
+        assert found.propagation_judge.value == pytest.approx(1 / 4 - 1 / 4)
         assert found.expected.value == pytest.approx(0.5 * (2 / 4 - 0))  # 2 of 4 wrong steps called so, no false alarm
         assert found.shortfall.value == pytest.approx(0.25)
-        assert found.carried_said.value == pytest.approx(1 / 3 - 1 / 5)
+        assert found.propagation_own_state.value == pytest.approx(1 / 3 - 1 / 5)
         kappa = cohen_kappa_score([0, 1, 2, 3], [1, 3, 3, 3], weights="quadratic", labels=LABELS)
         assert found.kappa_failed.value == pytest.approx(kappa)
         assert (found.kappa_failed.n_items, found.kappa_passed.n_items) == (4, 4)
@@ -258,8 +255,10 @@ class TestState:
         Pooled over steps, failure would seem to carry forward; step by step it does not.
         """
         reference = np.array([[0, 3, 0, 0] if v == 0 else [3, 3, 0, 0] if v < 6 else [3, 3, 3, 0] for v in range(12)])
-        found = required_state(frame_of(panel(reference, reference)), rubric(4, requires={1: [0], 3: [2]}), 0, rng)
-        assert found.carried_truth.value == 0.0
+        found = required_state(
+            label_matrices(panel(reference, reference)), rubric(4, requires={1: [0], 3: [2]}), 0, rng
+        )
+        assert found.propagation_reference.value == 0.0
 
     @pytest.mark.parametrize(("aware", "sign"), [(0.0, 0), (0.6, -1), (-0.6, 1)])
     def test_shortfall_of_judges_that_do_and_do_not_track_state(self, panel, aware, sign):
@@ -269,21 +268,21 @@ class TestState:
         wrong = np.concatenate([first, rng.random((3000, 3)) < 0.2 + 0.4 * first], axis=1)
         hit = np.where(first, 0.5 * (1 + aware), 0.5)
         called = rng.random(wrong.shape) < np.where(wrong, hit, 0.1)
-        frame = frame_of(panel(np.where(wrong, 0, 3), called, answer="error"))
+        frame = label_matrices(panel(np.where(wrong, 0, 3), called, answer="error"))
         found = required_state(frame, rubric(4, requires={1: [0], 2: [0], 3: [0]}), 200, rng)
-        assert found.carried_truth.value == pytest.approx(0.4, abs=0.03)
-        assert found.carried_seen.value < found.carried_truth.value
+        assert found.propagation_reference.value == pytest.approx(0.4, abs=0.03)
+        assert found.propagation_judge.value < found.propagation_reference.value
         z = found.shortfall.value / found.shortfall.stderr
         assert abs(z) < 2.5 if sign == 0 else sign * z > 5
 
     def test_unknown_requirement_is_neither_failed_nor_passed(self, panel, rng):
         reference = [[0, 1], [3, 3], [np.nan, 0]]
-        found = required_state(frame_of(panel(reference, reference)), rubric(2, requires={1: [0]}), 0, rng)
+        found = required_state(label_matrices(panel(reference, reference)), rubric(2, requires={1: [0]}), 0, rng)
         assert (found.kappa_failed.n_items, found.kappa_passed.n_items) == (1, 1)
 
     def test_no_requirement(self, panel, rng):
-        found = required_state(frame_of(panel([[3, 3]], [[3, 3]])), rubric(2), 0, rng)
-        assert found.kappa_failed.value is None and found.carried_truth.value is None
+        found = required_state(label_matrices(panel([[3, 3]], [[3, 3]])), rubric(2), 0, rng)
+        assert found.kappa_failed.value is None and found.propagation_reference.value is None
         assert found.kappa_failed.reason == "No step follows a failed requirement."
 
 
@@ -292,7 +291,7 @@ class TestSequence:
         """Credits 2/4, 0/4, 4/4; always-correct 1/4, 0/4, 4/4; always-wrong 0, 1/4, 0."""
         reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
         predicted = [[3, 0, 1, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
-        found = sequence(frame_of(panel(reference, predicted)), 0, rng)
+        found = sequence(label_matrices(panel(reference, predicted)), 0, rng)
         assert found.credit.value == pytest.approx((0.5 + 0 + 1) / 3)
         assert found.constant.value == pytest.approx((0.25 + 0 + 1) / 3)
         assert found.gain.value == pytest.approx(0.25 / 3)
@@ -300,14 +299,14 @@ class TestSequence:
         assert found.median == 2.0
 
     def test_unanswered_steps_are_passed_over(self, panel, rng):
-        found = sequence(frame_of(panel([[3, 1, 3]], [[3, np.nan, 3]])), 0, rng)
+        found = sequence(label_matrices(panel([[3, 1, 3]], [[3, np.nan, 3]])), 0, rng)
         assert (found.credit.value, found.flawless.value, found.median) == (1.0, 1.0, None)
 
     def test_always_correct_in_theory(self, panel, rng):
         """Independent errors with probability q: expected credit is the sum of (1 - q)^k over k = 1..S, over S."""
         q, steps = 0.186, 33
         reference = np.where(rng.random((4000, steps)) < q, 1.0, 3.0)
-        found = sequence(frame_of(panel(reference, np.full_like(reference, 3.0))), 0, rng)
+        found = sequence(label_matrices(panel(reference, np.full_like(reference, 3.0))), 0, rng)
         assert found.credit.value == pytest.approx(sum((1 - q) ** k for k in range(1, steps + 1)) / steps, abs=0.007)
         assert found.gain.value == 0.0
 
@@ -326,13 +325,13 @@ class TestDisputed:
         a = [[3, 2], [3, 1], [1, 3]]
         b = [[3, 1], [3, 0], [1, np.nan]]
         said = [[3, 1], [2, 0], [1, 3]]
-        found = disputed(frame_of(panel(reference, said), np.array(a, float), np.array(b, float)))
+        found = disputed(label_matrices(panel(reference, said), np.array(a, float), np.array(b, float)))
         assert (found.agreed.count, found.agreed.n, found.agreed_constant.count) == (2, 3, 2)
         assert (found.disputed.count, found.disputed.n, found.disputed_constant.count) == (1, 2, 0)
         assert (found.with_a.count, found.with_b.count) == (0, 2)
 
     def test_needs_two_raters(self, panel):
-        assert disputed(frame_of(panel([[3]], [[3]]))) is None
+        assert disputed(label_matrices(panel([[3]], [[3]]))) is None
 
 
 class TestChoices:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.inter_rater.raters import rater_panel, rater_table
-from siming_tasks.analysis.inter_rater.ratio import human_ratio
+from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
+from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_table, rater_pair_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import evaluate, ordinal_labels
 from siming_tasks.report.tables.raters import markdown, ratio_markdown
@@ -36,7 +36,7 @@ def kappa(a, b, max_score):
 
 def test_table(raters):
     a, b, _ = raters
-    found = rater_table(*raters, resamples=300)
+    found = inter_rater_table(*raters, resamples=300)
     assert found.agreement.metrics["qwk"].value == pytest.approx(
         kappa(a.reference, b.reference, a.max_score), abs=1e-12
     )
@@ -57,7 +57,7 @@ def test_table(raters):
 
 def test_inflation_is_positive_when_the_consensus_is_made_of_the_raters(raters):
     a, b, consensus = raters
-    found = rater_table(*raters, resamples=300).inflation["rater_a"]["qwk"]
+    found = inter_rater_table(*raters, resamples=300).inflation["rater_a"]["qwk"]
     expected = kappa(consensus.reference, a.reference, a.max_score) - kappa(a.reference, b.reference, a.max_score)
     assert found.value == pytest.approx(expected, abs=1e-12)
     assert found.low > 0.02
@@ -66,7 +66,7 @@ def test_inflation_is_positive_when_the_consensus_is_made_of_the_raters(raters):
 def test_steps_that_only_one_rater_scored_do_not_count(raters):
     a, b, _ = raters
     half = replace(b, reference=np.where(np.arange(33) < 10, b.reference, np.nan))
-    found = rater_table(a, half, resamples=50)
+    found = inter_rater_table(a, half, resamples=50)
     assert found.agreement.metrics["qwk"].n_items == 70 * 10
     assert found.agreement.metrics["coverage"].value == 1.0
     assert found.per_step["s20"].qwk.value is None
@@ -75,7 +75,7 @@ def test_steps_that_only_one_rater_scored_do_not_count(raters):
 
 
 def test_markdown(raters):
-    text = markdown(rater_table(*raters, resamples=100))
+    text = markdown(inter_rater_table(*raters, resamples=100))
     assert text.startswith("rater_b against rater_a, before adjudication.\n")
     assert "A rater against the consensus is inflated, because the raters made the consensus" in text
     assert text.count("\n| s0") + text.count("\n| s1") + text.count("\n| s2") + text.count("\n| s3") == 33
@@ -84,7 +84,7 @@ def test_markdown(raters):
 
 def test_verdicts_of_a_rater(raters):
     a, b, _ = raters
-    humans = rater_panel(replace(a, answer="error", predicted=np.full(a.reference.shape, np.nan)), b)
+    humans = rater_pair_matrix(replace(a, answer="error", predicted=np.full(a.reference.shape, np.nan)), b)
     found = evaluate(humans, resamples=0).metrics["mcc"].value
     assert found == pytest.approx(sk.matthews_corrcoef(a.reference_wrong.ravel(), b.reference_wrong.ravel()), abs=1e-12)
 
@@ -141,12 +141,17 @@ def test_ratio_markdown(raters):
     ("call", "message"),
     [
         (
-            lambda a, b, c: rater_table(replace(a, answer="error", predicted=0 * a.predicted), b),
+            lambda a, b, c: inter_rater_table(replace(a, answer="error", predicted=0 * a.predicted), b),
             "The inter-rater table needs points, not verdicts.",
         ),
-        (lambda a, b, c: rater_table(a, b.videos([0])), "The two raters' labels are not of the same videos and steps."),
         (
-            lambda a, b, c: rater_table(a, replace(b, reference=np.full(b.reference.shape, np.nan)), names=("x", "y")),
+            lambda a, b, c: inter_rater_table(a, b.videos([0])),
+            "The two raters' labels are not of the same videos and steps.",
+        ),
+        (
+            lambda a, b, c: inter_rater_table(
+                a, replace(b, reference=np.full(b.reference.shape, np.nan)), names=("x", "y")
+            ),
             "No step was scored by both x and y; their agreement cannot be computed.",
         ),
         (

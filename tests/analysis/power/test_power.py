@@ -11,8 +11,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, f1_score, matthews_corrcoef
 from statsmodels.stats.power import normal_power
 
-from siming_tasks.analysis.power.model import Design, draw, score
-from siming_tasks.analysis.power.power import QUESTIONS, Test, plan, smallest_effects
+from siming_tasks.analysis.power.latent_model import StudyDesign, draw, score
+from siming_tasks.analysis.power.sample_size import QUESTIONS, PowerSettings, plan, smallest_effects
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import select
@@ -20,12 +20,12 @@ from siming_tasks.metrics.catalogue import select
 
 @pytest.fixture(scope="module")
 def sample():
-    return draw(Design(), 400, 40, np.random.default_rng(0))
+    return draw(StudyDesign(), 400, 40, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
 def at_200():
-    found = smallest_effects(Design(), 200, rng=np.random.default_rng(2), replicates=1500)
+    found = smallest_effects(StudyDesign(), 200, rng=np.random.default_rng(2), replicates=1500)
     return {item.metric: item for item in found}
 
 
@@ -72,7 +72,7 @@ class TestModel:
     @pytest.mark.parametrize("agreement", [0.4, 0.732, 0.9])
     def test_two_raters_reach_the_agreement(self, agreement):
         rng = np.random.default_rng(1)
-        design = Design(agreement=agreement)
+        design = StudyDesign(agreement=agreement)
         true, *errors = rng.standard_normal((3, 60_000))
         raters = [np.sqrt(design.reliability) * true + np.sqrt(1 - design.reliability) * e for e in errors]
         labels = [np.searchsorted(design.cuts, rater) for rater in raters]
@@ -118,12 +118,12 @@ class TestModel:
     )
     def test_bad_designs(self, wrong, message):
         with pytest.raises(DataError, match=message):
-            Design(**wrong)
+            StudyDesign(**wrong)
 
     @pytest.mark.parametrize("wrong", [{"alpha": 2.0}, {"power": 0.0}, {"comparisons": 0}])
     def test_bad_tests(self, wrong):
         with pytest.raises(DataError, match="alpha and power lie between 0 and 1; there is at least one comparison"):
-            Test(**wrong)
+            PowerSettings(**wrong)
 
 
 class TestDetectable:
@@ -138,10 +138,10 @@ class TestDetectable:
         spread = {
             "plcc": 1 / np.sqrt(199),
             "srcc": 1 / np.sqrt(199),
-            "qwk": null_spread(Design(), 200, labels=(0, 1, 2, 3)),
-            "mcc": null_spread(Design(), 200, labels=(0, 0, 0, 1)),
+            "qwk": null_spread(StudyDesign(), 200, labels=(0, 1, 2, 3)),
+            "mcc": null_spread(StudyDesign(), 200, labels=(0, 0, 0, 1)),
             # F1 = 2 hits / (a + b): with a = b = p, over blind it is covariance / p = MCC (1 - p)
-            "f1": null_spread(Design(), 200, labels=(0, 0, 0, 1)) * (1 - Design().prevalence),
+            "f1": null_spread(StudyDesign(), 200, labels=(0, 0, 0, 1)) * (1 - StudyDesign().prevalence),
         }[metric]
         power, five, hardest = (NormalDist().inv_cdf(q) for q in (0.8, 1 - 0.05 / 2, 1 - 0.05 / 66 / 2))
         expected = (
@@ -154,26 +154,28 @@ class TestDetectable:
 
     def test_an_effect_that_no_judge_can_have_is_out_of_reach(self, capsys):
         """Ten videos: a correlation of 1.4 would be found; none is above 1."""
-        found = smallest_effects(Design(), 10, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
+        found = smallest_effects(StudyDesign(), 10, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
         assert found.two is None and found.holm is None and found.zero <= 1
         assert main(["power", "--videos", "10", "--replicates", "100", "--metric", "plcc"]) == 0
         assert capsys.readouterr().out.count("out of reach") == 2
 
     def test_reach_is_that_of_a_normal_test(self):
-        test = Test(alpha=0.05, power=0.8, comparisons=66)
+        test = PowerSettings(alpha=0.05, power=0.8, comparisons=66)
         assert test.reach("two") == pytest.approx(1.959964 + 0.841621, abs=1e-5)
         assert normal_power(test.reach("two"), 1, 0.05) == pytest.approx(0.8, abs=1e-4)
         assert normal_power(test.reach("holm"), 1, 0.05 / 66) == pytest.approx(0.8, abs=1e-4)
 
     def test_the_same_seed_the_same_numbers(self):
-        runs = [smallest_effects(Design(steps=5), 30, rng=np.random.default_rng(7), replicates=50) for _ in range(2)]
+        runs = [
+            smallest_effects(StudyDesign(steps=5), 30, rng=np.random.default_rng(7), replicates=50) for _ in range(2)
+        ]
         assert runs[0] == runs[1]
 
 
 class TestPlan:
     def test_power_at_the_planned_size(self):
         """The check draws data sets of the planned size: 80 % are significant, give or take the simulation's error."""
-        plans = plan(Design(), "mcc", 0.1, rng=np.random.default_rng(3), replicates=800)
+        plans = plan(StudyDesign(), "mcc", 0.1, rng=np.random.default_rng(3), replicates=800)
         assert [item.question for item in plans] == list(QUESTIONS)
         sizes = [item.videos for item in plans]
         assert sizes == sorted(sizes)
@@ -181,17 +183,17 @@ class TestPlan:
 
     def test_correlation_size_is_that_of_theory(self):
         """n = (2.80 / .4)^2 + 1 = 50 for a null spread of 1 / sqrt(n - 1); the spread under the effect is smaller."""
-        (zero, *_) = plan(Design(steps=10), "plcc", 0.4, rng=np.random.default_rng(4), replicates=600)
+        (zero, *_) = plan(StudyDesign(steps=10), "plcc", 0.4, rng=np.random.default_rng(4), replicates=600)
         assert 40 <= zero.videos <= 54
 
     def test_out_of_reach(self):
-        plans = plan(Design(agreement=0.3), "qwk", 0.9, rng=np.random.default_rng(5), replicates=100)
+        plans = plan(StudyDesign(agreement=0.3), "qwk", 0.9, rng=np.random.default_rng(5), replicates=100)
         assert {(item.videos, item.power) for item in plans} == {(None, None)}
         assert "against raters with this agreement" in plans[0].reason
 
     def test_effect_must_be_positive(self):
         with pytest.raises(DataError, match=r"effect is -0\.1; give the difference to be shown, above 0"):
-            plan(Design(), "qwk", -0.1, rng=np.random.default_rng(0))
+            plan(StudyDesign(), "qwk", -0.1, rng=np.random.default_rng(0))
 
 
 class TestCommand:

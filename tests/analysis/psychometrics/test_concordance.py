@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from siming_tasks.analysis.psychometrics.concordance import bland_altman, concordance, icc
+from siming_tasks.analysis.psychometrics.totals_agreement import bland_altman, concordance, icc
 from siming_tasks.common.errors import DataError
 
 # Shrout & Fleiss (1979), table 2: six targets, four judges.

@@ -9,9 +9,13 @@ from scipy import stats
 from scipy.special import betaln, gammaln
 from statsmodels.stats.multitest import multipletests
 
-from siming_tasks.analysis.psychometrics.classification import livingston_lewis, true_scores
-from siming_tasks.analysis.psychometrics.noninferior import non_inferiority
-from siming_tasks.analysis.psychometrics.standard import borderline_regression, contrasting_groups
+from siming_tasks.analysis.psychometrics.alternative_annotator import non_inferiority
+from siming_tasks.analysis.psychometrics.standard_setting import (
+    borderline_regression,
+    contrasting_groups,
+    livingston_lewis,
+    true_scores,
+)
 from siming_tasks.common.errors import DataError
 
 

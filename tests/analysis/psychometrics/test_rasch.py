@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from siming_tasks.analysis.psychometrics.conditional import Likelihood, ability
-from siming_tasks.analysis.psychometrics.dif import differential
-from siming_tasks.analysis.psychometrics.rasch import rasch
+from siming_tasks.analysis.psychometrics.differential_functioning import differential
+from siming_tasks.analysis.psychometrics.rasch import Likelihood, ability, rasch
 from siming_tasks.common.errors import DataError
 
 # Bock & Lieberman (1970), LSAT section 6: how many of 1,000 examinees gave each pattern 00000 ... 11111.

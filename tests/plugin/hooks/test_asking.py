@@ -13,7 +13,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.models.baselines.judges import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
-from siming_tasks.results.comparable import Entrant, comparable
+from siming_tasks.results.comparable import TaskRun, comparable
 from siming_tasks.results.expected import asked_ids, slices_of
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.record import join
@@ -135,7 +135,7 @@ def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: A
     entrants = []
     for name, records in (("a", plain), ("b", [row["siming_stderr"] for row in reasoned])):
         path = logged(tmp_path / f"{name}_samples_siming_full_score.jsonl", records)
-        entrants.append(Entrant.of(read_run(path, run), FULL))
+        entrants.append(TaskRun.of(read_run(path, run), FULL))
     (reason,) = comparable(*entrants)
     assert "differ in prompt" in reason and comparable(*entrants, allow=["prompt"]) == []
 

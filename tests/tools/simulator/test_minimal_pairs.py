@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from siming_tasks.analysis.controls.pairs import pair_metric
+from siming_tasks.analysis.controls.minimal_pairs import score_minimal_pairs
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
@@ -65,7 +65,7 @@ def test_a_judge_of_clips_is_right_on_local_twins_only():
     first, second = (np.array(side, float)[:, None] for side in zip(*answers, strict=True))
     assert [bool(a != b) for a, b in zip(first, second, strict=True)] == [row["kind"] == "local" for row in rows]
     number = len(rows)
-    result = pair_metric(
+    result = score_minimal_pairs(
         first, second, np.zeros(number, int), np.array([float(row["direction"]) for row in rows]),
         np.zeros((number, 1), bool), [row["kind"] for row in rows],
     )  # fmt: skip
@@ -86,7 +86,7 @@ def test_the_folder_lists_its_pairs_and_the_metric_reads_them(tmp_path):
         np.array([[dataset.video(row[side]).step(step).consensus for step in steps] for row in rows], float)
         for side in ("video_a", "video_b")
     )
-    result = pair_metric(
+    result = score_minimal_pairs(
         first,
         second,
         np.array([steps.index(row["step_id"]) for row in rows]),

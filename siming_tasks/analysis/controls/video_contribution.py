@@ -1,4 +1,4 @@
-"""What the video contributed: the split of the agreement, no-video baselines, and the lift over the best of them."""
+"""Contribution of the video to the agreement: its parts, the no-video baselines, the lift over the best of them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,37 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.controls.mismatch import Mismatch
-from siming_tasks.analysis.controls.no_video_rows import PRIOR, no_video_matrices, without_totals
-from siming_tasks.analysis.controls.shuffled import ShuffledSelf
-from siming_tasks.analysis.controls.split import PARTS, Split, shuffle_p
+from siming_tasks.analysis.controls.agreement_decomposition import (
+    PARTS,
+    AgreementDecomposition,
+    ExcessCorrelation,
+    ShuffledAnswers,
+    shuffle_p,
+)
 from siming_tasks.metrics import no_video_baselines as baselines
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, estimates, summaries
 from siming_tasks.metrics.intervals import derived, summarise
+from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 
-__all__ = ["BLIND", "Contribution", "Lift", "contribution"]
+__all__ = [
+    "NO_VIDEO_BASELINES",
+    "PRIOR",
+    "Lift",
+    "VideoContribution",
+    "contribution",
+    "no_video_estimates",
+    "no_video_matrices",
+    "without_totals",
+]
 
-BLIND: Mapping[str, str] = {
+NO_VIDEO_BASELINES: Mapping[str, str] = {
     **{name: judge.what for name, judge in baselines.JUDGES.items()},
     "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
 }
@@ -42,7 +55,7 @@ class Lift:
 
 
 @dataclass(frozen=True)
-class Contribution:
+class VideoContribution:
     """What :func:`contribution` found.
 
     Attributes:
@@ -86,7 +99,7 @@ def contribution(
     seed: int = 0,
     known: Mapping[str, Estimate] | None = None,
     no_video: Mapping[str, Mapping[str, Estimate]] | None = None,
-) -> Contribution:
+) -> VideoContribution:
     """Split, shuffle test, no-video baselines and lift of one panel; the unit of resampling is the video.
 
     Args:
@@ -98,17 +111,20 @@ def contribution(
         seed: of both.
         known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
         no_video: the same of the no-video baselines on the steps that the run answered
-            (:func:`siming_tasks.analysis.controls.no_video_rows.no_video_rows`).
+            (:func:`siming_tasks.analysis.controls.video_contribution.no_video_estimates`).
     """
     panel = panel.sorted()
     run = Tally.of(panel, mapping, positive)
     blinds = no_video_matrices(panel, where_answered=True)
-    split, correlations = Split(panel, mapping), select(panel.answer, family="totals")
+    split, correlations = AgreementDecomposition(panel, mapping), select(panel.answer, family="totals")
     tallies = {"run": run, **{name: Tally.of(one, mapping, positive) for name, one in blinds.items()}}
     n = len(panel.video_ids)
-    parts: dict[str, ShuffledSelf | Split | Mismatch] = {"shuffled-self": ShuffledSelf(run), "split": split}
+    parts: dict[str, ShuffledAnswers | AgreementDecomposition | ExcessCorrelation] = {
+        "shuffled-self": ShuffledAnswers(run),
+        "split": split,
+    }
     if panel.answer == "score":
-        parts["mismatch"] = Mismatch(panel)
+        parts["mismatch"] = ExcessCorrelation(panel)
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         return {(part, name): v for part, item in parts.items() for name, v in item.compute(weights).items()}
@@ -133,7 +149,7 @@ def contribution(
         why = rows["run"][rests].reason or "The reference or the prediction has no spread: 0/0."
         return derived(run, rests, values[part, name], spread.get((part, name)), why=why)
 
-    return Contribution(
+    return VideoContribution(
         metric=metric,
         parts={**{name: of("split", name) for name in PARTS}, "total": rows["run"][metric]},
         shuffle_p=shuffle_p(panel, mapping=mapping, permutations=permutations, seed=seed),
@@ -161,9 +177,47 @@ def _lift(
 ) -> Lift:
     """Undefined rows are no rivals; an undefined metric has no lift."""
     sign = CATALOGUE[name].sign
-    rivals = {row: sign * values[row, name] for row in BLIND if not np.isnan(values[row, name])}
-    over = max(rivals, key=rivals.__getitem__, default=next(iter(BLIND)))
+    rivals = {row: sign * values[row, name] for row in NO_VIDEO_BASELINES if not np.isnan(values[row, name])}
+    over = max(rivals, key=rivals.__getitem__, default=next(iter(NO_VIDEO_BASELINES)))
     gains = {name: drawn["run", name] - drawn[over, name]} if drawn else {}
     spread = spreads(gains, run.size(name)[0]).get(name)
     return Lift(over, derived(run, name, values["run", name] - values[over, name], spread,
                               why=rows["run"][name].reason or "No no-video baseline has a value here."))  # fmt: skip
+
+
+PRIOR = "step-prior"
+
+_NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
+
+
+def no_video_matrices(panel: ScoreMatrix, *, where_answered: bool = False) -> dict[str, ScoreMatrix]:
+    """The answers of each no-video baseline to the same questions; ``where_answered``: only where the judge has one."""
+    found = {name: judge(panel) for name, (judge, _) in JUDGES.items()}
+    if not where_answered:
+        return found
+    return {name: one.predicting(np.where(panel.answered, one.predicted, np.nan)) for name, one in found.items()}
+
+
+def no_video_estimates(
+    panels: Mapping[str, ScoreMatrix],
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, dict[str, Estimate]]:
+    """Every metric of the no-video baselines, from one set of resamples; 1 or 0 resamples give no intervals."""
+    tallies = {name: Tally.of(panel.sorted(), mapping, positive) for name, panel in panels.items()}
+    found = estimates(tallies, resamples=resamples, seed=seed)
+    return {name: without_totals(row) if name == PRIOR else row for name, row in found.items()}
+
+
+def without_totals(row: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The step prior's row with the correlations of its totals undefined, as they are by what it is."""
+    return {
+        name: Estimate(0.0, n_videos=item.n_videos, n_items=item.n_items, undefined=True, reason=_NO_TOTALS,
+                       coverage=item.coverage)
+        if name in select(family="totals") and item.value is not None
+        else item
+        for name, item in row.items()
+    }  # fmt: skip

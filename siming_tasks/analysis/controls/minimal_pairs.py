@@ -21,11 +21,11 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.proportion import wilson
 from siming_tasks.metrics.thresholds import Z
 
-__all__ = ["PairResult", "clip_only_bound", "pair_metric"]
+__all__ = ["MinimalPairScores", "clip_only_bound", "score_minimal_pairs"]
 
 
 @dataclass(frozen=True)
-class PairResult:
+class MinimalPairScores:
     """How a judge did on counterfactual pairs; each number is a share of the answered pairs (Wilson 95 % interval).
 
     Attributes:
@@ -47,7 +47,7 @@ class PairResult:
         return asdict(self)
 
 
-def pair_metric(
+def score_minimal_pairs(
     first: NDArray[np.float64],
     second: NDArray[np.float64],
     target: NDArray[np.int64],
@@ -55,7 +55,7 @@ def pair_metric(
     unchanged: NDArray[np.bool_],
     kinds: Sequence[str],
     answer: Literal["score", "error"] = "score",
-) -> PairResult:
+) -> MinimalPairScores:
     """Score a judge on P pairs over S steps.
 
     Args:
@@ -86,7 +86,7 @@ def pair_metric(
     moved = step[answered] > 0
     coverage = float(answered.mean()) if number else None
     usable = answered & (asked.sum(1) > 0)
-    return PairResult(
+    return MinimalPairScores(
         right=_share(moved & ~strayed[answered].any(1), coverage),
         moved=_share(moved, coverage),
         wrong_way=_share(step[answered] < 0, coverage),

@@ -1,22 +1,72 @@
-"""Clusters above the video: exams of one student, or of one site, are not independent of each other."""
+"""Robustness of the metrics: other choices of analysis, and students or sites as the unit of sampling."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.agreement.labels import MAPPINGS, LabelMapping
 from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sensitivity import adversarial_fill, zero_fill
 from siming_tasks.metrics.sufficient_stats import Tally
 
-__all__ = ["ClusterRow", "Clusters", "clusters"]
+__all__ = ["AnalysisChoices", "Choice", "ClusterError", "ClusterErrors", "choices", "clusters"]
+
+CHOICES_CAVEAT = (
+    "Values without intervals, to show how far a choice moves them. Imputed answers are no results: 'zero' takes a "
+    "missing answer as no points (verdict: wrong), 'adversarial' as far from the reference as the scale allows."
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to decide one choice, and the metrics under it (None without data, 0.0 where undefined)."""
+
+    choice: str
+    option: str
+    values: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class AnalysisChoices:
+    """All options, the headline's among them, and what to bear in mind."""
+
+    options: tuple[Choice, ...]
+    caveat: str = field(default=CHOICES_CAVEAT, init=False)
+
+
+def choices(panel: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error") -> AnalysisChoices:
+    """Metrics of a panel under every option of every choice, the others held at the headline's."""
+    metrics = select(panel.answer, compared=True)
+
+    def values(
+        data: ScoreMatrix, names: tuple[str, ...], m: LabelMapping = mapping, p: Positive = positive
+    ) -> dict[str, float | None]:
+        tally = Tally.of(data, m, p, names)
+        if not tally.verdicts.any():
+            return dict.fromkeys(names)
+        return {k: 0.0 if v != v else v for k, v in observed(tally.compute, len(data.video_ids)).items()}
+
+    found = []
+    if panel.answer == "score":
+        labelled = select("score", family="labels")
+        found += [Choice("mapping", name, values(panel, labelled, m=name)) for name in MAPPINGS]
+    else:
+        classes: tuple[Positive, ...] = ("error", "correct")
+        found += [Choice("positive class", name, values(panel, metrics, p=name)) for name in classes]
+    found.append(Choice("missing answers", "left out", values(panel, metrics)))
+    for name, fill in (("zero", zero_fill), ("adversarial", adversarial_fill)):
+        found.append(Choice("missing answers", name, values(panel.predicting(fill(panel)), metrics)))
+    return AnalysisChoices(tuple(found))
+
 
 MOST = 1_000
 """Groups that are left out in turn; more are taken together, as evenly as they come."""
@@ -25,7 +75,7 @@ _ROWS = 64
 
 
 @dataclass(frozen=True)
-class ClusterRow:
+class ClusterError:
     """One metric.
 
     Attributes:
@@ -42,7 +92,7 @@ class ClusterRow:
 
 
 @dataclass(frozen=True)
-class Clusters:
+class ClusterErrors:
     """What a run's metrics are if ``kind`` (``student`` or ``site``) is what was sampled.
 
     Attributes:
@@ -55,7 +105,7 @@ class Clusters:
     kind: str
     names: int
     largest: int
-    metrics: Mapping[str, ClusterRow]
+    metrics: Mapping[str, ClusterError]
 
 
 def clusters(
@@ -66,7 +116,7 @@ def clusters(
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
     each: bool = False,
-) -> Clusters | None:
+) -> ClusterErrors | None:
     """Leave out each cluster in turn (delete-a-group jackknife); None where no cluster has two videos, or all are one.
 
     It holds with few clusters, where a bootstrap of them would draw the same ones over and over.
@@ -89,15 +139,15 @@ def clusters(
         number, names = number * MOST // len(names), np.arange(MOST).astype(str)
     left = _without(tally, number.reshape(-1).astype(np.intp), len(names))
     rows = {
-        metric: ClusterRow(
-            _known(tally.observed[metric]),
+        metric: ClusterError(
+            _finite_or_none(tally.observed[metric]),
             _error(tally.left_out[metric][tally.contributing(metric)]),
             _error(values) if len(names) > 2 else None,
-            {str(name)[1:]: _known(value) for name, value in zip(names, values, strict=True)} if each else {},
+            {str(name)[1:]: _finite_or_none(value) for name, value in zip(names, values, strict=True)} if each else {},
         )
         for metric, values in left.items()
     }
-    return Clusters(kind, len(sizes), int(sizes.max()), rows)
+    return ClusterErrors(kind, len(sizes), int(sizes.max()), rows)
 
 
 def _without(tally: Tally, number: NDArray[np.intp], groups: int) -> dict[str, FloatArray]:
@@ -111,8 +161,8 @@ def _without(tally: Tally, number: NDArray[np.intp], groups: int) -> dict[str, F
 
 def _error(left: FloatArray) -> float | None:
     """Standard error from the values with each unit left out; None where one of them is undefined."""
-    return _known(jackknife_error(left))
+    return _finite_or_none(jackknife_error(left))
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None

@@ -29,13 +29,13 @@ from siming_tasks.metrics.agreement.kappa import confusion
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.score_matrix import FloatArray
 
-__all__ = ["Design", "Draw", "draw", "score"]
+__all__ = ["SimulatedRatings", "StudyDesign", "draw", "score"]
 
 Labels = NDArray[np.int8]
 
 
 @dataclass(frozen=True)
-class Design:
+class StudyDesign:
     """What a data set and its judges are like.
 
     Attributes:
@@ -98,10 +98,10 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Draw:
+class SimulatedRatings:
     """Latents of ``replicates`` data sets, ``float32[replicates, videos, steps]`` each, before a judge is chosen."""
 
-    design: Design
+    design: StudyDesign
     quality: NDArray[np.float32]
     reference: Labels
     errors: tuple[NDArray[np.float32], ...]
@@ -112,7 +112,9 @@ class Draw:
         return _labels(latent, self.design.cuts)
 
 
-def draw(design: Design, videos: int, replicates: int, rng: np.random.Generator, judges: int = 2) -> Draw:
+def draw(
+    design: StudyDesign, videos: int, replicates: int, rng: np.random.Generator, judges: int = 2
+) -> SimulatedRatings:
     """Draw data sets and the errors of some judges that are independent of each other."""
     shape = (replicates, videos, design.steps)
 
@@ -137,7 +139,7 @@ def draw(design: Design, videos: int, replicates: int, rng: np.random.Generator,
     rho = design.reliability
     reference = _labels(mix((rho, quality), (1 - rho, noise())), design.cuts)
     errors = tuple(mix((design.halo, noise(replicates, videos, 1)), (1 - design.halo, noise())) for _ in range(judges))
-    return Draw(design, quality, reference, errors)
+    return SimulatedRatings(design, quality, reference, errors)
 
 
 def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:

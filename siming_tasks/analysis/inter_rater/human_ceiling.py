@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.significance import Paired, jackknife_t
-from siming_tasks.analysis.inter_rater.raters import rater_panel
+from siming_tasks.analysis.comparison.paired_tests import Paired, jackknife_t
+from siming_tasks.analysis.inter_rater.rater_agreement import rater_pair_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
@@ -22,7 +22,7 @@ from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 
-__all__ = ["human_gap", "human_ratio"]
+__all__ = ["human_difference", "human_ratio"]
 
 
 def human_ratio(
@@ -85,7 +85,7 @@ def human_ratio(
     return {name: derived(own[0], name, values[name], spread.get(name), why=why(name)) for name in metrics}
 
 
-def human_gap(
+def human_difference(
     run: ScoreMatrix, *raters: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error"
 ) -> dict[str, Paired]:
     """Mean of metric(run, rater) over the raters - mean of metric(rater, rater) over their pairs, answers imputed.
@@ -136,7 +136,7 @@ def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix
     if any((run.video_ids, run.step_ids) != (rater.video_ids, rater.step_ids) for rater in labels):
         raise DataError("The run and the raters' labels are not of the same videos and steps.")
     asked = run.asked & asked
-    humans = [replace(rater_panel(a, b), asked=asked) for a, b in combinations(labels, 2)]
+    humans = [replace(rater_pair_matrix(a, b), asked=asked) for a, b in combinations(labels, 2)]
     judged = [replace(run, asked=asked, reference=np.where(asked, rater.reference, np.nan)) for rater in labels]
     return run, judged, humans
 

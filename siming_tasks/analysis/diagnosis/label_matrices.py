@@ -15,11 +15,11 @@ from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.ratio_estimates import Labels
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 
-__all__ = ["Frame", "frame_of"]
+__all__ = ["LabelMatrices", "label_matrices"]
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class LabelMatrices:
     """Labels of the reference, the judge and (if given) the two physicians, ``int8[V, S]``; -1 is no label.
 
     ``truth`` and ``said`` are known for the same steps: asked, with a reference, answered. ``best`` is the label of a
@@ -55,12 +55,12 @@ class Frame:
         return failed
 
 
-def frame_of(
+def label_matrices(
     panel: ScoreMatrix,
     rater_a: FloatArray | None = None,
     rater_b: FloatArray | None = None,
     mapping: LabelMapping = "absolute",
-) -> Frame:
+) -> LabelMatrices:
     """Arrange a panel and its physicians' points (``float[V, S]`` in the panel's order, NaN = not rated).
 
     Videos are sorted by id, so that no result depends on how rows arrived.
@@ -95,7 +95,7 @@ def frame_of(
         rated = panel.counted & ~np.isnan(a) & ~np.isnan(b)
         disputed = rated & (a != b)
         raters = labels(a, rated), labels(b, rated)
-    return Frame(
+    return LabelMatrices(
         panel=panel,
         truth=labels(panel.reference, both),
         said=said,

@@ -1,14 +1,17 @@
-"""How far two physicians agree with each other: the human ceiling."""
+"""Agreement of the physicians with each other, pair by pair: the human ceiling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.data import Dataset
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate, plain
@@ -18,8 +21,21 @@ from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.options import Options
+from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.tasks import benchmark_task
 
-__all__ = ["RaterStep", "RaterTable", "rater_panel", "rater_table"]
+__all__ = [
+    "InterRaterTable",
+    "RaterPair",
+    "RaterStep",
+    "inter_rater_table",
+    "inter_rater_tables",
+    "rater_pair_matrix",
+    "rater_pairs",
+    "rater_points",
+    "rater_references",
+]
 
 
 @dataclass(frozen=True)
@@ -37,8 +53,8 @@ class RaterStep:
 
 
 @dataclass(frozen=True)
-class RaterTable:
-    """Agreement of two raters before adjudication, by :func:`rater_table`.
+class InterRaterTable:
+    """Agreement of two raters before adjudication, by :func:`inter_rater_table`.
 
     Attributes:
         raters: the two names.
@@ -62,7 +78,7 @@ class RaterTable:
         return {name: plain(value) for name, value in vars(self).items()}
 
 
-def rater_panel(first: ScoreMatrix, second: ScoreMatrix) -> ScoreMatrix:
+def rater_pair_matrix(first: ScoreMatrix, second: ScoreMatrix) -> ScoreMatrix:
     """Rater two as the prediction of rater one.
 
     Args:
@@ -80,7 +96,7 @@ def rater_panel(first: ScoreMatrix, second: ScoreMatrix) -> ScoreMatrix:
     return replace(first, predicted=points if first.answer == "score" else verdicts, asked=asked)
 
 
-def rater_table(
+def inter_rater_table(
     first: ScoreMatrix,
     second: ScoreMatrix,
     consensus: ScoreMatrix | None = None,
@@ -89,7 +105,7 @@ def rater_table(
     mapping: LabelMapping = "absolute",
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> RaterTable:
+) -> InterRaterTable:
     """The inter-rater table (the paper's table 3) with intervals over videos.
 
     Args:
@@ -106,7 +122,7 @@ def rater_table(
     """
     if first.answer != "score":
         raise DataError("The inter-rater table needs points, not verdicts.")
-    humans = rater_panel(first, second).sorted()
+    humans = rater_pair_matrix(first, second).sorted()
     if not humans.asked.any():
         raise DataError(f"No step was scored by both {names[0]} and {names[1]}; their agreement cannot be computed.")
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed}
@@ -114,13 +130,13 @@ def rater_table(
     inflation = {}
     if consensus is not None and consensus.counted.any():
         for name, rater in zip(names, (first, second), strict=True):
-            inflation[name] = _inflation(humans, rater_panel(consensus, rater).sorted(), **options)
+            inflation[name] = _inflation(humans, rater_pair_matrix(consensus, rater).sorted(), **options)
     steps = {name: humans.subset([name]) for name in humans.step_ids}
     kappas = estimates({k: Tally.of(v, mapping, metrics=("qwk",)) for k, v in steps.items()}, **drawn)
     parts = {("whole", ""): humans} | {("step", name): step for name, step in steps.items()}
     parts |= {("skill", name): humans.skill(name) for name in dict.fromkeys(humans.skills)}
     differ = _differ(parts, **drawn)
-    return RaterTable(
+    return InterRaterTable(
         raters=names,
         agreement=evaluate(humans, **options),
         differ=differ["whole", ""],
@@ -174,3 +190,70 @@ def _inflation(
         name: derived(tallies[0], name, values[name], spread.get(name), why="An agreement is undefined: 0/0.")
         for name in metrics
     }
+
+
+def inter_rater_tables(
+    dataset: Dataset, options: Options | None = None, names: Sequence[str] | None = None
+) -> list[InterRaterTable]:
+    """The inter-rater table of every pair of physicians, in the order of their names; empty with fewer than two.
+
+    Args:
+        dataset: with labels before adjudication.
+        options: label mapping, resamples and seed.
+        names: only these raters, at least two.
+
+    Raises:
+        DataError: there is no such rater, or no step was scored by both of a pair that was asked for.
+    """
+    options = options or Options()
+    for name in names or ():
+        if name not in dataset.raters:
+            raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
+    setting = benchmark_task("full", "score").name
+    labels = {name: labels_of(dataset, setting, name) for name in (*(names or dataset.physicians), CONSENSUS)}
+    pairs = list(combinations(names or dataset.physicians, 2))
+    if names is None and len(pairs) > 1:
+        pairs = [(a, b) for a, b in pairs if (labels[a].counted & labels[b].counted).any()]
+    drawn = {"resamples": options.resamples, "seed": options.seed}
+    return [
+        inter_rater_table(labels[a], labels[b], labels[CONSENSUS], names=(a, b), mapping=options.mapping, **drawn)
+        for a, b in pairs
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class RaterPair:
+    """Physician ``second`` judged against physician ``first``, on the steps that both have scored."""
+
+    first: str
+    second: str
+    panel: ScoreMatrix
+
+
+def rater_pairs(dataset: Dataset, setting: str) -> list[RaterPair]:
+    """Every pair of physicians in a setting, in the order of their names; none unless two of them scored one step."""
+    labels = {name: labels_of(dataset, setting, name) for name in dataset.physicians}
+    pairs = [RaterPair(a, b, rater_pair_matrix(labels[a], labels[b])) for a, b in combinations(labels, 2)]
+    return [pair for pair in pairs if pair.panel.asked.any()]
+
+
+def rater_references(dataset: Dataset, setting: str, run: ScoreMatrix) -> list[ScoreMatrix]:
+    """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
+    found = []
+    for name in dataset.physicians:
+        labels = labels_of(dataset, setting, name)
+        row = {video: index for index, video in enumerate(labels.video_ids)}
+        found.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
+    return found
+
+
+def rater_points(dataset: Dataset, panel: ScoreMatrix) -> dict[str, FloatArray]:
+    """By name, each physician's points on the panel's videos and steps, ``float64[V, S]``; NaN: not scored."""
+    column = {step: index for index, step in enumerate(panel.step_ids)}
+    points = {name: np.full(panel.reference.shape, np.nan) for name in dataset.physicians}
+    for row, video in enumerate(panel.video_ids):
+        for label in dataset.video(video).applicable:
+            for name, given in label.scores.items():
+                if name in points and given is not None and label.step_id in column:
+                    points[name][row, column[label.step_id]] = given
+    return points

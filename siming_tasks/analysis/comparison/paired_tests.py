@@ -1,7 +1,9 @@
-"""Tests of differences: the jackknife's t, Holm's correction, the step-down maximum."""
+"""Paired tests of the difference between two runs: jackknife t, step-down corrections, items that both answered."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +11,20 @@ import numpy as np
 from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.resample import quantile_of_t
 from siming_tasks.metrics.score_matrix import FloatArray
+from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER
 
-__all__ = ["Paired", "detectable", "holm", "jackknife_t", "max_t"]
+__all__ = [
+    "AnsweredDifference",
+    "Paired",
+    "answered_difference",
+    "detectable",
+    "holm",
+    "jackknife_t",
+    "max_t",
+    "negated",
+    "paired_difference",
+]
 
 
 class Paired(NamedTuple):
@@ -91,3 +104,59 @@ def detectable(stderr: float, tests: int = 1) -> float:
     from scipy.special import ndtri  # not at import time: slow
 
     return float((ndtri(1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)
+
+
+@dataclass(frozen=True)
+class AnsweredDifference:
+    """``a`` minus ``b`` on the items that both answered, by metric, and how many items each of them answered."""
+
+    difference: Mapping[str, Paired]
+    a_answered: int
+    b_answered: int
+
+    def negated(self) -> AnsweredDifference:
+        """``b`` minus ``a``."""
+        return AnsweredDifference(negated(self.difference), self.b_answered, self.a_answered)
+
+    def holds(self, metric: str, sign: float, *, sure: bool = False) -> bool:
+        """Whether a lead of ``a`` with every answer imputed is one of its answers as well.
+
+        A run that answered no more than the other must be ahead on the items that both answered; ``sure``:
+        significantly so. One that answered more need not: what both answered was then chosen by the other.
+        """
+        found = self.difference[metric]
+        return self.a_answered > self.b_answered or (sign * found.value > NOISE and (not sure or found.p <= ALPHA))
+
+
+def answered_difference(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> AnsweredDifference:
+    """Two runs that were asked the same, on what both answered.
+
+    Args:
+        a: one run, as it answered.
+        b: the other.
+        imputed: their differences with missing answers imputed: the same if none is missing.
+    """
+    one, other = (side.panel.answered & side.panel.counted for side in (a, b))
+    both, numbers = one & other, (int(one.sum()), int(other.sum()))
+    if both.sum() == a.panel.counted.sum():
+        return AnsweredDifference(imputed, *numbers)
+    sides = [
+        Tally.of(replace(side.panel, asked=side.panel.asked & both), side.mapping, side.positive, list(imputed))
+        for side in (a, b)
+    ]
+    return AnsweredDifference(paired_difference(*sides), *numbers)
+
+
+def paired_difference(a: Tally, b: Tally) -> dict[str, Paired]:
+    """``a`` minus ``b`` in every metric of both, with interval and p by the jackknife over the videos they rest on."""
+    found = {}
+    for name in a.metrics:
+        kept = np.union1d(a.contributing(name), b.contributing(name))
+        apart: FloatArray = (a.left_out[name] - b.left_out[name])[kept]
+        found[name] = jackknife_t(a.observed[name] - b.observed[name], apart)
+    return found
+
+
+def negated(difference: Mapping[str, Paired]) -> dict[str, Paired]:
+    """``b`` minus ``a`` from ``a`` minus ``b``, by metric."""
+    return {name: Paired(-d.value, d.stderr, -d.high, -d.low, d.p) for name, d in difference.items()}

@@ -1,6 +1,6 @@
-"""How many videos does it take? Planning by simulation from :mod:`siming_tasks.analysis.power.model` (synthetic).
+"""Sample size by simulation: detectable effects of a number of videos, and videos needed for an effect.
 
-Three questions, each a two-sided test at level alpha: does one judge differ from a blind one (``zero``), do two judges
+The data sets are synthetic (:mod:`siming_tasks.analysis.power.latent_model`). Three questions, each a two-sided test at level alpha: does one judge differ from a blind one (``zero``), do two judges
 on the same videos differ (``two``), and does the pair still differ when it is the hardest to show among k comparisons
 under Holm's correction (``holm``: the first step of Holm tests at alpha / k)?
 """
@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy import stats
 
-from siming_tasks.analysis.power.model import Design, Draw, draw, score
+from siming_tasks.analysis.power.latent_model import SimulatedRatings, StudyDesign, draw, score
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 
-__all__ = ["QUESTIONS", "SmallestEffect", "Test", "VideosNeeded", "plan", "smallest_effects"]
+__all__ = ["QUESTIONS", "PowerSettings", "SmallestEffect", "VideosNeeded", "plan", "smallest_effects"]
 
 QUESTIONS = {"zero": "one judge against a blind one", "two": "two judges", "holm": "two judges, after Holm"}
 CELLS = 2_000_000
@@ -33,7 +33,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Test:
+class PowerSettings:
     """Level, wanted power and the number of comparisons that Holm's correction spans."""
 
     __test__ = False  # not a test case of pytest
@@ -94,11 +94,11 @@ class VideosNeeded:
 
 
 def smallest_effects(
-    design: Design,
+    design: StudyDesign,
     videos: int,
     *,
     rng: np.random.Generator,
-    test: Test | None = None,
+    test: PowerSettings | None = None,
     metrics: tuple[str, ...] | None = None,
     replicates: int = 2000,
     progress: Progress = lambda done: None,
@@ -109,7 +109,7 @@ def smallest_effects(
     about ``1 / sqrt(2 replicates)`` of it. ``progress`` is told of every data set drawn. ``metrics``: by default
     all that have a lift.
     """
-    test, metrics = test or Test(), select(lifted=True) if metrics is None else metrics
+    test, metrics = test or PowerSettings(), select(lifted=True) if metrics is None else metrics
     one: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     for sample in _batches(design, videos, replicates, rng, progress):
@@ -129,12 +129,12 @@ def smallest_effects(
 
 
 def plan(
-    design: Design,
+    design: StudyDesign,
     metric: str,
     effect: float,
     *,
     rng: np.random.Generator,
-    test: Test | None = None,
+    test: PowerSettings | None = None,
     replicates: int = 1000,
     progress: Progress = lambda done: None,
 ) -> tuple[VideosNeeded, ...]:
@@ -146,7 +146,7 @@ def plan(
     Raises:
         DataError: the effect is not above 0.
     """
-    test = test or Test()
+    test = test or PowerSettings()
     if not effect > 0:
         raise DataError(f"effect is {effect:g}; give the difference to be shown, above 0.")
     calibration = draw(design, 2000, 10, rng, judges=1)
@@ -172,7 +172,7 @@ def plan(
 
 
 def _estimates(
-    design: Design,
+    design: StudyDesign,
     metric: str,
     skill: float,
     videos: int,
@@ -190,8 +190,8 @@ def _estimates(
 
 
 def _batches(
-    design: Design, videos: int, replicates: int, rng: np.random.Generator, progress: Progress
-) -> Iterator[Draw]:
+    design: StudyDesign, videos: int, replicates: int, rng: np.random.Generator, progress: Progress
+) -> Iterator[SimulatedRatings]:
     size = max(1, CELLS // (videos * design.steps))
     while replicates > 0:
         now = min(size, replicates)
@@ -200,11 +200,11 @@ def _batches(
         progress(now)
 
 
-def _mean(sample: Draw, skill: float, metric: str) -> float:
+def _mean(sample: SimulatedRatings, skill: float, metric: str) -> float:
     return float(score(sample.reference, sample.judged(skill), metric).mean())
 
 
-def _skill(sample: Draw, metric: str, effect: float) -> float:
+def _skill(sample: SimulatedRatings, metric: str, effect: float) -> float:
     """Bisection on one large sample; its metric grows with the skill."""
     blind = _mean(sample, 0.0, metric)  # sampling error of the sample itself, near 0
     low, high = 0.0, 1.0

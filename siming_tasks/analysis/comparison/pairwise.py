@@ -9,13 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.common import Answered, answered_by_both, paired_difference, turned
-from siming_tasks.analysis.comparison.ranks import Standing, standings
-from siming_tasks.analysis.comparison.significance import Paired, detectable, holm, max_t
+from siming_tasks.analysis.comparison.paired_tests import (
+    AnsweredDifference,
+    Paired,
+    answered_difference,
+    detectable,
+    holm,
+    max_t,
+    negated,
+    paired_difference,
+)
+from siming_tasks.analysis.comparison.ranking import RunRank, compute_ranks
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
-from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
@@ -24,7 +32,7 @@ from siming_tasks.metrics.sensitivity import chance_corrected
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
-__all__ = ["Comparison", "Detectable", "Difference", "Standing", "compare"]
+__all__ = ["Comparison", "Detectable", "Difference", "RunRank", "compare"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ class Difference:
         p_max_t: by the step-down maximum over the comparisons of the metric.
         answered: the difference on the items that both answered; None if it is undefined there.
         answered_p: its p.
-        holds: the lead is one of the answers too (:meth:`siming_tasks.analysis.comparison.common.Answered.holds`).
+        holds: the lead is one of the answers too
+            (:meth:`siming_tasks.analysis.comparison.paired_tests.Answered.holds`).
     """
 
     metric: str
@@ -110,7 +119,7 @@ class Comparison:
     estimates: Mapping[str, Mapping[str, Estimate]]
     imputed: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
-    ranks: Mapping[str, Mapping[str, Standing]]
+    ranks: Mapping[str, Mapping[str, RunRank]]
     detectable: Mapping[str, Detectable]
     skipped: Mapping[str, Mapping[str, str]]
     footnote: Mapping[str, Mapping[str, float | None]]
@@ -139,7 +148,7 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[Contestant],
+    runs: Sequence[ComparisonEntry],
     *,
     allow: Collection[str] = (),
     against: str | None = None,
@@ -199,7 +208,7 @@ def compare(
     apart, answered = _paired(names, tallies, full, compared)
     primary = headline(runs[0].panel.answer)
     differences: list[Difference] = []
-    ranks: dict[str, dict[str, Standing]] = {}
+    ranks: dict[str, dict[str, RunRank]] = {}
     skipped: dict[str, dict[str, str]] = {}
     for metric in compared:
         reasons = {name: imputed[name][metric].reason for name in names if _without(imputed[name][metric])}
@@ -209,7 +218,9 @@ def compare(
         value = np.array([of(values, name, metric) for name in mine])
         replicates = np.array([of(drawn, name, metric) for name in mine]).T.reshape(resamples, len(mine))
         ahead = {pair: answered[pair].holds(metric, CATALOGUE[metric].sign) for pair in answered}
-        ranks |= {metric: standings(mine, CATALOGUE[metric].sign, value, replicates, ahead)} if len(mine) > 1 else {}
+        ranks |= (
+            {metric: compute_ranks(mine, CATALOGUE[metric].sign, value, replicates, ahead)} if len(mine) > 1 else {}
+        )
         at = {name: k for k, name in enumerate(mine)}
         deltas = np.array([replicates[:, at[a]] - replicates[:, at[b]] for a, b in chosen]).T
         differences += _rows(metric, metric == primary, chosen, apart, answered, deltas)
@@ -232,16 +243,16 @@ def _without(estimate: Estimate) -> bool:
 
 def _paired(
     names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
-) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], Answered]]:
+) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], AnsweredDifference]]:
     """Of every ordered pair, its differences with answers imputed, and on what both answered."""
     slim = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
     apart: dict[tuple[str, str], Mapping[str, Paired]] = {}
-    answered: dict[tuple[str, str], Answered] = {}
+    answered: dict[tuple[str, str], AnsweredDifference] = {}
     for a, b in combinations(names, 2):
         found = paired_difference(slim[a], slim[b])
-        both = answered_by_both(tallies[a], tallies[b], found)
-        answered[a, b], answered[b, a] = both, both.turned()
-        apart[a, b], apart[b, a] = found, turned(found)
+        both = answered_difference(tallies[a], tallies[b], found)
+        answered[a, b], answered[b, a] = both, both.negated()
+        apart[a, b], apart[b, a] = found, negated(found)
     return apart, answered
 
 
@@ -250,7 +261,7 @@ def _rows(
     primary: bool,
     pairs: Sequence[tuple[str, str]],
     apart: Mapping[tuple[str, str], Mapping[str, Paired]],
-    answered: Mapping[tuple[str, str], Answered],
+    answered: Mapping[tuple[str, str], AnsweredDifference],
     deltas: FloatArray,
 ) -> list[Difference]:
     """The comparisons of one metric, not yet corrected by Holm."""
@@ -309,7 +320,7 @@ def _typical(stderrs: Sequence[float | None]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _common(runs: Sequence[Contestant]) -> dict[str, str]:
+def _common(runs: Sequence[ComparisonEntry]) -> dict[str, str]:
     """Facts that no run contradicts."""
     stated = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
     return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}

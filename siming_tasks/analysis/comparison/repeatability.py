@@ -12,19 +12,19 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.agreement.linear import jackknife_error
-from siming_tasks.metrics.alignment import Contestant, align
+from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import NOISE
 
-__all__ = ["ADDED", "Repeats", "repeats"]
+__all__ = ["ADDED", "Repeatability", "repeats"]
 
 ADDED = 0.1
 """Share that decoding may add to the standard error once a judge was asked often enough."""
 
 
 @dataclass(frozen=True)
-class Repeats:
+class Repeatability:
     """One metric of R runs of the same judge on the same videos, missing answers imputed.
 
     Attributes:
@@ -43,12 +43,12 @@ class Repeats:
 
 
 def repeats(
-    runs: Sequence[Contestant],
+    runs: Sequence[ComparisonEntry],
     *,
     allow: Collection[str] = (),
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
-) -> dict[str, Repeats]:
+) -> dict[str, Repeatability]:
     """Split the variance of every metric into decoding and videos.
 
     A run's variance over videos, by the jackknife, holds both: decoding is drawn anew for every video. The variance
@@ -70,17 +70,17 @@ def repeats(
     return {name: _of(tallies, name) for name in select(runs[0].panel.answer, compared=True)}
 
 
-def _of(tallies: Sequence[Tally], name: str) -> Repeats:
+def _of(tallies: Sequence[Tally], name: str) -> Repeatability:
     values = np.array([tally.observed[name] for tally in tallies])
     given = tuple(None if np.isnan(value) else float(value) for value in values)
     if np.isnan(values).any():
-        return Repeats(given, None, None, None, None)
+        return Repeatability(given, None, None, None, None)
     decoding = float(values.var(ddof=1))
     both = float(np.mean([jackknife_error(tally.left_out[name][tally.contributing(name)]) ** 2 for tally in tallies]))
     videos = both - decoding
     known = np.isfinite(videos) and videos > NOISE**2
     most = ((1 + ADDED) ** 2 - 1) * videos
-    return Repeats(
+    return Repeatability(
         given,
         float(values.mean()),
         math.sqrt(decoding),

@@ -10,11 +10,11 @@ import numpy as np
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
 from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
-__all__ = ["Standing", "settled", "standings"]
+__all__ = ["RunRank", "capped_values", "compute_ranks"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunRank:
     """Rank of a run.
 
     Attributes:
@@ -23,17 +23,17 @@ class Standing:
         low: lower end of the 95 % interval of the rank, by value in every resample.
         high: upper end.
         first: how often it came first there.
-        unsettled: the runs with a smaller value that it is not above, as it is not ahead on the items both answered.
+        tied_with: the runs with a smaller value that it is not above, as it is not ahead on the items both answered.
     """
 
     rank: int
     low: int
     high: int
     first: float
-    unsettled: tuple[str, ...] = ()
+    tied_with: tuple[str, ...] = ()
 
 
-def settled(value: FloatArray, holds: BoolArray) -> FloatArray:
+def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
     """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
 
     Args:
@@ -47,13 +47,13 @@ def settled(value: FloatArray, holds: BoolArray) -> FloatArray:
     return found
 
 
-def standings(
+def compute_ranks(
     names: Sequence[str],
     sign: float,
     value: FloatArray,
     replicates: FloatArray,
     holds: Mapping[tuple[str, str], bool],
-) -> dict[str, Standing]:
+) -> dict[str, RunRank]:
     """Ranks of runs in one metric.
 
     Args:
@@ -65,7 +65,7 @@ def standings(
     """
     sure = np.array([[a == b or holds[a, b] for b in names] for a in names], dtype=np.bool_)
     above = sign * value[:, None] > sign * value[None, :] + NOISE
-    rank = _ranks(settled(sign * value, sure))
+    rank = _ranks(capped_values(sign * value, sure))
     drawn = _ranks(sign * replicates[~np.isnan(replicates).any(axis=1)])
     tail = (1 - LEVEL) / 2
     low, high, first = rank, rank, (rank == 1).astype(np.float64)
@@ -73,7 +73,7 @@ def standings(
         low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
         first = (drawn == 1).mean(axis=0)
     return {
-        name: Standing(
+        name: RunRank(
             int(rank[k]),
             min(int(low[k]), int(rank[k])),
             max(int(high[k]), int(rank[k])),

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.significance import holm
+from siming_tasks.analysis.comparison.paired_tests import holm
 from siming_tasks.analysis.psychometrics.rasch import rasch
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA
 
-__all__ = ["FEWEST", "Dif", "Difference", "differential"]
+__all__ = ["FEWEST", "Difference", "SiteDifferences", "differential"]
 
 FEWEST = 30
 """Trainees of a site below which its difficulties are not compared."""
@@ -46,7 +46,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Dif:
+class SiteDifferences:
     """Every comparison that could be made; ``trainees`` by site, ``left_out`` sites with too few."""
 
     differences: tuple[Difference, ...]
@@ -56,7 +56,7 @@ class Dif:
 
 def differential(
     correct: FloatArray, sites: Sequence[str | None], step_ids: tuple[str, ...], raters: tuple[str, ...]
-) -> Dif:
+) -> SiteDifferences:
     """Difficulties of each site against those of the rest (Wald test on conditional estimates).
 
     Args:
@@ -88,4 +88,4 @@ def differential(
         for (name, site, value, stderr), p in zip(found, adjusted, strict=True)
     ]
     left_out = tuple(sorted(site for site in sizes if site not in large))
-    return Dif(tuple(rows), {site: sizes[site] for site in large}, left_out)
+    return SiteDifferences(tuple(rows), {site: sizes[site] for site in large}, left_out)

@@ -14,7 +14,7 @@ import numpy as np
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.score_matrix import FloatArray
 
-__all__ = ["MARGIN", "NonInferiority", "Replaced", "non_inferiority"]
+__all__ = ["MARGIN", "NonInferiority", "ReplacedRater", "non_inferiority"]
 
 MARGIN = 0.1
 """Share of steps by which the judge may be the worse of the two and still count as not inferior."""
@@ -22,7 +22,7 @@ _Q = 0.05
 
 
 @dataclass(frozen=True)
-class Replaced:
+class ReplacedRater:
     """The judge in the place of one physician, against the others.
 
     Attributes:
@@ -46,7 +46,7 @@ class NonInferiority:
 
     margin: float
     win_rate: float
-    physicians: Mapping[str, Replaced]
+    physicians: Mapping[str, ReplacedRater]
 
 
 def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], margin: float = MARGIN) -> NonInferiority:
@@ -68,7 +68,7 @@ def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], mar
     found = {name: _without(name, judge, physicians) for name in physicians}
     tests = {name: _test(*shares, margin) for name, shares in found.items()}
     holds = _benjamini_yekutieli({name: p for name, (_, _, p, _) in tests.items()})
-    rows = {name: Replaced(a, b, p, holds[name], n) for name, (a, b, p, n) in tests.items()}
+    rows = {name: ReplacedRater(a, b, p, holds[name], n) for name, (a, b, p, n) in tests.items()}
     return NonInferiority(margin, sum(row.holds for row in rows.values()) / len(rows), rows)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from siming_tasks.analysis.diagnosis.frame import Frame
+from siming_tasks.analysis.diagnosis.label_matrices import LabelMatrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.agreement.labels import ordinal_labels
@@ -16,7 +16,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_sta
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["PASS_MARK", "AtMark", "Decisions", "exam"]
+__all__ = ["PASS_MARK", "DecisionsAtMark", "PassDecisions", "exam"]
 
 PASS_MARK = 0.8
 MARKS = (0.6, 0.7, 0.8, 0.9)
@@ -28,7 +28,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True)
-class AtMark:
+class DecisionsAtMark:
     """Decisions under another pass mark: share of videos decided alike, false-pass and false-fail rate."""
 
     pass_mark: float
@@ -38,7 +38,7 @@ class AtMark:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class PassDecisions:
     """Pass or fail by a share of the points, with no must-pass step failed (label 0).
 
     Attributes:
@@ -46,8 +46,8 @@ class Decisions:
         must_pass: steps that must not be failed.
         false_pass: share of truly failing examinees whom the judge passes: the unsafe error.
         false_fail: share of truly passing examinees whom the judge fails.
-        passed_truth: share of examinees who pass by the reference.
-        passed_said: share whom the judge passes.
+        pass_rate_reference: share of examinees who pass by the reference.
+        pass_rate_judge: share whom the judge passes.
         missed_must_pass: share of truly failed must-pass steps that the judge does not call failed.
         consistency: share of examinees decided alike by judge and reference.
         kappa: of those decisions.
@@ -61,14 +61,14 @@ class Decisions:
     must_pass: tuple[str, ...]
     false_pass: Proportion
     false_fail: Proportion
-    passed_truth: Proportion
-    passed_said: Proportion
+    pass_rate_reference: Proportion
+    pass_rate_judge: Proportion
     missed_must_pass: Proportion
     consistency: Proportion
     kappa: Estimate
     human: Proportion | None
     human_kappa: Estimate | None
-    marks: tuple[AtMark, ...]
+    marks: tuple[DecisionsAtMark, ...]
     caveat: str = field(default=CAVEAT, init=False)
 
 
@@ -84,8 +84,8 @@ class _Sheet:
 
 
 def exam(
-    frame: Frame, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
-) -> Decisions | None:
+    frame: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
+) -> PassDecisions | None:
     """Decisions of judge, reference and physicians; None for verdicts: without points there is no mark to reach.
 
     Raises:
@@ -119,13 +119,13 @@ def exam(
         human = _mark(a, b, pass_mark).consistency
         stats["human"] = _decision_kappa(a, b, pass_mark)
     found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
-    return Decisions(
+    return PassDecisions(
         pass_mark=pass_mark,
         must_pass=tuple(name for name, critical in zip(panel.step_ids, must, strict=True) if critical),
         false_pass=main.false_pass,
         false_fail=main.false_fail,
-        passed_truth=share(truth.passes(pass_mark), known),
-        passed_said=share(said.passes(pass_mark), known),
+        pass_rate_reference=share(truth.passes(pass_mark), known),
+        pass_rate_judge=share(said.passes(pass_mark), known),
         missed_must_pass=share(~frame.failed_said[:, must], failed_must),
         consistency=main.consistency,
         kappa=found["kappa"],
@@ -139,10 +139,12 @@ def _known(one: _Sheet, other: _Sheet) -> BoolArray:
     return ~np.isnan(one.share) & ~np.isnan(other.share)
 
 
-def _mark(truth: _Sheet, said: _Sheet, mark: float) -> AtMark:
+def _mark(truth: _Sheet, said: _Sheet, mark: float) -> DecisionsAtMark:
     known = _known(truth, said)
     really, judged = truth.passes(mark), said.passes(mark)
-    return AtMark(mark, share(really == judged, known), share(judged, known & ~really), share(~judged, known & really))
+    return DecisionsAtMark(
+        mark, share(really == judged, known), share(judged, known & ~really), share(~judged, known & really)
+    )
 
 
 def _decision_kappa(one: _Sheet, other: _Sheet, mark: float) -> Stat:

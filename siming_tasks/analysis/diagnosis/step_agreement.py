@@ -1,21 +1,22 @@
-"""The step sheet: which rubric steps is the judge good at, and which can be told from these videos at all?"""
+"""Agreement step by step, and accuracy on the steps where the physicians agreed and where they did not."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from siming_tasks.analysis.diagnosis.frame import Frame
+from siming_tasks.analysis.diagnosis.label_matrices import LabelMatrices
 from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.proportion import Proportion, share
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.thresholds import THIN
 
-__all__ = ["StepLine", "StepSheet", "step_sheet"]
+__all__ = ["DisputedSteps", "StepRow", "StepTable", "disputed", "step_table"]
 
 
 @dataclass(frozen=True)
-class StepLine:
+class StepRow:
     """One rubric step.
 
     Attributes:
@@ -44,14 +45,14 @@ class StepLine:
 
 
 @dataclass(frozen=True)
-class StepSheet:
+class StepTable:
     """All steps in rubric order, and what to bear in mind."""
 
-    rows: tuple[StepLine, ...]
+    rows: tuple[StepRow, ...]
     caveat: str
 
 
-def step_sheet(frame: Frame, resamples: int, rng: np.random.Generator) -> StepSheet:
+def step_table(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> StepTable:
     """Agreement, errors and bias of every step."""
     panel = frame.panel
     stats: dict[tuple[str, str], Stat] = {}
@@ -74,7 +75,7 @@ def step_sheet(frame: Frame, resamples: int, rng: np.random.Generator) -> StepSh
     found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
     imperfect = (frame.both & panel.reference_wrong).sum(axis=0)
     rows = tuple(
-        StepLine(
+        StepRow(
             step_id=name,
             skill=skill,
             imperfect=int(imperfect[s]),
@@ -91,4 +92,52 @@ def step_sheet(frame: Frame, resamples: int, rng: np.random.Generator) -> StepSh
         f"Rows with fewer than {THIN} imperfect videos are shaded; read nothing into them. The mean of these kappas is "
         "not the pooled kappa."
     )
-    return StepSheet(rows, caveat)
+    return StepTable(rows, caveat)
+
+
+CAVEAT = (
+    "Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. Kappa is not "
+    "given on the disputed steps: they were selected by disagreement, which distorts it. A constant stands beside each "
+    "accuracy because the two sets differ in how many steps are correct."
+)
+
+
+@dataclass(frozen=True)
+class DisputedSteps:
+    """Accuracy (same label as the reference) where the physicians gave the same points, and where they did not.
+
+    Attributes:
+        agreed: accuracy on agreed steps.
+        agreed_constant: that of calling each of them fully correct.
+        disputed: accuracy on disputed steps, whose reference is the adjudicated label.
+        disputed_constant: that of calling each of them fully correct.
+        with_a: share of disputed steps with physician A's label.
+        with_b: with physician B's.
+        caveat: what to bear in mind.
+    """
+
+    agreed: Proportion
+    agreed_constant: Proportion
+    disputed: Proportion
+    disputed_constant: Proportion
+    with_a: Proportion
+    with_b: Proportion
+    caveat: str = field(default=CAVEAT, init=False)
+
+
+def disputed(frame: LabelMatrices) -> DisputedSteps | None:
+    """The split, or None without two raters."""
+    if frame.raters is None:
+        return None
+    rated = frame.rated & frame.both
+    sure, unsure = rated & ~frame.disputed, rated & frame.disputed
+    right, constant = frame.said == frame.truth, frame.truth == frame.best
+
+    return DisputedSteps(
+        agreed=share(right, sure),
+        agreed_constant=share(constant, sure),
+        disputed=share(right, unsure),
+        disputed_constant=share(constant, unsure),
+        with_a=share(frame.said == frame.raters[0], unsure),
+        with_b=share(frame.said == frame.raters[1], unsure),
+    )

@@ -10,19 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.diagnosis.decisions import PASS_MARK
-from siming_tasks.analysis.psychometrics.classification import Classification, livingston_lewis
-from siming_tasks.analysis.psychometrics.concordance import (
+from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
+from siming_tasks.analysis.psychometrics.differential_functioning import SiteDifferences, differential
+from siming_tasks.analysis.psychometrics.generalizability import Design, GStudy, decision_study, g_study
+from siming_tasks.analysis.psychometrics.rasch import Rasch, rasch
+from siming_tasks.analysis.psychometrics.standard_setting import (
+    Classification,
+    CutScore,
+    borderline_regression,
+    contrasting_groups,
+    livingston_lewis,
+)
+from siming_tasks.analysis.psychometrics.totals_agreement import (
     BlandAltman,
     IntraclassCorrelation,
     bland_altman,
     concordance,
     icc,
 )
-from siming_tasks.analysis.psychometrics.dif import Dif, differential
-from siming_tasks.analysis.psychometrics.generalizability import Design, GStudy, decision_study, g_study
-from siming_tasks.analysis.psychometrics.rasch import Rasch, rasch
-from siming_tasks.analysis.psychometrics.standard import CutScore, borderline_regression, contrasting_groups
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
@@ -72,7 +77,7 @@ class Psychometrics:
     generalizability: GStudy | None = None
     designs: tuple[Design, ...] = ()
     rasch: Rasch | None = None
-    sites: Dif | None = None
+    sites: SiteDifferences | None = None
     cuts: tuple[CutScore, ...] = ()
     decisions: tuple[Classification, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
