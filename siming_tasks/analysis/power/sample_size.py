@@ -1,8 +1,9 @@
 """Sample size by simulation: detectable effects of a number of videos, and videos needed for an effect.
 
-The data sets are synthetic (:mod:`siming_tasks.analysis.power.latent_model`). Three questions, each a two-sided test at level alpha: does one judge differ from a blind one (``zero``), do two judges
-on the same videos differ (``two``), and does the pair still differ when it is the hardest to show among k comparisons
-under Holm's correction (``holm``: the first step of Holm tests at alpha / k)?
+The data sets are synthetic (:mod:`siming_tasks.analysis.power.latent_model`). Three questions, each a two-sided test at
+level alpha: does one judge differ from a blind one (``zero``), do two judges on the same videos differ (``two``), and
+does the pair still differ when it is the hardest to show among k comparisons under Holm's correction (``holm``: the
+first step of Holm tests at alpha / k)?
 """
 
 from __future__ import annotations
