@@ -23,7 +23,7 @@ from lmms_eval import models
 from lmms_eval.api.model import lmms
 from lmms_eval.tasks import TaskManager, eval_logger, get_task_dict
 
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.register import tasks_path
 from siming_tasks.plugin.response_cache.cache import keeping
 from siming_tasks.plugin.response_cache.store import Kept, Store
@@ -47,7 +47,7 @@ class Sleeper(lmms):
         replies = []
         for request in requests:
             time.sleep(SECONDS)
-            steps = SESSION.of(self.doc(request)).steps(self.doc(request))
+            steps = RUN.dataset_of(self.doc(request)).steps(self.doc(request))
             replies.append(json.dumps({step.id: 1 for step in steps}) if len(steps) > 1 else '{"score": 1}')
         self.inside += time.process_time() - began
         return replies
@@ -67,7 +67,7 @@ class Sleeper(lmms):
 def cost(task: str, number: int, replies: str) -> float:
     """Seconds a reply outside the model."""
     os.environ["SIMING_REPLIES"] = replies
-    SESSION.begin()
+    RUN.begin()
     manager = TaskManager(include_path=tasks_path(), include_defaults=False, model_name="async_openai")
     (found,) = get_task_dict([task], manager, "chat").values()
     assert models  # importing them is what lets the suite in

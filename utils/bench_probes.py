@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS, TASKS
 
 MODES = {"frames": {"media": "frames"}, "proxy": {"media": "proxy"}}
@@ -24,7 +24,7 @@ def once(name: str, table: dict[str, str], data: Path) -> float:
     """Processor seconds of all messages of one task; the store is empty before."""
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"SIMING_DATA": str(data), "SIMING_CACHE": cache}
-        SESSION.begin()
+        RUN.begin()
         docs = [dict(doc) for doc in getattr(hooks, f"docs_{name}")(None)]
         began = time.process_time()
         for doc in docs:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.models.recipes import Service, service_at, service_of_backend
 from siming_tasks.plugin.hooks.payload import spread, weight_of
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 
 __all__ = ["refuse_what_does_not_fit", "service_asked_by"]
 
@@ -25,7 +25,7 @@ def refuse_what_does_not_fit(lm: Any, tasks: Iterable[Any]) -> None:
         MediaError: a video cannot be shown.
     """
     service = service_asked_by(lm)
-    if service is None or SESSION.options.limits == "off":
+    if service is None or RUN.options.limits == "off":
         return
     for task in tasks:
         table = task.lmms_eval_specific_kwargs

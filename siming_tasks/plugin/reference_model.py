@@ -18,7 +18,7 @@ from siming_tasks.common.schema import Video
 from siming_tasks.models.baselines.forms import HONEST, Pointer, pointer, unseen
 from siming_tasks.models.baselines.judges import Judge, judge
 from siming_tasks.parsing import format_answers
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS
 
@@ -41,7 +41,7 @@ class SimingReference(lmms):  # type: ignore[misc]
         super().__init__()
         self.kind, self.seed, self.media = kind, int(seed), str(media).lower() not in ("false", "0", "no")
         try:
-            judge(self.kind, SESSION.current(), self.seed)
+            judge(self.kind, RUN.current_dataset(), self.seed)
             if self.kind == HONEST and not self.media:
                 unseen(self.kind, (), {})
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
@@ -60,12 +60,12 @@ class SimingReference(lmms):  # type: ignore[misc]
             doc = self.task_dict[task][split][doc_id]
             if self.media:
                 doc_to_messages(doc)
-            opened, setting = SESSION.of(doc), TASKS[doc["setting"]]
+            opened, setting = RUN.dataset_of(doc), TASKS[doc["setting"]]
             dataset, steps = opened.dataset, opened.steps(doc)
             ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
             video = dataset.video(doc["video_id"])
             answers = ask(video, steps, setting.answer)
-            gone = unseen(self.kind, steps, SESSION.shown(doc)) if setting.abstain else []
+            gone = unseen(self.kind, steps, RUN.media_of(doc)) if setting.abstain else []
             parts = self._evidence(doc, video, steps) if setting.evidence else None
             answers = {name: value for name, value in answers.items() if name not in gone}
             replies.append(format_answers(answers, steps, setting.answer, abstained=gone, evidence=parts))
@@ -76,7 +76,7 @@ class SimingReference(lmms):  # type: ignore[misc]
         if doc["step_id"]:
             span = video.step(doc["step_id"]).span
             return {doc["step_id"]: [(0.0, span[1] - span[0])] if span else []}
-        point = self._pointers.get(doc["root"]) or pointer(self.kind, SESSION.of(doc).dataset, self.seed)
+        point = self._pointers.get(doc["root"]) or pointer(self.kind, RUN.dataset_of(doc).dataset, self.seed)
         return self._pointers.setdefault(doc["root"], point)(video, steps)
 
     def loglikelihood(self, requests: list[Any]) -> Any:

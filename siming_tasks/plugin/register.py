@@ -155,12 +155,12 @@ def preflight(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
         SimingError: the data are wrong, or there is nothing to ask.
     """
     from siming_tasks.plugin.hooks.docs import refuse_empty
-    from siming_tasks.plugin.hooks.run_context import SESSION
+    from siming_tasks.plugin.hooks.run_context import RUN
     from siming_tasks.results.prices import load_prices
 
-    SESSION.begin()
-    if SESSION.options.prices:
-        load_prices(SESSION.options.prices)
+    RUN.begin()
+    if RUN.options.prices:
+        load_prices(RUN.options.prices)
     asked = tuple(dict.fromkeys(_settings(name for name in names if isinstance(name, str))))
-    refuse_empty(asked, SESSION.current())
+    refuse_empty(asked, RUN.current_dataset())
     return asked

@@ -20,7 +20,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, Mode, backend_of
 from siming_tasks.plugin.hooks.results import RECORD, process_results
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.payload_limits import refuse_what_does_not_fit
 from siming_tasks.plugin.preflight import Told, as_told, is_ours, refuse
 from siming_tasks.plugin.response_cache.cache import beside, keeping
@@ -61,7 +61,7 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequ
             return get_model(model_name, force_simple)
         told = _told(models, model_name, force_simple, caller)
         with _one_message(told):
-            mode = refuse(told, SESSION.policy, preflight(ours))
+            mode = refuse(told, RUN.policy, preflight(ours))
         return _Given.to(get_model(model_name, force_simple), told, mode)
 
     @functools.wraps(evaluate)
@@ -79,8 +79,8 @@ def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequ
             type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1, rest,
             kwargs.get("cli_args") is not None,
         )  # fmt: skip
-        with _one_message(told), SESSION.asking(backend, modality), keeping(lm):
-            refuse(told, SESSION.policy, [each for each in TASKS.values() if each.task_name in ours])
+        with _one_message(told), RUN.evaluating(backend, modality), keeping(lm):
+            refuse(told, RUN.policy, [each for each in TASKS.values() if each.task_name in ours])
             refuse_what_does_not_fit(lm, ours.values())
             if "response_cache" in kwargs:
                 kwargs["response_cache"] = beside(kwargs["response_cache"], lm)
@@ -160,7 +160,7 @@ class _Given:
     @classmethod
     def to(cls, kind: Any, told: Told, mode: Mode) -> Any:
         """The class itself where nothing is to be added, because the table says nothing or the user said it all."""
-        frames, ours = SESSION.options.frames, told.backend.frames if mode == "frames" else told.backend.arguments
+        frames, ours = RUN.options.frames, told.backend.frames if mode == "frames" else told.backend.arguments
         wanted = {key: frames if value == "frames" else value for key, value in ours.items()}
         added = {key: value for key, value in wanted.items() if key not in told.arguments}
         if not added:

@@ -263,9 +263,9 @@ class TestAMetricMore:
         monkeypatch.setenv("SIMING_DATA", str(short_demo))
         monkeypatch.setenv("SIMING_RESAMPLES", "50")
         from siming_tasks.plugin import hooks
-        from siming_tasks.plugin.hooks.run_context import SESSION
+        from siming_tasks.plugin.hooks.run_context import RUN
 
-        SESSION.begin()
+        RUN.begin()
         docs = list(hooks.docs_full_error(None))
         dataset = open_dataset(short_demo)
         answers = {step.id: "incorrect" for step in dataset.rubric.steps}
@@ -275,7 +275,7 @@ class TestAMetricMore:
                   for video in dataset.videos for step in video.applicable]  # fmt: skip
         assert value == pytest.approx(np.mean(labels))  # every step is called wrong
         assert 0 < stderr < 0.5
-        SESSION.begin()  # another run: what was remembered of this one is forgotten
+        RUN.begin()  # another run: what was remembered of this one is forgotten
 
     def test_in_the_commands_and_the_report(self, toy, exams, make_run, tmp_path, capsys):
         root, run = str(exams.root), make_run(exams, tmp_path / "noisy", "oracle", noise=0.4, settings=("full_error",))

@@ -17,7 +17,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, backends, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -29,7 +29,7 @@ def doc(request: Any, short_demo: Path, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     monkeypatch.delenv("SIMING_MEDIA", raising=False)
-    SESSION.begin()
+    RUN.begin()
     video = open_dataset(short_demo).videos[0]
     step = "" if request.param == "full" else next(s.step_id for s in video.applicable if s.span)
     parts = [f"{request.param}_score", video.video_id, *([step] if step else [])]
@@ -120,9 +120,9 @@ def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
     assert wrong > 0
     for media in ("video", "proxy"):
         monkeypatch.setenv("SIMING_MEDIA", media)
-        SESSION.begin()
+        RUN.begin()
         words = f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"
-        with SESSION.asking(backends()["chat.openai"]), pytest.raises(OptionsError, match=words):
+        with RUN.evaluating(backends()["chat.openai"]), pytest.raises(OptionsError, match=words):
             doc_to_messages(doc)
 
 
@@ -130,7 +130,7 @@ def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatc
     """Every frame of the short file is nearer to its own stored frame than to any other of those shown."""
     expected = store_frames(doc)
     monkeypatch.setenv("SIMING_MEDIA", "proxy")
-    SESSION.begin()
+    RUN.begin()
     (path,) = doc_to_visual(doc, {"media": "frames"})
     with av.open(path) as file:
         found = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]

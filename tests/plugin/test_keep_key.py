@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.register import tasks_path
 from siming_tasks.plugin.response_cache.cache import keeping
 from siming_tasks.plugin.response_cache.fingerprint import Unknown, conditions
@@ -64,7 +64,7 @@ def ask(
     ) -> tuple[list[str], int]:  # fmt: skip
         for name, value in {**defaults, **env}.items():
             monkeypatch.setenv(name if name.startswith("LMMS") else f"SIMING_{name}", value)
-        SESSION.begin()
+        RUN.begin()
         manager = TaskManager(include_path=tasks_path(), include_defaults=False, model_name="async_openai")
         found = get_task_dict(list(tasks), manager, "chat")
         requests = []
@@ -86,7 +86,7 @@ def ask(
         return replies, len(Echo.asked) - before
 
     yield call
-    SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
+    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
 
 
 def test_the_same_request_hits_and_any_other_does_not(

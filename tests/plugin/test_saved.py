@@ -17,7 +17,7 @@ import pytest
 
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.plugin.hooks import evaluation, process_results
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.verify_output import check_what_is_saved
 from tests.plugin.conftest import files_end_at
 
@@ -233,7 +233,7 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
 ) -> None:
     withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
     monkeypatch.setenv("SIMING_DATA", str(tmp_path / "public"))
-    SESSION.begin()
+    RUN.begin()
     (video, *_) = open_dataset(tmp_path / "public").videos
     doc = {"id": f"full_error/{video.video_id}", "setting": "full_error", "video_id": video.video_id, "step_id": ""}
     record = process_results({**doc, "root": str(tmp_path / "public")}, ["{}"])["siming_stderr"]

@@ -21,7 +21,7 @@ from siming_tasks.media import Budget, Encoding, View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.image_encoding import help_the_host
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -34,7 +34,7 @@ def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
     for name in ("SIMING_MEDIA", "SIMING_IMAGE_FORMAT", "LMMS_IMAGE_ENCODE_FORMAT", "LMMS_IMAGE_JPEG_QUALITY"):
         monkeypatch.delenv(name, raising=False)
-    SESSION.begin()
+    RUN.begin()
     video = open_dataset(short_demo).videos[0].video_id
     return {
         "id": f"full_score/{video}",
@@ -95,7 +95,7 @@ def test_another_encoding_is_sent_under_its_own_type_and_recorded(
 
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    SESSION.begin()
+    RUN.begin()
     found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
     assert {kind for kind, _ in found} == {mime} and len(found) == FRAMES
     for (_, data), file in zip(found, stored(doc), strict=True):

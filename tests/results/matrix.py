@@ -14,7 +14,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from tests.plugin.hooks.conftest import aggregated, docs
 
 Lines = list[dict[str, Any]]
@@ -60,7 +60,7 @@ def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None
         try:
             yield
         finally:
-            SESSION.__init__()  # type: ignore[misc]  # the next one's environment is another
+            RUN.__init__()  # type: ignore[misc]  # the next one's environment is another
 
 
 def host_numbers(folder: Path, part: slice = slice(None)) -> Numbers:

@@ -2,7 +2,7 @@
 
 Values that depend on the data set (its path, the alias in the printed table, digests) are module attributes made when
 a task is loaded, not when this module is imported (PEP 562): ``!function`` fetches any attribute. Each of them begins
-a :class:`~siming_tasks.plugin.hooks.run_context.Session` anew; fetching anything else does nothing.
+a :class:`~siming_tasks.plugin.hooks.run_context.RunContext` anew; fetching anything else does nothing.
 """
 
 from __future__ import annotations

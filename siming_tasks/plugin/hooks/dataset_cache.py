@@ -1,4 +1,4 @@
-"""A data set that is open, and what is worked out of it once for all documents and threads."""
+"""An open data set with everything that is derived from it once for all documents and threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 from siming_tasks.tasks.prompting import steps_in
 
-__all__ = ["Doc", "Opened", "Stamp", "stamp_of"]
+__all__ = ["Doc", "OpenDataset", "Stamp", "stamp_of"]
 
 Doc = Mapping[str, Any]
 """A document: id, setting, video_id, step_id ("" for none), root, the folder of its data set; and its part, where an
@@ -29,14 +29,14 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def stamp_of(root: Path) -> Stamp:
-    """What these files look like now; another stamp means that the data set must be opened again."""
+    """Current stamp of a data set's files; another stamp means that the data set must be opened again."""
     files = [root / name for name in ("dataset.yaml", "rubric.yaml", "videos.jsonl")]
     return tuple((path.name, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files if path.is_file())
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """A data set with what is worked out of it once: steps, prompts, and what all settings show of a video."""
+class OpenDataset:
+    """An open data set with the steps, prompts and media requests of its documents, each derived once."""
 
     dataset: Dataset
     stamp: Stamp
@@ -47,24 +47,25 @@ class Opened:
     _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, root: Path, cache: Path) -> Opened:
-        """The data set in a folder, checked, its media too (DataError if anything is wrong)."""
-        stamp = stamp_of(root)  # first: what changes while it is read must be noticed later
+    def at(cls, root: Path, cache: Path) -> OpenDataset:
+        """Data set in a folder, checked with its media (DataError if anything is wrong)."""
+        stamp = stamp_of(root)  # before reading: a change while the files are read must be noticed later
         dataset = open_dataset(root)
         verify_media(dataset, cache)
         return cls(dataset, stamp)
 
     def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
-        """The rubric steps that a document asks about, in rubric order."""
+        """Rubric steps that a document asks about, in rubric order."""
         name, video_id, step_id, part = key = (doc["setting"], doc["video_id"], doc["step_id"], doc.get("part", ""))
         if key not in self._steps:
-            every = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
-            names = set(steps_in(part, every, self.dataset.rubric.skill_of))
+            all_steps = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
+            names = set(steps_in(part, all_steps, self.dataset.rubric.skill_of))
             self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
         return self._steps[key]
 
     def prompt(self, doc: Doc, style: str = "plain") -> tuple[str, str]:
-        """A document's prompt in a style and its hash; kept by everything that the text depends on."""
+        """Prompt of a document in a style, and its hash."""
+        # the key holds everything that the text depends on: thousands of documents share a prompt
         setting, steps = TASKS[doc["setting"]], self.steps(doc)
         names = tuple(step.id for step in steps)
         spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
@@ -76,11 +77,11 @@ class Opened:
 
     @cached_property
     def mismatched(self) -> MismatchedVideos:
-        """Whose frames the ablation ``foreign`` shows."""
+        """Videos whose frames the ablation ``mismatched_video`` shows."""
         return MismatchedVideos(self.dataset.videos, minimal_pairs_of(self.dataset))
 
     def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
-        """Everything that the settings show of a video."""
+        """Media requests of all settings for one video."""
         key = (policy, video_id)
         if key not in self._requests:
             self._requests[key] = policy.requests(self.dataset.video(video_id))

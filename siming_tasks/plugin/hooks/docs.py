@@ -11,7 +11,7 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.pairs import minimal_pairs_of
 from siming_tasks.media import ALTERED, backends
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
@@ -54,7 +54,7 @@ def _docs(setting: TaskSpec) -> Callable[[Any], Any]:
     def process_docs(_: Any) -> Any:
         from siming_tasks.plugin.hooks.fast_dataset import Documents
 
-        return Documents.from_list(documents(setting, SESSION.current()))
+        return Documents.from_list(documents(setting, RUN.current_dataset()))
 
     return process_docs
 
@@ -75,28 +75,28 @@ def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
             "root": str(dataset.root),
             **({"part": one.part} if one.part else {}),
         }
-        for one in SESSION.asking_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
+        for one in RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
     ]
 
 
 def _alias(setting: TaskSpec) -> str:
     """The task's name in the printed table."""
-    SESSION.begin()
-    dataset = SESSION.current()
-    name = f"{setting.task_name}{told(SESSION.asking_of(setting))}"
+    RUN.begin()
+    dataset = RUN.current_dataset()
+    name = f"{setting.task_name}{told(RUN.prompting_of(setting))}"
     return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
 def _metadata(setting: TaskSpec) -> dict[str, Any]:
     """Version, data, prompt and options: what a result depends on, and hence the fingerprint of every cache key."""
-    SESSION.begin()
-    dataset = SESSION.current()
+    RUN.begin()
+    dataset = RUN.current_dataset()
     return {
         "version": PROMPT_VERSION,
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
-        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, SESSION.options.prompt)}",
-        "siming_options": json.dumps({**SESSION.policy.facts(), **SESSION.asking_of(setting).facts()}),
+        "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
+        "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).facts()}),
         "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
         **({"siming_ablation": f"{setting.ablation.name} {ALTERED}"} if setting.ablation else {}),
     }
@@ -104,21 +104,21 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
 
 def generation() -> dict[str, Any]:
     """How replies are generated (:func:`generated`), when a task is loaded."""
-    SESSION.begin()
+    RUN.begin()
     return generated()
 
 
 def generated() -> dict[str, Any]:
     """How replies are generated; who is to reason first gets room for it."""
-    most = REASONED_TOKENS if SESSION.options.prompt == "reasoned" else TOKENS
+    most = REASONED_TOKENS if RUN.options.prompt == "reasoned" else TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 
 
 def where() -> dict[str, Any]:
     """Where lmms-eval finds the list of videos."""
-    SESSION.begin()
-    return {"data_files": {"test": str(SESSION.current().root / "videos.jsonl")}}
+    RUN.begin()
+    return {"data_files": {"test": str(RUN.current_dataset().root / "videos.jsonl")}}
 
 
 OF_SETTING: dict[str, Callable[[TaskSpec], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}

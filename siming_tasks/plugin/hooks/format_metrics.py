@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from siming_tasks.plugin.hooks.run_context import SESSION, Item, records_of
+from siming_tasks.plugin.hooks.run_context import RUN, Item, records_of
 from siming_tasks.results.format_results import form_results
 from siming_tasks.tasks import TASKS, TaskSpec
 
@@ -47,8 +47,8 @@ def form_aggregator(name: str) -> Callable[..., float | None] | None:
     column = _COLUMNS[name]
 
     def aggregate(items: Sequence[Item]) -> float | None:
-        records, dataset = records_of(items), SESSION.asked_about(items[0]["dataset"])
-        setting, quick = TASKS[records[0]["setting"]], replace(SESSION.options, resamples=2)
+        records, dataset = records_of(items), RUN.dataset_with_digest(items[0]["dataset"])
+        setting, quick = TASKS[records[0]["setting"]], replace(RUN.options, resamples=2)
         found = form_results(records, dataset, setting.name, quick).get(column.part) or {}
         value: float | None = (found.get(column.key) or {}).get("value")
         return value

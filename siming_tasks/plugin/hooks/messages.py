@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.media import SAMPLER, View, altered, view
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.image_encoding import help_the_host
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.prompt import frame_caption, frames_note
 
@@ -24,8 +24,8 @@ def shown_view(doc: Doc, table: Table) -> View | None:
 
     None where an ablation shows nothing.
     """
-    opened, options, policy = SESSION.of(doc), SESSION.options, SESSION.policy
-    cache, dataset, setting = SESSION.cache, opened.dataset, TASKS[doc["setting"]]
+    opened, options, policy = RUN.dataset_of(doc), RUN.options, RUN.policy
+    cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
     video = dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     if setting.ablation and not setting.ablation.media:
@@ -33,7 +33,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     if _foreign(setting):
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
     request = policy.request(video.duration, span, setting.scope)
-    mode = SESSION.mode(table, setting)
+    mode = RUN.media_mode(table, setting)
     found = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video, cache),
@@ -62,13 +62,13 @@ def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
     """What stands in the record of a document of what it shows."""
     setting = TASKS[doc["setting"]]
     shown = found.info() if found else {"mode": "none", "n_frames": 0}
-    facts = {**shown, "density": SESSION.policy.density_of(setting.scope)}
+    facts = {**shown, "density": RUN.policy.density_of(setting.scope)}
     if found and found.sampler != SAMPLER and setting.scope == "full":
         facts["steps"] = _frames_by_step(doc, found)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if _foreign(setting):
-        opened = SESSION.of(doc)
+        opened = RUN.dataset_of(doc)
         facts["mismatched_video"] = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[
             0
         ].video_id
@@ -77,7 +77,7 @@ def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
 
 def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
     """How many of the frames that were chosen by content lie within each step: the mean rate does not tell."""
-    steps = SESSION.of(doc).dataset.video(doc["video_id"]).applicable
+    steps = RUN.dataset_of(doc).dataset.video(doc["video_id"]).applicable
     spans = {step.step_id: step.span for step in steps if step.span}
     return {name: sum(start <= time < end for time in found.times) for name, (start, end) in spans.items()}
 
@@ -85,19 +85,19 @@ def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
 def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
     """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
     help_the_host()
-    found, policy, backend = shown_view(doc, table), SESSION.policy, SESSION.backend
+    found, policy, backend = shown_view(doc, table), RUN.policy, RUN.backend
     images: list[Any] = []
     sent = None
     if found and not found.path and backend.images == "paths":  # a model that opens them itself
         images = list(map(str, found.files()))
     elif found and not found.path:
         images, sent = found.to_send(policy.encoding, decode=not backend.encodes)
-    SESSION.show(doc, _facts(doc, found), sent)
+    RUN.record_media(doc, _facts(doc, found), sent)
     return found, images
 
 
 def _prompt(doc: Doc) -> str:
-    return SESSION.of(doc).prompt(doc, SESSION.options.prompt)[0]
+    return RUN.dataset_of(doc).prompt(doc, RUN.options.prompt)[0]
 
 
 def _times(doc: Doc, media: View) -> list[float]:
@@ -120,12 +120,14 @@ def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     setting = TASKS[doc["setting"]]
-    mode = SESSION.mode(lmms_eval_specific_kwargs, setting)
+    mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
     if media or (setting.ablation and not setting.ablation.media):
-        SESSION.show(doc, _facts(doc, media), again=False)
+        RUN.record_media(doc, _facts(doc, media), overwrite=False)
     else:
-        SESSION.show(doc, {"mode": mode}, again=False)  # all that is known of a request whose reply comes from a cache
+        RUN.record_media(
+            doc, {"mode": mode}, overwrite=False
+        )  # all that is known of a request whose reply comes from a cache
     return f"{frames_note(_times(doc, media), _told(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
 
 
@@ -145,7 +147,7 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[d
 
 def doc_to_target(doc: Doc) -> str:
     """The consensus as JSON, for people who read the logged samples; metrics do not use it."""
-    opened = SESSION.of(doc)
+    opened = RUN.dataset_of(doc)
     video, steps = opened.dataset.video(doc["video_id"]), opened.steps(doc)
     points = {step.id: video.step(step.id).consensus for step in steps}
     if TASKS[doc["setting"]].answer == "score":

@@ -9,7 +9,7 @@ from siming_tasks.media import StoredImage
 from siming_tasks.models.recipes import Weight
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.messages import shown_view
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 
 __all__ = ["spread", "weight_of"]
 
@@ -30,10 +30,10 @@ def weight_of(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool = False) 
         table: what its task file says for the model.
         jpeg: the model's class sends JPEG whatever the run's format.
     """
-    found = shown_view(doc, table) if SESSION.mode(table) == "frames" else None
+    found = shown_view(doc, table) if RUN.media_mode(table) == "frames" else None
     if found is None:
         return None
-    images, _ = found.to_send(SESSION.policy.encoding, decode=False)
+    images, _ = found.to_send(RUN.policy.encoding, decode=False)
     sizes = [len(image.as_jpeg() if jpeg else image.encoded()[1]) for image in images if isinstance(image, StoredImage)]
     side = max(max(image.size) for image in images)
     return Weight(len(images), sum(sizes), max(sizes, default=0), side)

@@ -15,7 +15,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.format_metrics import added_by, form_aggregator
-from siming_tasks.plugin.hooks.run_context import SESSION, Item
+from siming_tasks.plugin.hooks.run_context import RUN, Item
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import join, record_of
 from siming_tasks.results.score import evaluate_records
@@ -33,18 +33,18 @@ RECORD = "siming_stderr"
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = TASKS[doc["setting"]]
-    opened = SESSION.of(doc)
-    parsed = SESSION.parsed(doc, results[0] if results else None)
+    opened = RUN.dataset_of(doc)
+    parsed = RUN.parse_reply(doc, results[0] if results else None)
     record = record_of(
         setting.name,
         doc["video_id"],
         doc["step_id"] or None,
         parsed,
-        prompt=opened.prompt(doc, SESSION.options.prompt)[1],
+        prompt=opened.prompt(doc, RUN.options.prompt)[1],
         dataset=opened.dataset.digest,
-        media=SESSION.shown(doc),
-        usage=SESSION.used(doc),
-        asking=SESSION.asking_of(setting).words,
+        media=RUN.media_of(doc),
+        usage=RUN.usage_of(doc),
+        asking=RUN.prompting_of(setting).words,
         part=doc.get("part", ""),
     )
     item = _item(record)
@@ -79,7 +79,7 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
         return None
 
     def aggregate(items: Sequence[Item]) -> float | None:
-        estimate = SESSION.evaluated(list(items)).metrics[metric]
+        estimate = RUN.evaluate_items(list(items)).metrics[metric]
         return estimate.stderr if is_error else estimate.value
 
     aggregate.__name__ = aggregate.__qualname__ = name
@@ -100,10 +100,10 @@ def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
 
 def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
     """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
-    dataset = SESSION.asked_about(items[0]["dataset"])
+    dataset = RUN.dataset_with_digest(items[0]["dataset"])
     setting = items[0]["setting"]
-    known = SESSION.evaluated(list(map(_item, items)))
-    result = evaluate_records(list(items), dataset, SESSION.options, setting, evaluation=known)
+    known = RUN.evaluate_items(list(map(_item, items)))
+    result = evaluate_records(list(items), dataset, RUN.options, setting, evaluation=known)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"

@@ -9,7 +9,7 @@ from typing import Any
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.one_reply_per_request import careful
 from siming_tasks.plugin.preflight import is_ours
 from siming_tasks.plugin.response_cache.budget import Purse
@@ -75,19 +75,19 @@ def _ours(model: Any, instances: Sequence[Any]) -> list[Any]:
             say(f"replies are not kept: what {name} answers may depend on what cannot be told: {unknown}.", loud=True)
         else:
             return _answered(model, list(requests_of(model, instances, sha256_json(made))), made)
-    if SESSION.options.limit_cost:
+    if RUN.options.limit_cost:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
-    return careful(model, SESSION.backend, functools.partial(type(model).generate_until, model))(instances)
+    return careful(model, RUN.backend, functools.partial(type(model).generate_until, model))(instances)
 
 
 def _keeps(model: Any) -> bool:
-    return SESSION.options.replies.lower() != OFF and getattr(model, "keeps_replies", True)
+    return RUN.options.replies.lower() != OFF and getattr(model, "keeps_replies", True)
 
 
 def _answered(model: Any, requests: Sequence[Request], made: dict[str, Any]) -> list[Any]:
     """What the host gets for each request, kept or asked now."""
     name = sha256_json(made)
-    folder = SESSION.options.replies_dir / f"{type(model).__name__}-{name[:16]}"
+    folder = RUN.options.replies_dir / f"{type(model).__name__}-{name[:16]}"
     store = Store(folder, name)
     every = {request.key: request for request in requests}
     known = store.find(every.keys())
@@ -121,6 +121,6 @@ def _called(model: Any, made: dict[str, Any]) -> str | None:
 
 def _purse(model: Any, made: dict[str, Any]) -> Purse:
     try:
-        return Purse.of(SESSION.options, _called(model, made), getattr(model, "world_size", 1))
+        return Purse.of(RUN.options, _called(model, made), getattr(model, "world_size", 1))
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None

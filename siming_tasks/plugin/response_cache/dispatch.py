@@ -22,7 +22,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from typing import Any
 
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.one_reply_per_request import careful
 from siming_tasks.plugin.response_cache.api_usage import is_known, listening
 from siming_tasks.plugin.response_cache.distributed import evened, together_with
@@ -191,4 +191,4 @@ def _of_one_task(requests: Sequence[Request], numbers: Sequence[int]) -> list[in
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
     """One output for each request, in their order."""
     own = functools.partial(type(model).generate_until, model)
-    return careful(model, SESSION.backend, own)([request.instance for request in requests])
+    return careful(model, RUN.backend, own)([request.instance for request in requests])

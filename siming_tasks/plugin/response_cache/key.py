@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.version_0_1 import cache_key_facts
 from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 
 __all__ = ["Request", "requests_of"]
 
@@ -61,7 +61,7 @@ def requests_of(model: Any, instances: Sequence[Any], made: str) -> Iterator[Req
             "request": doc["id"],
             "task": ours,
             "text": instance.args[0],
-            "media": SESSION.mode(_table(instance)),
+            "media": RUN.media_mode(_table(instance)),
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
         key = sha256_json(cache_key_facts(facts))

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.response_cache.budget import Purse
 from siming_tasks.plugin.response_cache.dispatch import UNASKED, Notes
 from siming_tasks.plugin.response_cache.key import Request
@@ -36,7 +36,7 @@ class Arriving:
         reply, tokens = kept.reply, kept.tokens
         self.outputs[request.key] = reply if tokens is None else GenerationResult(reply, TokenCounts(**tokens))
         if kept.media:
-            SESSION.show(request.doc, dict(kept.media))
+            RUN.record_media(request.doc, dict(kept.media))
         self._use(request, {**kept.usage, "at": kept.at, "kept": True}, paid=True)
 
     def arrived(self, request: Request, output: Any, notes: Notes | None) -> None:
@@ -53,13 +53,13 @@ class Arriving:
         if not isinstance(text, str):
             return
         now = time.time()
-        status = SESSION.parsed(request.doc, text).status
+        status = RUN.parse_reply(request.doc, text).status
         counts = tokens.to_dict() if tokens is not None else None
         failed = status == "request_failed"
         usage = {"model": self.name, **usage_told(request, notes, {} if failed else counts)}
         self._use(request, {**usage, "at": None if failed else round(now, 3)}, paid=not failed or bool(notes))
         if status not in ("request_failed", "empty", "truncated") and not cut_off(status, usage):
-            media = SESSION.shown(request.doc)
+            media = RUN.media_of(request.doc)
             self.store.keep(Kept(request.key, request.id, text, round(now, 3), usage, media, counts))
             self.warn()
 
@@ -68,7 +68,7 @@ class Arriving:
             self.purse.pay(usage)
         all_of = self._usages.setdefault(request.id, [])
         all_of.append(usage)
-        SESSION.use(request.doc, added(all_of))
+        RUN.record_usage(request.doc, added(all_of))
 
     def warn(self) -> None:
         """Say what the store has to say."""

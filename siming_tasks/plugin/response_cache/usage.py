@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.response_cache.dispatch import Notes
 from siming_tasks.plugin.response_cache.key import Request
 from siming_tasks.results.usage import added
@@ -28,7 +28,7 @@ def usage_told(request: Request, notes: Notes | None, counts: Mapping[str, Any] 
     found.update({name: total[name] for name in ("prompt_tokens", "completion_tokens") if name in total})
     if not any("finish_reason" in note for note in notes) and counts:
         found["prompt_tokens"], found["completion_tokens"] = counts.get("input_tokens"), counts.get("output_tokens")
-        most = min(request.arguments.get("max_new_tokens") or 0, SESSION.backend.most_tokens or sys.maxsize)
+        most = min(request.arguments.get("max_new_tokens") or 0, RUN.backend.most_tokens or sys.maxsize)
         if most and (found["completion_tokens"] or 0) >= most:
             found["finish_reason"] = "length"
     return found

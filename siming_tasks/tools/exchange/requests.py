@@ -14,7 +14,7 @@ from siming_tasks.media import Backend
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.docs import documents, generated
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.messages import FORMS, Beside, Inline
 
@@ -64,12 +64,12 @@ def write_requests(
         MediaError: a video cannot be shown.
         OptionsError: the media cannot be had in the wanted form.
     """
-    SESSION.begin(options)
-    dataset = SESSION.current()
+    RUN.begin(options)
+    dataset = RUN.current_dataset()
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
     place = Beside(media_folder(out)) if files else Inline()
     asked = generated()
-    with SESSION.asking(ANYBODY), atomic_write(out) as stream:
+    with RUN.evaluating(ANYBODY), atomic_write(out) as stream:
         for doc in _all(docs, watched):
             sent = FORMS[form](doc, place)
             about = {
@@ -77,9 +77,9 @@ def write_requests(
                 "step_id": doc["step_id"] or None,
                 "synthetic": dataset.synthetic,
                 "dataset": dataset.digest,
-                "prompt": SESSION.of(doc).prompt(doc, options.prompt)[1],
+                "prompt": RUN.dataset_of(doc).prompt(doc, options.prompt)[1],
                 **_put(doc),
-                "media": SESSION.shown(doc),
+                "media": RUN.media_of(doc),
                 "generation": asked,
             }
             stream.write(json.dumps({**about, **sent}, ensure_ascii=False) + "\n")
@@ -88,7 +88,7 @@ def write_requests(
 
 def _put(doc: Doc) -> dict[str, str]:
     """How the question is put, where that is not the benchmark's own way."""
-    words, part = SESSION.asking_of(TASKS[doc["setting"]]).words, doc.get("part", "")
+    words, part = RUN.prompting_of(TASKS[doc["setting"]]).words, doc.get("part", "")
     return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
 
 

@@ -13,7 +13,7 @@ from filelock import FileLock
 from siming_tasks.data import open_dataset
 from siming_tasks.models.nano.watcher import Watcher
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tools.simulator import make_demo
 
 Messages = list[dict[str, Any]]
@@ -50,7 +50,7 @@ def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Clips:
             [video.step(step.id).consensus < step.max_score for step in dataset.rubric.steps]
             for video in dataset.videos
         ]
-    SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
+    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
     return Clips(steps, messages, np.array(wrong))
 
 

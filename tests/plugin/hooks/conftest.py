@@ -16,7 +16,7 @@ from siming_tasks.models.baselines import judge
 from siming_tasks.models.baselines.judges import Judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 
 Doc = dict[str, Any]
@@ -40,7 +40,7 @@ def run(short_demo: Path, begin: Callable[..., None]) -> Iterator[Dataset]:
     """A run on the short demo has begun."""
     begin(short_demo)
     yield open_dataset(short_demo)
-    SESSION.__init__()  # type: ignore[misc]  # the next test's environment is another
+    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
 
 
 @pytest.fixture(scope="session")

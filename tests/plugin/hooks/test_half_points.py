@@ -14,7 +14,7 @@ from siming_tasks.data import Dataset, check_dataset, withhold
 from siming_tasks.models.baselines.judges import KINDS
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.scores import score_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS
@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def halves(made: Dataset, begin: Callable[..., None]) -> Iterator[Dataset]:
     begin(made.root)
     yield made
-    SESSION.__init__()  # type: ignore[misc]
+    RUN.__init__()  # type: ignore[misc]
 
 
 def processed(name: str, kind: str) -> list[dict[str, Any]]:

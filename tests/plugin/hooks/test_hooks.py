@@ -18,7 +18,7 @@ from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.media import backends, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, NON_ABLATION_TASKS, PLAIN_TASKS, TASKS
 from siming_tasks.tasks.prompt import build_prompt
@@ -82,7 +82,7 @@ def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
 def test_a_model_that_opens_images_itself_gets_the_same_as_files(run: Dataset) -> None:
     (doc, *_) = docs("full_score")
     images = hooks.doc_to_visual(doc)  # an unknown model: our frames
-    with SESSION.asking(backends()["chat.minicpm_o"]):
+    with RUN.evaluating(backends()["chat.minicpm_o"]):
         files = [part["url"] for part in hooks.doc_to_messages(doc)[0]["content"] if part["type"] == "image"]
     assert len(files) == len(images) == 6 and all(isinstance(file, str) for file in files)
     for file, image in zip(files, images, strict=True):
@@ -91,9 +91,9 @@ def test_a_model_that_opens_images_itself_gets_the_same_as_files(run: Dataset) -
 
 def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
     (doc, *_) = docs("clip_score")
-    with SESSION.asking(backends()["simple.longva"]):
+    with RUN.evaluating(backends()["simple.longva"]):
         (path,) = hooks.doc_to_visual(doc)
-    shown = SESSION.shown(doc)
+    shown = RUN.media_of(doc)
     assert path.endswith(".mp4") and shown["mode"] == "video"
     assert "n_frames" not in shown and "fps" not in shown and shown["file_frames"] > 3
     assert len(hooks.doc_to_visual(doc)) == 3

@@ -16,7 +16,7 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.docs import refuse_empty
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import ABLATION_TASKS, INPUT_ABLATIONS, TASKS
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from tests.plugin.hooks.conftest import Doc, docs
@@ -106,7 +106,7 @@ def test_no_frame_is_decoded_for_a_probe_that_the_plain_task_did_not_show(run: D
     """Everything that all ablations of a video show is in the store once the plain setting was asked."""
     for doc in docs("full_score"):
         hooks.doc_to_messages(doc, FRAMES)
-    cache = SESSION.options.cache_dir
+    cache = RUN.options.cache_dir
     stored = sorted(cache.rglob("*.jpg"))
     for name in ABLATION_TASKS:
         for doc in docs(name)[:2]:
@@ -154,7 +154,7 @@ def test_a_data_set_of_one_exam_has_nothing_foreign(run: Dataset, tmp_path: Path
     about = [line for line in (tmp_path / "one" / "dataset.yaml").read_text().splitlines() if "digest" not in line]
     (tmp_path / "one" / "dataset.yaml").write_text("\n".join(about) + "\n")
     begin(tmp_path / "one")
-    one = SESSION.current()
+    one = RUN.current_dataset()
     refuse_empty([TASKS["ablation_no_video_full_score"]], one)
     with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the ablation `foreign`"):
         refuse_empty([TASKS["ablation_mismatched_video_full_score"]], one)

@@ -13,7 +13,7 @@ import pytest
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.run_context import SESSION, Session
+from siming_tasks.plugin.hooks.run_context import RUN, RunContext
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 
 FRAMES = {"media": "frames"}
@@ -22,12 +22,12 @@ Begin = Callable[..., None]
 
 def test_fetching_a_hook_does_nothing(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the values that are worked out from the data read the environment, which is unusable here."""
-    before = SESSION.options
+    before = RUN.options
     monkeypatch.setenv("SIMING_FRAMES", "many")
     for name in ("docs_full_score", "mcc", "qwk_stderr", "coverage", "process_results", "doc_to_text"):
         assert callable(getattr(hooks, name))
     assert not hasattr(hooks, "docs_half_score") and not hasattr(hooks, "mcc_error")
-    assert SESSION.options is before
+    assert RUN.options is before
     for name in ("alias_full_score", "metadata_clip_error", "dataset_kwargs"):
         with pytest.raises(OptionsError, match="SIMING_FRAMES"):
             getattr(hooks, name)
@@ -126,7 +126,7 @@ def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> N
         [hooks.process_results(doc, [reply(doc, kind)])["mcc"] for doc in asked] for kind in ("oracle", "random")
     )
     assert hooks.mcc(good) == 1.0
-    assert SESSION.evaluated(good) is SESSION.evaluated(list(good))
+    assert RUN.evaluate_items(good) is RUN.evaluate_items(list(good))
     assert hooks.mcc(bad) != 1.0
     assert hooks.mcc(good) == 1.0
     begin(run.root, RATER="rater_a")
@@ -144,21 +144,21 @@ def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pyte
     monkeypatch.setattr(
         "siming_tasks.plugin.hooks.dataset_cache.open_dataset", lambda root: opened.append(root) or open_dataset(root)
     )
-    session = Session()
+    session = RunContext()
     with ThreadPoolExecutor(32) as pool:
-        found = set(pool.map(lambda _: id(session.opened(str(run.root))), range(64)))
+        found = set(pool.map(lambda _: id(session.open_dataset(str(run.root))), range(64)))
     assert len(found) == len(opened) == 1
 
 
 def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
-    session = Session()
+    session = RunContext()
     roots = [str(shutil.copytree(run.root, tmp_path / str(number))) for number in range(6)]
-    first = session.opened(roots[0])
+    first = session.open_dataset(roots[0])
     for root in roots[1:]:
-        session.opened(roots[0])
-        session.opened(root)
-    assert session.opened(roots[0]) is first
-    assert len(session._opened) == 4
+        session.open_dataset(roots[0])
+        session.open_dataset(root)
+    assert session.open_dataset(roots[0]) is first
+    assert len(session._datasets) == 4
 
 
 def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run: Dataset) -> None:

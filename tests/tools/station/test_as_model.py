@@ -16,7 +16,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.messages import doc_to_visual, shown_view
-from siming_tasks.plugin.hooks.run_context import SESSION
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.station.as_model import AsModel
 from siming_tasks.tools.station.event_log import Journal
@@ -136,7 +136,7 @@ def test_the_frames_are_those_that_a_model_gets(
     records = {(line["video_id"], line.get("step_id")): line for line in read(work.out)}
     for doc in docs(setting):
         item = next(item for item in work.items if item.key == doc["id"])
-        text, prompt = SESSION.of(doc).prompt(doc)
+        text, prompt = RUN.dataset_of(doc).prompt(doc)
         record = records[doc["video_id"], doc["step_id"] or None]
         assert record["prompt"] == prompt, "a comparison sees that both were asked the same"
         assert all(part in text for part in work.shown(item)["task"].split("\n\n"))
