@@ -33,7 +33,7 @@ from siming_tasks.tools.board.submission import FORMAT, predictions_of, read_sub
 from siming_tasks.tools.builder.sheets.consensus import decide
 from siming_tasks.tools.builder.sheets.labels import read_labels
 from siming_tasks.tools.builder.sheets.mapping import read_mapping
-from siming_tasks.tools.builder.sheets.sources import span_problems
+from siming_tasks.tools.builder.sheets.video_sources import span_problems
 from tests.data.conftest import make_folder, unstate
 
 CORPUS = Path(__file__).with_name("corpus")

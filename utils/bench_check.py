@@ -22,7 +22,7 @@ import numpy as np
 
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data import Dataset, check_dataset, open_dataset
-from siming_tasks.data.folder import write_folder
+from siming_tasks.data.folder_files import write_folder
 from siming_tasks.rubrics import default_rubric
 
 

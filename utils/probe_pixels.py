@@ -21,7 +21,7 @@ from pixel_rules import RULES
 from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
-from siming_tasks.data.pairs import minimal_pairs_of
+from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.media.perturb import ORDERS
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply

@@ -16,7 +16,7 @@ def list_spans(arguments: argparse.Namespace) -> int:
     from siming_tasks.common.sanitize import literal, one_line
     from siming_tasks.report.tables.cells import table
     from siming_tasks.rubrics import load_rubric
-    from siming_tasks.tools.builder.annotations.survey import survey, write_draft
+    from siming_tasks.tools.builder.annotations.draft_mapping import survey, write_draft
 
     rubric = load_rubric(arguments.rubric)
     found = survey(

@@ -11,7 +11,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.locks import locked
 from siming_tasks.data.dataset import open_dataset
 from siming_tasks.data.hub import fetch
-from siming_tasks.data.verify import verify_media
+from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options
 
 __all__ = ["is_hub_name", "resolve_dataset"]

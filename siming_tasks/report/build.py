@@ -20,7 +20,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.data.pairs import read_pairs
+from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
 from siming_tasks.report.pages.chapters import (
     Book,

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_yaml
-from siming_tasks.data.rows import problems_of
+from siming_tasks.data.row_schema import problems_of
 
 __all__ = ["Prices", "load_prices"]
 

@@ -16,7 +16,7 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import Video
 from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.rows import problems_of
+from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.evidence import MOST
 from siming_tasks.parsing.model import MISSING

@@ -18,13 +18,13 @@ from siming_tasks.common.errors import DataError, Problem, SimingError
 from siming_tasks.common.files import open_regular, read_bytes, read_yaml, sha256_file
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.withheld import with_labels
+from siming_tasks.data.withholding import with_labels
 from siming_tasks.report.published_tables.read import read_document
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read import load_predictions
 from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.sheets.mapping import read_mapping
-from siming_tasks.tools.builder.sheets.tables import read_table
+from siming_tasks.tools.builder.sheets.sheet_tables import read_table
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "a pipe, and only regular files are read"),

@@ -10,7 +10,7 @@ import yaml
 
 from siming_tasks.common.errors import DataError, RubricError
 from siming_tasks.common.files import read_yaml, sha256_json
-from siming_tasks.data.rows import DatasetInfo
+from siming_tasks.data.row_schema import DatasetInfo
 from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
 from siming_tasks.tools.builder.sheets.mapping import read_mapping
 from tests.rubrics.test_rubrics import SMALL

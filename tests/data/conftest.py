@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from siming_tasks.common.files import sha256_file
-from siming_tasks.data.folder import write_folder
+from siming_tasks.data.folder_files import write_folder
 
 STEPS = [("cpr_01", 2.0), ("cpr_02", 2.0), ("cpr_03", 5.0), ("aed_01", 3.0)]
 

@@ -21,7 +21,7 @@ from siming_tasks.common.files import sha256_file
 from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.data.digest import content_digest, fingerprint
 from siming_tasks.options import Options
-from siming_tasks.tools import simulator as simulate
+from siming_tasks.tools import simulator
 from tests.data.conftest import make_folder, unstate, write_video
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
@@ -150,16 +150,16 @@ def test_neither_folder_nor_repository(data: str) -> None:
 RACE = """
 import sys
 from pathlib import Path
-from siming_tasks.tools import simulator as simulate
-from siming_tasks.tools import simulator as simulate
+from siming_tasks.tools import simulator
+from siming_tasks.tools import simulator
 from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.options import Options
-real = simulate.make_demo
+real = simulator.make_demo
 def counted(out, **options):
     with open(sys.argv[1] + "/made", "a") as stream:
         stream.write("once\\n")
     return real(out, **{**options, "short": True, "jobs": 1})
-simulate.make_demo = counted
+simulator.make_demo = counted
 print(open_dataset(resolve_dataset(Options(cache=sys.argv[1], demo_videos=1))).digest)
 """
 
@@ -175,14 +175,14 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     assert len({output for output, _ in outputs}) == 1
     assert (tmp_path / "made").read_text() == "once\n"
 
-    real = simulate.make_demo
+    real = simulator.make_demo
     made = []
 
     def short(out: Path, **options: Any) -> Path:
         made.append(out)
         return real(out, **{**options, "short": True, "jobs": 1, "progress": False})
 
-    monkeypatch.setattr(simulate, "make_demo", short)
+    monkeypatch.setattr(simulator, "make_demo", short)
     settings = Options(cache=str(tmp_path), demo_videos=1)
     with caplog.at_level(logging.WARNING):
         home = resolve_dataset(settings)

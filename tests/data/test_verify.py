@@ -138,10 +138,10 @@ def test_processes_that_start_together_read_once(folder: Path, tmp_path: Path) -
     script = (
         "import sys, time; from pathlib import Path\n"
         "from siming_tasks.data import open_dataset, verify_media\n"
-        "from siming_tasks.media import content\n"
-        "real = content.sha256_file\n"
+        "from siming_tasks.media import file_digest\n"
+        "real = file_digest.sha256_file\n"
         "def slow(path): time.sleep(0.3); print(path.name); return real(path)\n"
-        "content.sha256_file = slow\n"
+        "file_digest.sha256_file = slow\n"
         "verify_media(open_dataset(sys.argv[1]), Path(sys.argv[2]))\n"
     )
     command = [sys.executable, "-c", script, str(folder), str(tmp_path / "cache")]

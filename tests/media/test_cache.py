@@ -82,7 +82,7 @@ def killed(code: str, *arguments: Path, when: Callable[[], bool]) -> Iterator[No
 
 
 FILL = (
-    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, content, store\n"
+    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, file_digest, store\n"
     "real = store.os.replace\n"
     "def slow(source, target): time.sleep(0.05); real(source, target)\n"
     "store.os.replace = slow\n"

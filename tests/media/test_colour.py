@@ -15,7 +15,7 @@ from siming_tasks.media.clips import write_frames
 from siming_tasks.media.colour import Colour
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import _planes_agree, fitted, rgb
-from siming_tasks.tools.builder.sheets.normalise import normalise
+from siming_tasks.tools.builder.sheets.normalize_video import normalise
 
 LIMITED, FULL = 1, 2
 BT709, UNTAGGED, BT601_625, BT601_525, SMPTE240, BT2020 = 1, 2, 5, 6, 7, 9

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import SimingError
-from siming_tasks.data import restate
+from siming_tasks.data import refresh_digests as restate
 from siming_tasks.plugin import register as plugin
 
 CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"

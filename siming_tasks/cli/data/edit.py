@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
 
 def edit(arguments: argparse.Namespace) -> int:
     """Make the folder; say what is certain and what was left out."""
-    from siming_tasks.tools.builder.edits.make import edit_dataset
+    from siming_tasks.tools.builder.edits.build_edits import edit_dataset
 
     dataset = open_chosen(arguments, options_from(arguments), media=True)
     wanted = tuple(arguments.only or OPERATIONS)

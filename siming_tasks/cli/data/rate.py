@@ -93,11 +93,11 @@ def _fitting(arguments: argparse.Namespace) -> None:
 def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, Journal]:
     """What there is to do, and the journal it goes to."""
     from siming_tasks.tools.station.adjudicate import Adjudication
-    from siming_tasks.tools.station.as_model import AsModel
+    from siming_tasks.tools.station.answer_as_model import AsModel
     from siming_tasks.tools.station.event_log import Journal
-    from siming_tasks.tools.station.exams import find_exams
-    from siming_tasks.tools.station.rate import Rating
     from siming_tasks.tools.station.rater import rater_name
+    from siming_tasks.tools.station.rating import Rating
+    from siming_tasks.tools.station.station_exams import find_exams
 
     store = arguments.store or _beside(folder)
     if arguments.as_model:

@@ -13,8 +13,8 @@ import numpy as np
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.redact import redact
-from siming_tasks.data.check.labels import label_problems
-from siming_tasks.data.check.media import Inspection, inspect
+from siming_tasks.data.check.label_checks import label_problems
+from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.rubrics import DEFAULT_ID

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.data import Dataset, open_dataset, verify_media
-from siming_tasks.data.pairs import minimal_pairs_of
+from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.media import Policy, Request
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS

@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.data.pairs import minimal_pairs_of
+from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.media import ALTERED, backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TaskSpec

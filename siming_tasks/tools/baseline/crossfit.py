@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
-from siming_tasks.data.pairs import minimal_pairs_of
+from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.tools.baseline.heads import STRENGTHS, head
 
 __all__ = ["Judged", "cross_fitted", "folds_of", "groups_of"]
@@ -48,7 +48,7 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
         group: ``student``, ``site`` or None.
 
     Raises:
-        DataError: a video does not say its student or site; or as :func:`siming_tasks.data.pairs.read_pairs`.
+        DataError: a video does not say its student or site; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -12,8 +12,8 @@ from siming_tasks.common.files import atomic_path
 from siming_tasks.common.sanitize import cell, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.sheets.cells import folded, trimmed
-from siming_tasks.tools.builder.sheets.videos import VideoFiles
+from siming_tasks.tools.builder.sheets.cell_values import folded, trimmed
+from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
 
 __all__ = ["NOT_APPLICABLE", "SPANS", "allowed_points", "rater_titles", "video_names", "write_template"]
 

@@ -10,7 +10,7 @@ from typing import Literal
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.redact import redact
 from siming_tasks.data import Dataset
-from siming_tasks.data.staged import stage
+from siming_tasks.data.staging import stage
 
 __all__ = ["Gate", "Pushed", "push"]
 

@@ -11,8 +11,8 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.tools.station.event_log import ExamState, Journal, Known, StepState, folded_exams
 from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
-from siming_tasks.tools.station.exams import Exams
-from siming_tasks.tools.station.rate import frames_of
+from siming_tasks.tools.station.rating import frames_of
+from siming_tasks.tools.station.station_exams import Exams
 from siming_tasks.tools.station.worklist import Frames, Item, Work
 
 __all__ = ["Adjudication", "differ"]

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from siming_tasks.common.sanitize import visible
 from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
 from siming_tasks.tools.station.event_log import Act, ExamState, Journal, check_act, fold
-from siming_tasks.tools.station.exams import Exam
 from siming_tasks.tools.station.rater import shuffled
+from siming_tasks.tools.station.station_exams import Exam
 
 __all__ = ["Frames", "Item", "Refusal", "Work"]
 

@@ -128,4 +128,4 @@ def test_messages_are_all_it_needs(tmp_path: Path, watcher: Watcher) -> None:
     ]
     (here,) = watcher.replies([[{"role": "user", "content": [*content, {"type": "text", "text": prompt}]}]])
     assert reply == here
-    assert not {"data", "hooks", "simulate", "runs", "settings"} & set(rooms), rooms
+    assert not {"data", "plugin", "tools", "results", "tasks"} & set(rooms), rooms

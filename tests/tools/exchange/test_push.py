@@ -20,7 +20,7 @@ import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
-from siming_tasks.data.staged import stage
+from siming_tasks.data.staging import stage
 from tests.data.conftest import _good, folder
 from tests.data.test_hub import COMMIT, Handler, Hub, fetch
 

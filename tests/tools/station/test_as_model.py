@@ -18,7 +18,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.messages import doc_to_visual, shown_view
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.station.as_model import AsModel
+from siming_tasks.tools.station.answer_as_model import AsModel
 from siming_tasks.tools.station.event_log import Journal
 from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import make_folder

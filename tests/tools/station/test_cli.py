@@ -75,8 +75,8 @@ def test_a_ticket_opens_once(videos: Path, rubric: Path, tmp_path: Path) -> None
     from starlette.testclient import TestClient
 
     from siming_tasks.tools.station.event_log import Journal
-    from siming_tasks.tools.station.exams import find_exams
-    from siming_tasks.tools.station.rate import Rating
+    from siming_tasks.tools.station.rating import Rating
+    from siming_tasks.tools.station.station_exams import find_exams
 
     exams = find_exams(videos, tmp_path, rubric)
     work = Rating(Journal.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)

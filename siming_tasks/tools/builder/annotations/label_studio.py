@@ -17,8 +17,16 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
 from siming_tasks.data.jsonl import parse_value
-from siming_tasks.tools.builder.annotations.mark import MAX_BYTES, MAX_SECONDS, Mark, Marks, bounded, joined, short
-from siming_tasks.tools.builder.sheets.videos import SUFFIXES
+from siming_tasks.tools.builder.annotations.annotation import (
+    MAX_BYTES,
+    MAX_SECONDS,
+    Mark,
+    Marks,
+    bounded,
+    joined,
+    short,
+)
+from siming_tasks.tools.builder.sheets.match_videos import SUFFIXES
 
 __all__ = ["read_label_studio"]
 

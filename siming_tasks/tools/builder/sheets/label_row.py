@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.tools.builder.sheets.columns import Layout
-from siming_tasks.tools.builder.sheets.tables import Sheet, SheetRow
+from siming_tasks.tools.builder.sheets.column_roles import Layout
+from siming_tasks.tools.builder.sheets.sheet_tables import Sheet, SheetRow
 
 __all__ = ["LabelRow", "Part", "Row"]
 

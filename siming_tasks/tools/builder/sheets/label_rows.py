@@ -10,7 +10,7 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.score_increment import HALF, HALVES, fits, named
-from siming_tasks.tools.builder.sheets.cells import (
+from siming_tasks.tools.builder.sheets.cell_values import (
     folded,
     is_clock_cell,
     is_time_code,
@@ -19,7 +19,7 @@ from siming_tasks.tools.builder.sheets.cells import (
     seconds_of,
     text_of,
 )
-from siming_tasks.tools.builder.sheets.columns import rater_named
+from siming_tasks.tools.builder.sheets.column_roles import rater_named
 from siming_tasks.tools.builder.sheets.label_row import LabelRow, Part, Row
 from siming_tasks.tools.builder.sheets.mapping import VIDEO_FIELDS, Words
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tools.builder.sheets.columns import Kind, Layout, layout_of
+from siming_tasks.tools.builder.sheets.column_roles import Kind, Layout, layout_of
+from siming_tasks.tools.builder.sheets.event_log_sheet import UseRatings, ratings_sheet
 from siming_tasks.tools.builder.sheets.label_row import LabelRow, Part
 from siming_tasks.tools.builder.sheets.label_rows import Reader
 from siming_tasks.tools.builder.sheets.mapping import SheetMapping, Words
-from siming_tasks.tools.builder.sheets.physicians import LabelFile, owner_problems, owners, stated_twice, unequal
-from siming_tasks.tools.builder.sheets.ratings import UseRatings, ratings_sheet
-from siming_tasks.tools.builder.sheets.tables import Sheet, read_table
-from siming_tasks.tools.builder.sheets.videos import one_spelling
+from siming_tasks.tools.builder.sheets.match_videos import one_spelling
+from siming_tasks.tools.builder.sheets.sheet_per_rater import LabelFile, owner_problems, owners, stated_twice, unequal
+from siming_tasks.tools.builder.sheets.sheet_tables import Sheet, read_table
 from siming_tasks.tools.station.event_log import is_journal
 
 __all__ = ["LabelRow", "read_labels", "read_sheets"]

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_yaml
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.data.rows import problems_of
-from siming_tasks.tools.builder.sheets.cells import folded, plain
+from siming_tasks.data.row_schema import problems_of
+from siming_tasks.tools.builder.sheets.cell_values import folded, plain
 
 __all__ = ["OURS", "VIDEO_FIELDS", "SheetMapping", "Words", "read_mapping"]
 

@@ -15,7 +15,7 @@ from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_write, sha256_file, sha256_json
 from siming_tasks.media.container import FULL
-from siming_tasks.tools.builder.sheets.normalise import CRF, normalise
+from siming_tasks.tools.builder.sheets.normalize_video import CRF, normalise
 
 __all__ = ["stamp", "transcode"]
 

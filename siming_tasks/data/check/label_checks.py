@@ -1,0 +1,190 @@
+"""What is odd about the labels of a dataset: legal, but worth a look."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
+from siming_tasks.data.dataset import Dataset
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.row_schema import StepRow, VideoRow
+from siming_tasks.rubrics.score_increment import HALVES, fits
+
+__all__ = ["label_problems"]
+
+_FILE = "videos.jsonl"
+_SHORT = 0.2
+
+
+def label_problems(dataset: Dataset) -> Iterator[Problem]:
+    """Warnings about the labels (errors were found when the dataset was opened)."""
+    yield from _keys(dataset)
+    yield from _orders(dataset)
+    for video in dataset.videos:
+        yield from _steps(dataset, video)
+    yield from _scores(dataset)
+    yield from _names(dataset)
+    yield from _splits(dataset)
+
+
+def _warn(dataset: Dataset, video: Video | None, code: str, what: str, fix: str, where: str | None = None) -> Problem:
+    if video is None:
+        return Problem(code, what, fix, _FILE, None, where, "warning")
+    line = dataset.lines.get(video.video_id)
+    return Problem(code, f"video {video.video_id!r}: {what}", fix, _FILE, line, where, "warning")
+
+
+def _shown(names: Iterable[str], most: int = 4) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _keys(dataset: Dataset) -> Iterator[Problem]:
+    """Keys that look like a misspelt one of ours: extra keys are legal, and a typo would change nothing silently."""
+    sound = set(dataset.lines.values())
+    for line, row in read_jsonl(dataset.root / _FILE):
+        if isinstance(row, Problem) or line not in sound:
+            continue
+        places: list[tuple[dict[str, Any], list[str]]] = [(row, list(VideoRow.model_fields))]
+        places += [(step, list(StepRow.model_fields)) for step in row["steps"]]
+        for mapping, known in places:
+            for name in mapping.keys() - set(known):
+                if close := difflib.get_close_matches(name, known, 1, 0.8):
+                    what = f"key {name!r} has no meaning here."
+                    fix = f"Is it {close[0]!r}?"
+                    yield Problem("key-unknown", what, fix, _FILE, line, mapping.get("step_id"), "warning")
+
+
+def _orders(dataset: Dataset) -> Iterator[Problem]:
+    """Spans out of order, overlapping, very short; steps that overlap in most videos are judged at once on purpose."""
+    timed = {video.video_id: [step for step in video.applicable if step.span] for video in dataset.videos}
+    overlaps = {name: _overlaps(steps) for name, steps in timed.items()}
+    count = Counter(pair for pairs in overlaps.values() for pair in pairs)
+    usual = {pair for pair, times in count.items() if times >= max(3, len(dataset.videos) / 2)}
+    for video in dataset.videos:
+        steps = timed[video.video_id]  # in rubric order
+        if late := [b.step_id for a, b in pairwise(steps) if _start(b) < _start(a)]:
+            what = f"{_shown(late)} begin before the step that precedes them in the rubric."
+            fix = "Fine if the trainee did it in that order."
+            yield _odd(dataset, _warn(dataset, video, "span-order", what, fix, "steps"))
+        for both in (True, False):
+            pairs = ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]
+            if pairs:
+                what = f"the spans of {_shown(pairs)} overlap{', as in most videos' * both}."
+                found = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
+                yield replace(found, severity="note") if both else _odd(dataset, found)
+        if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
+            what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
+            yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
+
+
+def _overlaps(steps: list[StepLabel]) -> list[tuple[str, str]]:
+    by_time = sorted(steps, key=_start)
+    return [(a.step_id, b.step_id) for a, b in pairwise(by_time) if a.end is not None and _start(b) < a.end - 1e-6]
+
+
+def _odd(dataset: Dataset, found: Problem) -> Problem:
+    """A slip of somebody's pen, perhaps; a note where a program wrote the labels and says so."""
+    written = dataset.synthetic and "simulation" in dataset.meta
+    return replace(found, severity="note") if written else found
+
+
+def _start(step: StepLabel) -> float:
+    return step.start if step.start is not None else 0.0
+
+
+def _steps(dataset: Dataset, video: Video) -> Iterator[Problem]:
+    have = {step.step_id for step in video.steps}
+    for skill in dataset.rubric.skills:
+        steps = [step.id for step in skill.steps]
+        lacking = [step for step in steps if step not in have]
+        if lacking and len(lacking) < len(steps):
+            what = f"skill {skill.id!r} lacks {_shown(lacking)}."
+            yield _warn(dataset, video, "step-missing", what, "Add them, or say `applicable: false`.", "steps")
+    scored = [step.step_id for step in video.steps if not step.applicable and any(map(_known, step.scores.values()))]
+    if scored:
+        what = f"{_shown(scored)} are not applicable but have points, which are not used."
+        yield _warn(dataset, video, "na-with-score", what, "Remove the one or the other.", "steps")
+    if not video.applicable:
+        yield _warn(dataset, video, "no-applicable-step", "no step is applicable; it is never asked.", "Remove it.")
+
+
+def _known(value: float | None) -> bool:
+    return value is not None
+
+
+def _scores(dataset: Dataset) -> Iterator[Problem]:
+    steps = [(video, step) for video in dataset.videos for step in video.applicable]
+    lacking: defaultdict[str, list[str]] = defaultdict(list)
+    for video, step in steps:
+        for rater in dataset.raters:
+            if step.scores.get(rater) is None:
+                lacking[rater].append(f"{video.video_id}/{step.step_id}")
+    for rater, places in lacking.items():
+        if not (rater == CONSENSUS and dataset.withheld):
+            code = "consensus-missing" if rater == CONSENSUS else "rater-missing"
+            what = f"{rater} has no points for {len(places)} of {len(steps)} steps ({_shown(places, 3)})."
+            yield _warn(dataset, None, code, what, "Add them, or know that they are withheld.", rater)
+    if not dataset.withheld and len([rater for rater in dataset.raters if rater != CONSENSUS]) < 2:
+        what = "fewer than two raters; agreement between people, the ceiling for a model, cannot be computed."
+        yield _warn(dataset, None, "raters-few", what, "Add a second rater's points.", "score")
+    odd: list[str] = []
+    broken: list[str] = []
+    off: defaultdict[str, list[str]] = defaultdict(list)
+    for video, step in steps:
+        points = [value for rater, value in step.scores.items() if rater != CONSENSUS and value is not None]
+        reference = step.consensus
+        if reference is not None and points and not min(points) <= reference <= max(points):
+            odd.append(f"{video.video_id}/{step.step_id}")
+        for rater, value in step.scores.items():
+            if value is not None and not fits(value, dataset.rubric.by_id[step.step_id].score_increment):
+                (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
+    if odd:
+        what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
+        found = _warn(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
+        yield _odd(dataset, found)
+    if broken:
+        what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
+        fix = f"Adjudicate instead of taking means. {HALVES}"
+        yield _warn(dataset, None, "consensus-fraction", f"{what}models cannot answer it.", fix, CONSENSUS)
+    for rater, places in off.items():
+        what = f"{len(places)} of {rater}'s points are between those that the rubric has ({_shown(places, 3)})."
+        yield Problem("score-off-increment", what, f"Correct them. {HALVES}", _FILE, None, rater)
+    full = [
+        step.consensus == dataset.rubric.by_id[step.step_id].max_score for _, step in steps if _known(step.consensus)
+    ]
+    if full and (all(full) or not any(full)):
+        what = f"every step of every video is {'correct' if full[0] else 'wrong'}; most metrics are undefined."
+        yield _warn(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)
+
+
+def _names(dataset: Dataset) -> Iterator[Problem]:
+    folded = Counter(video.video_id.casefold() for video in dataset.videos)
+    for video in dataset.videos:
+        if folded[video.video_id.casefold()] > 1:
+            what = "another id differs only in case; their files are one file on some systems."
+            yield _warn(dataset, video, "video-case", what, "Rename one.", "video_id")
+    shared = Counter(video.media for video in dataset.videos)
+    for video in dataset.videos:
+        if shared[video.media] > 1:
+            what = f"{video.media} belongs to {shared[video.media]} videos."
+            yield _warn(dataset, video, "media-shared", what, "Fine if it shows several exams.", "media")
+
+
+def _splits(dataset: Dataset) -> Iterator[Problem]:
+    """The same student or site on both sides of a split."""
+    for key in ("student", "site"):
+        splits: defaultdict[str, set[str]] = defaultdict(set)
+        for video in dataset.videos:
+            value = video.site if key == "site" else video.extra.get(key)
+            if value is not None and video.extra.get("split") is not None:
+                splits[str(value)].add(str(video.extra["split"]))
+        if both := sorted(name for name, found in splits.items() if len(found) > 1):
+            what = f"{key} {_shown(both)} appears in more than one split."
+            yield _warn(dataset, None, f"split-{key}", what, f"Keep a {key} on one side of a split.", key)

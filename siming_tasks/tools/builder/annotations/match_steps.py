@@ -1,0 +1,182 @@
+"""Annotations to the rows that a build fills into the score sheet's: which step each shows, and of which video."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from siming_tasks.common.errors import Problem
+from siming_tasks.rubrics import Rubric
+from siming_tasks.tools.builder.annotations.annotation import Mark, short
+from siming_tasks.tools.builder.sheets.cell_values import folded
+from siming_tasks.tools.builder.sheets.label_row import LabelRow
+from siming_tasks.tools.builder.sheets.mapping import Words
+
+__all__ = ["Matcher", "Sorted", "video_name"]
+
+KINDS = 3
+"""Names of one tier that are told one by one."""
+Found = Callable[[str], object]
+"""Whether a file of this name is among the videos (anything true)."""
+
+
+class Sorted:
+    """What became of the annotations.
+
+    Attributes:
+        steps: the annotations of each step.
+        left_out: how many are left out on purpose, by tier, behaviour or annotator.
+        unknown: those whose names are no step's.
+        problems: annotations that name two steps, or that several people made.
+    """
+
+    def __init__(self) -> None:
+        self.steps: dict[str, list[Mark]] = {}
+        self.left_out: Counter[str] = Counter()
+        self.unknown: list[Mark] = []
+        self.problems: list[Problem] = []
+
+
+class Matcher:
+    """Gives annotations their step and video by the rubric, the mapping and the names of the video files."""
+
+    def __init__(self, rubric: Rubric, words: Words, found: Found | None = None) -> None:
+        self.words = words
+        self._steps = {folded(step): step for step in rubric.by_id}
+        self._found = found or (lambda name: False)
+        self._known: dict[tuple[str, ...], list[str] | None] = {}
+
+    def sort(self, marks: Sequence[Mark]) -> Sorted:
+        """The annotations by step."""
+        result = Sorted()
+        chosen = self.words.mapping.annotator
+        for mark in marks:
+            if mark.words not in self._known:
+                self._known[mark.words] = self.meaning(mark.words)
+            steps = self._known[mark.words]
+            if steps is None:
+                result.left_out[mark.group] += 1
+            elif chosen is not None and mark.by is not None and mark.by != chosen:
+                result.left_out[f"annotator {mark.by}"] += 1
+            elif not steps:
+                result.unknown.append(mark)
+            elif len(steps) == 1 or mark.fault:
+                result.steps.setdefault(steps[0], []).append(mark)
+            else:
+                what = f"names two steps, {' and '.join(map(repr, steps))}."
+                fix = f"Say which in the mapping file (--columns): `steps: {{{short(mark.words[0])}: STEP}}`."
+                result.problems.append(mark.problem("two-steps", what, fix))
+        self._annotators(marks, result)
+        return result
+
+    def meaning(self, words: tuple[str, ...]) -> list[str] | None:
+        """The steps that these names mean (by the mapping, its most specific entry first, else by id); None: left out.
+
+        Every entry of the mapping that names one of them has met something, also where another decides.
+        """
+        mapped = [step for word in words if (step := self.words.meaning("steps", word))]
+        if sum(self.words.ignored(word) for word in words):
+            return None
+        return mapped[:1] or list(
+            dict.fromkeys(self._steps[name] for name in map(folded, words) if name in self._steps)
+        )
+
+    def _annotators(self, marks: Sequence[Mark], result: Sorted) -> None:
+        names = sorted({mark.by for mark in marks if mark.by is not None})
+        chosen = self.words.mapping.annotator
+        if chosen is not None and names and chosen not in names:
+            what, fix = f"`annotator: {chosen}` made none of the annotations.", f"There are {', '.join(names[:8])}."
+            result.problems.append(Problem("mapping-unmatched", what, fix, marks[0].file))
+        used = {mark.by for each in result.steps.values() for mark in each} - {None}
+        if chosen is None and len(used) > 1:
+            what = f"{len(names)} people annotated: {', '.join(names[:8])}."
+            fix = f"Choose one in the mapping file (--columns), such as `annotator: {names[0]}`."
+            result.problems.append(Problem("annotators", what, fix, marks[0].file))
+
+    def rows(self, marks: Sequence[Mark]) -> tuple[list[LabelRow], list[Problem]]:
+        """One row for each step of each video, and what is wrong."""
+        result = self.sort(marks)
+        problems = result.problems
+        for group, unknown in _grouped(result.unknown).items():
+            problems += _unknown(group, unknown)
+        groups: dict[tuple[str, str], list[Mark]] = {}
+        problems += _faults(mark for matched in result.steps.values() for mark in matched)
+        for step, matched in result.steps.items():
+            for mark in matched:
+                if not mark.fault:
+                    video = video_name(mark.videos, self.words, self._found)
+                    groups.setdefault((video, step), []).append(mark)
+        rows = [self._row(video, step, group, problems) for (video, step), group in groups.items()]
+        if result.left_out:
+            shown = ", ".join(f"{short(name)} ({count})" for name, count in result.left_out.most_common(8))
+            more = f" and {len(result.left_out) - 8} more" if len(result.left_out) > 8 else ""
+            what = f"{result.left_out.total()} annotations left out on purpose: {shown}{more}."
+            problems.append(Problem("annotations-left-out", what, "Nothing to do.", marks[0].file, severity="warning"))
+        return rows, problems
+
+    def _row(self, video: str, step: str, group: list[Mark], problems: list[Problem]) -> LabelRow:
+        group = sorted(group, key=lambda mark: (mark.start, mark.end))
+        first = group[0]
+        file = first.file if first.line else f"{first.file} [{first.where}]"
+        row = LabelRow(video, step, file, (first.line or 0,), first.start, max(mark.end for mark in group))
+        if len(group) > 1 and self.words.mapping.repeated != "join":
+            times = ", ".join(f"{mark.start:g}-{mark.end:g} s" for mark in group[:5])
+            what = f"annotated {len(group)} times: {times}{', ...' if len(group) > 5 else ''}."
+            fix = "Keep one, or write `repeated: join` in the mapping file (--columns) for all from the first's start "
+            problems.append(row.problem("span-repeated", what, f"{fix}to the last's end."))
+        return row
+
+
+def _faults(marks: Iterable[Mark]) -> list[Problem]:
+    """Why annotations are no spans; the same reason once."""
+    alike: dict[tuple[str, str], list[Problem]] = {}
+    for mark in marks:
+        if mark.fault:
+            reason = mark.fault.what.removeprefix(mark.where)
+            alike.setdefault((mark.fault.code, reason), []).append(mark.fault)
+    return [
+        replace(first, what=f"{first.what} The same holds for {len(more)} more.") if more else first
+        for first, *more in alike.values()
+    ]
+
+
+def _grouped(unknown: Iterable[Mark]) -> dict[str, list[Mark]]:
+    groups: dict[str, list[Mark]] = {}
+    for mark in unknown:
+        groups.setdefault(mark.group, []).append(mark)
+    return groups
+
+
+def _unknown(group: str, marks: Sequence[Mark]) -> Iterator[Problem]:
+    """A finding for each name; one for the whole tier if its annotations have many."""
+    kinds: dict[str, list[Mark]] = {}
+    for mark in marks:
+        kinds.setdefault(mark.words[0] if mark.words else "", []).append(mark)
+    if "" in kinds and not group.strip():
+        fix = "Give it a label in the tool it comes from, or delete it there."
+        yield kinds[""][0].problem("label-missing", f"an annotation without a label ({len(kinds[''])} in all).", fix)
+        return
+    for word, alike in {group: list(marks)}.items() if len(kinds) > KINDS else kinds.items():
+        shown = short(word)[1:-1]
+        count = f"{len(alike)} annotations, the first" if len(alike) > 1 else "annotated"
+        what = f"{short(word)} ({count} at {alike[0].start:g} s) is no step of the rubric."
+        also = f" (or one of {', '.join(map(short, alike[0].words[1:]))})" if word == alike[0].words[0] != group else ""
+        fix = f"Write `steps: {{{shown}: STEP}}` or `ignore: [{shown}]`{also} in the mapping file (--columns)."
+        fix += " `siming build --list --draft FILE` drafts one."
+        yield Problem("label-unknown", what, fix, alike[0].file, alike[0].line)
+
+
+def video_name(names: Sequence[str], words: Words, found: Found) -> str:
+    """The name by which the score sheet or the folder knows a video that a tool knows by a path of its own.
+
+    The mapping's ``videos`` come first; then the longest end of the path that is a file of the folder; then the file's
+    name alone.
+    """
+    tails = [re.split(r"[\\/]+", name) for name in names]
+    candidates = ["/".join(parts[at:]) for parts in tails for at in range(len(parts))]
+    for each in candidates:
+        if mapped := words.video(each):
+            return mapped
+    return next((each for each in candidates if each and found(each)), tails[0][-1] if tails else "")

@@ -1,0 +1,200 @@
+"""The journal of a rating station as a score sheet: what physicians gave there goes the way of every other sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.media.file_digest import digest_of
+from siming_tasks.rubrics import Rubric
+from siming_tasks.tools.builder.sheets.column_roles import Kind
+from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
+from siming_tasks.tools.builder.sheets.sheet_tables import Column, Sheet, SheetRow
+from siming_tasks.tools.station.event_log import ExamState, Journal, Known, folded_exams, is_journal, rubric_digest
+from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
+
+__all__ = ["UseRatings", "ratings_problems", "ratings_sheet"]
+
+
+@dataclass(frozen=True)
+class UseRatings:
+    """How a journal becomes labels.
+
+    Attributes:
+        spans_from: whose marks are the spans where nobody adjudicated them; None: those of the only rater who marked.
+        finished: leave out exams that a rater has begun and not finished, instead of refusing them.
+    """
+
+    spans_from: str | None = None
+    finished: bool = False
+
+
+def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tuple[Sheet, list[Problem]]:
+    """A journal as a long sheet, and what is wrong with it.
+
+    Points are the raters' own; the consensus is what adjudication gave. Where it says that a step does not apply, or
+    that it does, the raters' other opinion is left out. A step's span is the adjudicated one, else that of
+    ``use.spans_from``, else the one that all who marked the step agree about.
+
+    Args:
+        path: the journal.
+        rubric: of the build; must be that of the journal.
+        kind: labels, spans, or adjudicated points.
+        use: the rest.
+
+    Raises:
+        DataError: it is no journal, or has another rubric.
+    """
+    journal = Journal.read(path)
+    try:
+        if rubric_digest(journal.rubric) != rubric_digest(rubric):
+            found = f"{journal.rubric.rubric_id} {journal.rubric.version}"
+            raise DataError(f"{path}: was rated by another rubric ({found}). Give that one as --rubric.")
+        return _Ratings(path, journal, use).sheet(kind)
+    finally:
+        journal.close()
+
+
+class _Ratings:
+    def __init__(self, path: Path, journal: Journal, use: UseRatings) -> None:
+        self.file, self.use, self.problems = str(path), use, list[Problem]()
+        self.exams = journal.exams()
+        self.states = folded_exams([*journal.acts(RATING), *journal.acts(ADJUDICATION)])
+        self.raters = sorted({rater for rater, _ in self.states} - {CONSENSUS})
+        if use.spans_from and use.spans_from not in self.raters:
+            shown = ", ".join(self.raters) or "nobody"
+            self._problem("rater-unknown", f"{use.spans_from!r} rated nothing here.", f"--spans-from takes {shown}.")
+
+    def sheet(self, kind: Kind) -> tuple[Sheet, list[Problem]]:
+        names = {
+            "labels": ("video_id", "step_id", "rater", "points", "start", "end"),
+            "spans": ("video_id", "step_id", "start", "end"),
+            "adjudicated": ("video_id", "step_id", CONSENSUS),
+        }[kind]
+        rows = []
+        self.differing: list[str] = []
+        self.unmarked: list[str] = []
+        self.open = 0
+        for exam in self.exams.values():
+            states = self._begun(exam)
+            if kind == "labels":
+                states = {rater: state for rater, state in states.items() if self._finished(exam, rater, state)}
+            agreed = self.states.get((CONSENSUS, exam.digest), ExamState())
+            for step in exam.steps:
+                start, end = self._span(exam, step, states, agreed)
+                where = {"video_id": exam.name, "step_id": step}
+                when = {name: at for name, at in (("start", start), ("end", end)) if at is not None}
+                given = dict(_given(step, states, agreed))
+                self.open += CONSENSUS not in given and len(set(given.values())) > 1
+                if kind == "labels":
+                    rows += [{**where, **when, "rater": who, "points": what} for who, what in given.items()]
+                elif kind == "spans":
+                    rows += [{**where, **when}] if when else []
+                else:
+                    rows += [{**where, CONSENSUS: given[CONSENSUS]}] if CONSENSUS in given else []
+        if kind != "adjudicated":
+            self._about_spans()
+        if kind == "labels" and self.open:
+            what = f"raters differ on {self.open} steps that nobody has adjudicated."
+            fix = "Decide them with `siming rate DIR --adjudicate`."
+            self._problem("adjudication-open", what, fix, warning=True)
+        columns = tuple(Column(name, (name,)) for name in names)
+        sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
+        if not rows and not self.problems:
+            self._problem("nothing-rated", f"holds no {kind}.", "Is it the right file?")
+        return Sheet(None, columns, sheet_rows, self.file, ()), self.problems
+
+    def _begun(self, exam: Known) -> dict[str, ExamState]:
+        """By rater, the exam's state where there is any."""
+        found = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
+        return {rater: state for rater, state in found.items() if state.steps}
+
+    def _finished(self, exam: Known, rater: str, state: ExamState) -> bool:
+        """Whether every step is decided; if not, the exam is named."""
+        if not (left := state.left(exam.steps)):
+            return True
+        shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        what = f"{rater} has not finished {exam.name!r}: {shown}."
+        if self.use.finished:
+            self._problem("exam-unfinished", what, "It is left out.", warning=True)
+        else:
+            fix = "Finish it in `siming rate`, or leave out such exams with --finished."
+            self._problem("exam-unfinished", what, fix)
+        return False
+
+    def _span(
+        self, exam: Known, step: str, states: Mapping[str, ExamState], agreed: ExamState
+    ) -> tuple[float | None, float | None]:
+        if agreed.step(step).span:
+            return agreed.step(step).start, agreed.step(step).end
+        marked = {rater: (at.start, at.end) for rater, state in states.items() for at in [state.step(step)]}
+        marked = {rater: span for rater, span in marked.items() if span != (None, None)}
+        if self.use.spans_from:
+            if marked and self.use.spans_from not in marked:
+                self.unmarked.append(f"{exam.name} {step}")
+            return marked.get(self.use.spans_from, (None, None))
+        if len(set(marked.values())) > 1:
+            self.differing.append(f"{exam.name} {step}")
+        return next(iter(marked.values()), (None, None))
+
+    def _about_spans(self) -> None:
+        if self.differing:
+            what = f"raters marked {len(self.differing)} steps differently, the first being {self.differing[0]}."
+            fix = f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, self.raters))}."
+            self._problem("span-differs", what, fix)
+        if self.unmarked:
+            what = (
+                f"{len(self.unmarked)} steps are marked by others and not by {self.use.spans_from!r}, the first being"
+            )
+            self._problem("span-missing", f"{what} {self.unmarked[0]}.", "They have no clip.", warning=True)
+
+    def _problem(self, code: str, what: str, fix: str, *, warning: bool = False) -> None:
+        self.problems.append(Problem(code, what, fix, self.file, severity="warning" if warning else "error"))
+
+
+def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Iterator[tuple[str, float | str]]:
+    """Who gave what, ``N/A`` for a step that does not apply; the consensus overrules who applied it otherwise."""
+    decided = agreed.step(step)
+    if decided.decided and not decided.applicable:
+        yield CONSENSUS, "N/A"
+        return
+    for rater, state in states.items():
+        points = state.step(step).points
+        if points is not None:
+            yield rater, points
+        elif not decided.decided:
+            yield rater, "N/A"
+    if decided.points is not None:
+        yield CONSENSUS, decided.points
+
+
+def _otherwise(path: Path, videos: VideoFiles, synthetic: bool) -> list[Problem]:
+    """Other videos than those rated, simulated ones called real."""
+    journal = Journal.read(path)
+    problems = []
+    if journal.synthetic and not synthetic:
+        what = "the rated videos are SYNTHETIC."
+        problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
+    for exam in journal.exams().values():
+        found = videos.find(exam.name)
+        if len(found) == 1 and (digest := digest_of(found[0])) != exam.digest:
+            what = f"{found[0]} is not the video that was rated as {exam.name!r}"
+            both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
+            fix = "Give the folder of the rated files as --videos."
+            problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
+    journal.close()
+    return problems
+
+
+def ratings_problems(
+    given: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
+) -> list[Problem]:
+    """What does not fit between the journals among a build's inputs, the other inputs, and what it calls the data."""
+    journals = [path for path in dict.fromkeys(given) if path and is_journal(path)]
+    if use != UseRatings() and not journals:
+        what = "--spans-from and --finished are about the journal of a rating station, and none is given."
+        return [Problem("ratings-unused", what, "Leave them out.")]
+    return [problem for path in journals for problem in _otherwise(path, videos, synthetic)]

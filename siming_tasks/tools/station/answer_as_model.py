@@ -1,0 +1,166 @@
+"""Answering as a model: the questions of one setting, from exactly the frames that a model gets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_json
+from siming_tasks.data import Dataset
+from siming_tasks.media import Policy, View, view
+from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
+from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import record_of
+from siming_tasks.tasks import TaskSpec
+from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
+from siming_tasks.tasks.prompt import build_prompt, prompt_frame, template_hash
+from siming_tasks.tools.station.event_log import Journal, Known, fold
+from siming_tasks.tools.station.station_exams import Exam
+from siming_tasks.tools.station.worklist import Frames, Item, Work
+
+__all__ = ["AsModel"]
+
+WRITTEN_EVERY = 10.0
+"""Seconds between two writings of the prediction file while the work goes on; the journal has every act at once."""
+
+
+class AsModel(Work):
+    """The work of ``siming rate DIR --as-model --setting S``.
+
+    Answers given under other conditions (data, prompt, frames) are another work of the journal and are left alone.
+
+    Attributes:
+        out: the prediction file; holds the questions that are answered whole.
+    """
+
+    mode = "model"
+    heading = "Answering as a model"
+    nothing = "The data set has no question of this setting."
+    unit = "questions"
+
+    def __init__(
+        self, journal: Journal, rater: str, dataset: Dataset, setting: TaskSpec, options: Options, out: Path
+    ) -> None:
+        self.dataset, self.setting, self.options, self.out = dataset, setting, options, out
+        self.policy = Policy.of(options)
+        self.kinds = ("points",) if setting.answer == "score" else ("verdict",)  # type: ignore[misc]
+        self._written = 0.0
+        exams = {}
+        for video in dataset.videos:
+            digest, path = dataset.media_digest(video, options.cache_dir), dataset.media_path(video)
+            exams[video.video_id] = Exam(video.video_id, path, digest, tuple(step.step_id for step in video.steps))
+        journal.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.values())
+        self._view = lru_cache(maxsize=4)(self._seen)
+        items = [
+            Item(exams[name], steps_of(setting, dataset.video(name), step), record_id(setting.name, name, step), step)
+            for name, step in expected_requests(setting, dataset.videos)
+        ]
+        conditions = [
+            dataset.digest,
+            template_hash(setting, dataset.rubric),
+            {**self.policy.facts(), "media": "frames"},
+        ]
+        work = f"{setting.name}/{sha256_json(conditions)[:12]}"
+        super().__init__(journal, work, rater, dataset.rubric, items)
+        self.write()
+
+    def frames(self, item: Item) -> Frames:
+        """When the shown frames were, as a model is told: a clip does not tell where it was cut from."""
+        seen = self._view(item)
+        first = seen.times[0] if item.part else 0.0
+        times = [round(at - first, 3) for at in seen.times]
+        return Frames(tuple(times), times[-1] + round(1 / seen.rate, 3))
+
+    def facts(self, item: Item) -> dict[str, Any]:
+        """What was shown, as the record of a request has it."""
+        return {**self._view(item).info(), "density": self.policy.density_of(self.setting.scope)}
+
+    def title(self, item: Item) -> str:
+        """A model is not told which exam it is."""
+        return self.setting.title
+
+    def player(self, number: int) -> dict[str, Any]:
+        """Single frames."""
+        return {"kind": "frames", "src": f"/frame/{number}"}
+
+    def shown(self, item: Item) -> dict[str, Any]:
+        """What a model is told of its part and asked to do, in the words of its prompt."""
+        rules = [step for step in self.rubric.steps if step.id in item.steps]
+        return {"task": prompt_frame(self.setting, rules, self.rubric)}
+
+    def picture(self, item: Item, frame: int) -> Path | None:
+        """A shown frame as it is in the store, from which models get it."""
+        seen = self._view(item)
+        if not 0 <= frame < len(seen.indices):
+            return None
+        seen.store.fill(seen.indices)  # another process may have evicted it
+        return seen.store.path(seen.indices[frame])
+
+    def act(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
+        """As :meth:`Work.act`; the prediction file follows within seconds."""
+        news = super().act(number, name, step, kind, value)
+        if time.monotonic() - self._written > WRITTEN_EVERY:
+            with suppress(DataError):  # the act is in the journal; the end of the work says what is wrong
+                self.write()
+        return news
+
+    def end(self) -> str:
+        """Write the prediction file once more."""
+        return f"{self.out}: {self.write()} answered questions. Next: siming score {self.dataset.root} {self.out}"
+
+    def write(self) -> int:
+        """Write the prediction file; returns how many questions it holds.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        records = list(self._records())
+        try:
+            write_predictions(records, self.out)
+        except OSError as error:
+            raise DataError(
+                f"{self.out}: cannot be written ({error.strerror}). Name another file with --out."
+            ) from None
+        self._written = time.monotonic()
+        return len(records)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for item, mine in sorted(zip(self.items, self.acts(), strict=True), key=lambda pair: pair[0].key):
+            state = fold(mine)
+            if state.left(item.steps):
+                continue
+            answers = {step: _answer(state.step(step).points, state.step(step).verdict) for step in item.steps}
+            media = next((act.value for act in reversed(mine) if act.kind == "open"), None)
+            rules = [step for step in self.rubric.steps if step.id in item.steps]
+            prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
+            about = (self.setting.name, item.exam.name, item.part, Parsed("ok", answers))
+            yield record_of(*about, prompt=prompt, dataset=self.dataset.digest, media=media)
+
+    def _seen(self, item: Item) -> View:
+        video = self.dataset.video(item.exam.name)
+        span = video.step(item.part).span if item.part else None
+        request = self.policy.request(video.duration, span, self.setting.scope)
+        return view(
+            item.exam.path,
+            digest=item.exam.digest,
+            span=request.span,
+            budget=request.budget,
+            cache=self.options.cache_dir,
+            size=self.policy.frame_size,
+            quality=self.policy.quality,
+            cache_gb=self.options.cache_gb,
+            also=self.policy.requests(video, [self.setting]),
+        )
+
+
+def _answer(points: float | None, verdict: str | None) -> float:
+    """As a record has it: points, or 1 for incorrect."""
+    if points is not None:
+        return float(points)
+    return float(verdict == "incorrect")

@@ -1,0 +1,243 @@
+"""What people give instead of what is meant: one sentence each, before hours of work, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from openpyxl import load_workbook
+
+from siming_tasks.common.errors import SimingError
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets import build_dataset as make
+from tests.data.conftest import RUBRIC, STEPS, write_video
+
+OLD = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("given")
+    write_video(place / "videos" / "e1.mp4")
+    write_video(place / "videos" / "e2.mp4", seed=1)
+    (place / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    lines = [f"{video},{step},{top},{top}" for video in ("e1", "e2") for step, top in STEPS]
+    (place / "labels.csv").write_text("\n".join(["video_id,step_id,rater_a,rater_b", *lines]))
+    return place
+
+
+@pytest.fixture
+def given(made: Path, tmp_path: Path) -> dict[str, Path]:
+    place = Path(shutil.copytree(made, tmp_path / "given"))
+    return {"rubric": place / "rubric.yaml", "labels": place / "labels.csv", "videos": place / "videos"}
+
+
+def refused(out: Path, given: dict[str, Path], monkeypatch: pytest.MonkeyPatch, **options: Any) -> str:
+    """What is said, and that it is said before a video is touched."""
+    touched: list[Any] = []
+    monkeypatch.setattr(make, "transcode", lambda *words, **more: touched.append(words))
+    with pytest.raises(SimingError) as caught:
+        build_dataset(out, **given, options=BuildOptions(**options))
+    assert not touched
+    return str(caught.value)
+
+
+def loop(path: Path) -> Path:
+    path.symlink_to(path)
+    return path
+
+
+def folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def fifo(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make_it", "said"),
+    [
+        (folder, "a folder, and only regular files are read."),
+        (fifo, "a pipe, and only regular files are read."),
+        (loop, "Too many levels of symbolic links."),
+        (lambda path: path, "o such file"),
+    ],
+)
+@pytest.mark.parametrize("role", ["rubric", "labels", "spans", "adjudicated", "mapping"])
+def test_what_is_no_file(
+    given: dict[str, Path], tmp_path: Path, role: str, make_it: Callable[[Path], Path], said: str, monkeypatch: Any
+) -> None:
+    path = make_it(tmp_path / ("x.yaml" if role in ("rubric", "mapping") else "x.csv"))
+    message = refused(tmp_path / "out", {**given, role: path}, monkeypatch)
+    if role == "spans" and make_it is folder:
+        said = "a folder without a file of spans ("  # spans may be a folder of annotation files
+    assert f"{path}: " in message and said in message and len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("make_it", "said"),
+    [
+        (lambda path: path.write_text("x") and path, "is a file. Give the folder of the video files."),
+        (folder, "holds no video file ("),
+        (loop, "no such folder."),
+    ],
+)
+def test_what_is_no_folder_of_videos(
+    given: dict[str, Path], tmp_path: Path, make_it: Callable[[Path], Path], said: str, monkeypatch: Any
+) -> None:
+    path = make_it(tmp_path / "x")
+    assert f"{path}: {said}" in refused(tmp_path / "out", {**given, "videos": path}, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("make_it", "said"),
+    [
+        (lambda path: path.write_text("x"), "out: exists and was not built from these inputs."),
+        (lambda path: path.symlink_to(path), "out: is a link, whose place the new folder would take"),
+        (lambda path: path.symlink_to("nowhere"), "out: is a link, whose place the new folder would take."),
+        (lambda path: path.with_name(".out.part").write_text("x"), ".out.part is no folder. Name another place"),
+        (lambda path: path.with_name(".out.part").symlink_to("nowhere"), ".out.part is no folder. Name another place"),
+    ],
+)  # fmt: skip
+def test_out_cannot_be_made(
+    given: dict[str, Path], tmp_path: Path, make_it: Callable[[Path], Any], said: str, monkeypatch: Any
+) -> None:
+    make_it(tmp_path / "out")
+    assert said in refused(tmp_path / "out", given, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("given/labels.csv/out", "labels.csv is no folder. Name another place, or delete that file."),
+        ("/proc/out", "cannot be written: No such file or directory"),
+        ("/", "exists and was not built from these inputs."),
+        ("x" * 300, "cannot be written: File name too long"),
+    ],
+)
+def test_out_is_nowhere(given: dict[str, Path], tmp_path: Path, out: str, said: str, monkeypatch: Any) -> None:
+    assert said in refused(tmp_path / out, given, monkeypatch)
+
+
+def test_links_and_pipes_among_the_videos_are_no_videos(given: dict[str, Path], tmp_path: Path) -> None:
+    fifo(given["videos"] / "e3.mp4")
+    loop(given["videos"] / "e4.mp4")
+    (given["videos"] / "up").symlink_to(given["videos"])
+    folder(given["videos"] / "e1.mov")
+    built = build_dataset(tmp_path / "out", **given)
+    assert len(built.dataset.videos) == 2
+
+
+SMALL_DISK = """
+import resource, sys
+from siming_tasks.cli import main
+import av, numpy, openpyxl, filelock, tqdm  # loaded before anything is limited
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("room", [3000, 300])
+def test_a_full_disk_is_called_one_and_the_build_goes_on_later(
+    given: dict[str, Path], tmp_path: Path, room: int
+) -> None:
+    """A limit on the size of files makes the encoder fail where a full disk does; nothing is said against the video."""
+    write_video(given["videos"] / "e2.mp4", seed=1, frames=60, size=(320, 240), options={"crf": "1"})
+    words = ["build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]
+    command = [sys.executable, "-c", SMALL_DISK, str(room), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    fix = "Free some space and run the same command again; finished videos are kept."
+    assert last.endswith(f"out: a file is larger than may be written here. {fix}"), done.stderr
+    assert done.returncode == 1 and "damaged" not in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert len(build_dataset(tmp_path / "out", **given).dataset.videos) == 2
+
+
+def test_ids_that_are_one_file_elsewhere_are_not_kept(given: dict[str, Path], tmp_path: Path, monkeypatch: Any) -> None:
+    (given["videos"] / "e2.mp4").rename(given["videos"] / "E1.mp4")
+    given["labels"].write_text(given["labels"].read_text().replace("e2,", "E1,"))
+    said = refused(tmp_path / "out", given, monkeypatch, keep_ids=True)
+    assert (
+        "labels.csv:6: video_id: video 'E1' cannot be kept as an id beside 'e1': on some systems they are one" in said
+    )
+    assert said.count("\n") == 0
+
+
+@pytest.mark.parametrize("name", ["Fall 1", "fall/1", "ü", ".e1", "x" * 129])
+def test_ids_that_cannot_be_kept(given: dict[str, Path], tmp_path: Path, name: str, monkeypatch: Any) -> None:
+    path = given["videos"] / f"{name}.mp4"
+    path.parent.mkdir(exist_ok=True)
+    (given["videos"] / "e2.mp4").rename(path)
+    given["labels"].write_text(given["labels"].read_text().replace("e2,", f"{name},"))
+    said = refused(tmp_path / "out", given, monkeypatch, keep_ids=True)
+    assert f"labels.csv:6: video_id: video {name!r} cannot be kept as an id" in said
+
+
+def test_a_sheet_is_known_by_its_content(given: dict[str, Path], tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for line in given["labels"].read_text().splitlines():
+        book.active.append(line.split(","))
+    book.save(tmp_path / "x.xlsx")
+    workbook = (tmp_path / "x.xlsx").read_bytes()
+    assert load_workbook(tmp_path / "x.xlsx").active.max_row == 9
+    for name, content, words in (
+        ("labels.csv", workbook, "is a workbook by its content, and read as .xlsx. Call it .xlsx."),
+        ("labels.xls", workbook, "is a workbook by its content, and read as .xlsx. Call it .xlsx."),
+        ("labels.xlsx", given["labels"].read_bytes(), "is plain text by its content, and read as .csv. Call it .csv."),
+    ):
+        (tmp_path / name).write_bytes(content)
+        built = build_dataset(tmp_path / f"out {name}", **{**given, "labels": tmp_path / name})
+        assert [str(p) for p in built.warnings if p.code == "file-type"] == [f"{tmp_path / name}: {words}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.csv", OLD, "an old .xls file or protected by a password. Save it as .xlsx without a password."),
+        ("x.xls", OLD, "an old .xls file or protected by a password. Save it as .xlsx without a password."),
+        ("x.xlsx", b"", "not a readable .xlsx file"),
+        ("x.xlsx", b"PK\x03\x04cut", "not a readable .xlsx file"),
+        ("x.csv", b"PK\x03\x04cut", "not a readable .xlsx file"),
+        ("x.xlsx", bytes(range(64)), "not a readable .xlsx file"),
+        ("x.ods", b"text", "a sheet is .csv, .tsv, .xlsx or .jsonl."),
+    ],
+)
+def test_sheets_that_are_none(
+    given: dict[str, Path], tmp_path: Path, name: str, content: bytes, said: str, monkeypatch: Any
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert f"{tmp_path / name}: {said}" in refused(tmp_path / "out", {**given, "labels": tmp_path / name}, monkeypatch)
+
+
+def test_a_video_is_known_by_its_content(given: dict[str, Path], tmp_path: Path, monkeypatch: Any) -> None:
+    (given["videos"] / "e2.mp4").rename(given["videos"] / "e2.rec")
+    text = given["labels"].read_text()
+    given["labels"].write_text(text.replace("e2,", "e2.rec,"))
+    assert len(build_dataset(tmp_path / "out", **given).dataset.videos) == 2
+    (given["videos"] / "e2.rec").write_text("no video")
+    assert "e2.rec: cannot be read" in refused(tmp_path / "out2", given, monkeypatch)
+    given["labels"].write_text(text.replace("e2,", "../labels.csv,"))
+    assert "video '../labels.csv': no such file in" in refused(tmp_path / "out2", given, monkeypatch)
+
+
+def test_warnings_are_printed_beside_errors(given: dict[str, Path], tmp_path: Path, capsys: Any) -> None:
+    from siming_tasks.cli import main
+
+    shutil.copy(given["videos"] / "e1.mp4", given["videos"] / "spare.mp4")
+    given["labels"].write_text(given["labels"].read_text().replace("e1,cpr_01,2.0", "e1,cpr_01,9"))
+    assert main(["build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]) == 1
+    said = capsys.readouterr().err
+    assert "warning [video-unlabelled]" in said and "9 is off the step's scale 0-2" in said

@@ -1,0 +1,210 @@
+"""What a camera writes beside its pictures stays behind: nothing of it is in a built video, copied or encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.data.check.media_checks import inspect
+from siming_tasks.media import read_timeline
+from siming_tasks.media.clips import write_frames
+from siming_tasks.tools.builder.sheets.normalize_video import normalise
+from tests.data.conftest import write_video
+
+SECRET = b"2024-05-06T07:08:09 39.9042N 116.4074E Zhang San"
+UUID = bytes(range(16))
+CAPTIONS = b"\xb5\x00\x31GA94\x03" + bytes([0x40 | 16, 0xFF]) + b"\xfd" + b"\xfd".join(
+    SECRET[at : at + 2] for at in range(0, 32, 2)
+) + b"\xff"  # fmt: skip
+"""ATSC A/53 closed captions: sixteen pairs of letters."""
+
+
+def sei(kind: int, payload: bytes) -> bytes:
+    """A unit of supplemental information (ITU-T H.264, 7.3.2.3), with emulation prevention."""
+    body = bytes([6, kind]) + b"\xff" * (len(payload) // 255) + bytes([len(payload) % 255]) + payload + b"\x80"
+    out = bytearray()
+    for byte in body:
+        if byte <= 3 and out[-2:] == b"\0\0":
+            out.append(3)
+        out.append(byte)
+    return bytes(out)
+
+
+def planted(source: Path, target: Path, units: list[bytes], *, behind: bool = False) -> Path:
+    """A copy with these units in every picture, before its slices or behind them."""
+    extra = b"".join(len(unit).to_bytes(4, "big") + unit for unit in units)
+    with av.open(str(source)) as reader, av.open(str(target), "w") as writer:
+        stream = writer.add_stream_from_template(reader.streams.video[0])
+        for old in reader.demux(video=0):
+            if old.size:
+                packet = av.Packet(bytes(old) + extra if behind else extra + bytes(old))
+                packet.pts, packet.dts, packet.duration = old.pts, old.dts, old.duration
+                packet.time_base, packet.is_keyframe, packet.stream = old.time_base, old.is_keyframe, stream
+                writer.mux(packet)
+    return target
+
+
+def pictures(path: Path) -> np.ndarray:
+    with av.open(str(path)) as container:
+        return np.stack([frame.to_ndarray(format="gray") for frame in container.decode(video=0)])
+
+
+def side_data(path: Path) -> set[str]:
+    with av.open(str(path)) as container:
+        return {data.type.name for frame in container.decode(video=0) for data in frame.side_data}
+
+
+def units(path: Path) -> Iterator[int]:
+    """Kinds of all H.264 units of an .mp4, parameter sets of the header included."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        for packet in container.demux(stream):
+            data, at = bytes(packet), 0
+            while at < len(data):
+                yield data[at + 4] & 31
+                at += 4 + int.from_bytes(data[at : at + 4], "big")
+
+
+KINDS = {
+    "user data": [sei(5, UUID + SECRET)],
+    "long user data": [sei(5, UUID + SECRET * 20)],
+    "registered": [sei(4, b"\xb5\x00\x3c" + SECRET)],
+    "captions": [sei(4, CAPTIONS)],
+    "several": [sei(5, UUID + SECRET), sei(4, CAPTIONS), sei(5, UUID[::-1] + SECRET)],
+    "a private kind of unit": [bytes([24]) + SECRET, bytes([30]) + SECRET],
+    "filler": [bytes([12]) + SECRET + b"\x80"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("container", ["mp4", "mov", "mkv"])
+def test_nothing_beside_the_pictures_is_built(tmp_path: Path, kind: str, container: str) -> None:
+    plain = write_video(tmp_path / "plain.mp4", options={"bf": "2"})
+    source = planted(plain, tmp_path / f"v.{container}", KINDS[kind], behind=kind == "filler")
+    assert SECRET[:16] in source.read_bytes() or kind == "captions"
+    result = normalise(source, tmp_path / "out.mp4")
+    assert result.copied == (container != "mkv")
+    data = (tmp_path / "out.mp4").read_bytes()
+    assert SECRET[:8] not in data
+    assert CAPTIONS[:8] not in data
+    assert side_data(tmp_path / "out.mp4") <= {"SEI_UNREGISTERED"}
+    if result.copied:
+        assert set(units(tmp_path / "out.mp4")) <= {1, 5, 7, 8, 9}
+        assert side_data(tmp_path / "out.mp4") == set()
+        np.testing.assert_array_equal(pictures(tmp_path / "out.mp4"), pictures(plain))
+    assert result.frames == 20
+
+
+def test_the_planting_is_real(tmp_path: Path) -> None:
+    """FFmpeg's decoder finds what the tests above plant; a plain stream copy and a plain encoder keep it."""
+    source = planted(write_video(tmp_path / "plain.mp4"), tmp_path / "v.mp4", KINDS["several"])
+    assert side_data(source) >= {"SEI_UNREGISTERED", "A53_CC"}
+    with av.open(str(source)) as reader, av.open(str(tmp_path / "copy.mp4"), "w") as writer:
+        stream = writer.add_stream_from_template(reader.streams.video[0])
+        for packet in reader.demux(video=0):
+            if packet.size:
+                packet.stream = stream
+                writer.mux(packet)
+    assert SECRET in (tmp_path / "copy.mp4").read_bytes()
+
+
+def test_captions_do_not_travel_into_clips(tmp_path: Path) -> None:
+    source = planted(write_video(tmp_path / "plain.mp4"), tmp_path / "v.mp4", KINDS["several"])
+    write_frames(source, read_timeline(source), range(10), tmp_path / "clip.mp4")
+    assert "A53_CC" not in side_data(tmp_path / "clip.mp4")
+    assert SECRET[:8] not in (tmp_path / "clip.mp4").read_bytes()
+
+
+def test_ffmpegs_own_user_data_filter(tmp_path: Path) -> None:
+    """The same with what FFmpeg itself writes as user data."""
+    from av.bitstream import BitStreamFilterContext
+
+    source = tmp_path / "v.mp4"
+    plain = write_video(tmp_path / "plain.mp4")
+    with av.open(str(plain)) as reader, av.open(str(source), "w") as writer:
+        stream = writer.add_stream_from_template(reader.streams.video[0])
+        told = f"h264_metadata=sei_user_data=086f3693-b7b3-4f2c-9653-21492feee5b8+{SECRET.decode().replace(':', '.')}"
+        mark = BitStreamFilterContext(told, reader.streams.video[0], stream)
+        for packet in reader.demux(video=0):
+            if packet.size:
+                for done in mark.filter(packet):
+                    done.stream = stream
+                    writer.mux(done)
+    assert b"Zhang San" in source.read_bytes()
+    assert normalise(source, tmp_path / "out.mp4").copied
+    assert b"Zhang San" not in (tmp_path / "out.mp4").read_bytes()
+
+
+def test_keyframes_that_need_supplemental_information_are_encoded_again(tmp_path: Path) -> None:
+    """Open GOPs: without its recovery point, such a keyframe is no place to start from."""
+    open_gop = {"x264-params": "open-gop=1:bframes=3:keyint=5:min-keyint=5:scenecut=0"}
+    source = write_video(tmp_path / "v.mp4", options=open_gop)
+    result = normalise(source, tmp_path / "out.mp4")
+    assert (result.copied, result.frames) == (False, 20)
+
+
+def test_what_was_trimmed_away_stays_away(tmp_path: Path) -> None:
+    """A phone trims by an edit list and leaves the pictures in the file; a copy brought some of them back."""
+    source = write_video(tmp_path / "v.mp4", frames=60)
+    data = bytearray(source.read_bytes())
+    at = data.index(b"elst") + 12
+    data[at : at + 4] = (2000).to_bytes(4, "big")  # of 6 s
+    source.write_bytes(data)
+    result = normalise(source, tmp_path / "out.mp4")
+    assert (result.copied, result.frames) == (False, 20) == (False, read_timeline(source).n_frames)
+    error = (pictures(tmp_path / "out.mp4").astype(float) - pictures(source)) ** 2
+    assert 10 * np.log10(255**2 / error.mean(axis=(1, 2)).max()) > 30
+
+
+def test_timed_metadata_stays_behind(tmp_path: Path) -> None:
+    """A private data stream beside the pictures, as drones and bodycams write it."""
+    source = tmp_path / "v.ts"
+    with av.open(str(write_video(tmp_path / "plain.mp4"))) as reader, av.open(str(source), "w") as writer:
+        stream, private = writer.add_stream_from_template(reader.streams.video[0]), writer.add_data_stream()
+        for packet in reader.demux(video=0):
+            if packet.size:
+                secret = av.Packet(SECRET)
+                secret.pts = secret.dts = packet.dts
+                secret.time_base, secret.stream = packet.time_base, private
+                packet.stream = stream
+                writer.mux(packet)
+                writer.mux(secret)
+    assert SECRET in source.read_bytes()
+    with av.open(str(source)) as container:
+        assert [stream.type for stream in container.streams] == ["video", "data"]
+    normalise(source, tmp_path / "out.mp4")
+    with av.open(str(tmp_path / "out.mp4")) as built:
+        assert [stream.type for stream in built.streams] == ["video"]
+    assert SECRET not in (tmp_path / "out.mp4").read_bytes()
+
+
+def test_private_boxes_stay_behind(tmp_path: Path) -> None:
+    """What cameras append to an .mp4, and tags of every kind in its header."""
+    tags = {
+        "title": "Zhang San",
+        "location": "+39.90+116.40/",
+        "comment": SECRET.decode(),
+        "creation_time": "2024-05-06",
+    }
+    source = write_video(tmp_path / "v.mp4", metadata=tags)
+    box = b"uuid" + UUID + SECRET
+    source.write_bytes(source.read_bytes() + (len(box) + 4).to_bytes(4, "big") + box)
+    assert normalise(source, tmp_path / "out.mp4").copied
+    data = (tmp_path / "out.mp4").read_bytes()
+    assert not any(word in data for word in (SECRET, b"Zhang", b"+39.90", b"2024", b"uuid"))
+
+
+def test_the_doctor_names_user_data(tmp_path: Path) -> None:
+    plain = write_video(tmp_path / "plain.mp4")
+    source = planted(plain, tmp_path / "v.mp4", KINDS["user data"])
+    duration = read_timeline(plain).duration
+    video = Video("v", "v.mp4", duration, (StepLabel("s", 0.0, duration),))
+    assert inspect(plain, video, 1).problems == (), "x264's note about its settings is harmless"
+    (found,) = inspect(source, video, 1).problems
+    assert (found.code, found.severity) == ("media-user-data", "warning")
+    assert "where cameras write time, place and serial numbers" in found.what

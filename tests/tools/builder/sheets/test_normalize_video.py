@@ -1,0 +1,145 @@
+"""What comes out of the normaliser: the same pictures at the same times, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.data.check.media_checks import inspect
+from siming_tasks.media import read_timeline
+from siming_tasks.tools.builder.sheets.normalize_video import normalise
+from tests.data.conftest import turn, write_video
+
+
+def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Times (s) and upright grey pictures, decoded one after the other."""
+    with av.open(str(path)) as container:
+        frames = [
+            (frame.time, np.rot90(frame.to_ndarray(format="gray"), round(frame.rotation / 90)))
+            for frame in container.decode(video=0)
+        ]
+    return np.array([time for time, _ in frames]), np.array([picture for _, picture in frames], np.float32)
+
+
+def plain(path: Path) -> None:
+    """The doctor has nothing to say about the file."""
+    duration = read_timeline(path).duration
+    video = Video("v", "v.mp4", duration, (StepLabel("s", 0.0, duration),))
+    assert [str(problem) for problem in inspect(path, video, 1).problems] == []
+
+
+def close(first: NDArray[np.float32], second: NDArray[np.float32], decibels: float = 30) -> None:
+    """Peak signal-to-noise ratio of every picture."""
+    error = ((first - second) ** 2).mean(axis=(1, 2))
+    assert (10 * np.log10(255**2 / np.maximum(error, 1e-9))).min() > decibels
+
+
+def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.mp4", audio=True, metadata={"title": "Zhang San", "location": "+39+116/"})
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.copied, result.frames, result.rate, result.duration) == (True, 20, "10", 2.0)
+    np.testing.assert_array_equal(pictures(source)[1], pictures(tmp_path / "b.mp4")[1])
+    plain(tmp_path / "b.mp4")
+    assert b"Zhang" not in (tmp_path / "b.mp4").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("a.avi", {"codec": "mpeg4"}),
+        ("a.mkv", {"options": {"bf": "2"}}),
+        ("a.webm", {"codec": "libvpx"}),
+        ("a.mp4", {"codec": "libx265", "options": {"x265-params": "log-level=none"}}),
+        ("a.mp4", {"pixels": "yuv420p10le"}),
+        ("a.mov", {"pixels": "yuv444p"}),
+        ("a.ts", {}),
+    ],
+)
+def test_other_kinds_are_encoded_picture_for_picture(tmp_path: Path, name: str, how: dict[str, object]) -> None:
+    source = write_video(tmp_path / name, **how)  # type: ignore[arg-type]
+    result = normalise(source, tmp_path / "out.mp4")
+    assert (result.frames, result.rate, result.width, result.height) == (20, "10", 64, 48)
+    times, images = pictures(tmp_path / "out.mp4")
+    np.testing.assert_allclose(times, np.arange(20) / 10, atol=1e-6)
+    close(images, pictures(source)[1])
+    plain(tmp_path / "out.mp4")
+
+
+def test_a_turned_video_stands_upright(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.mp4")
+    turn(source)
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.width, result.height, result.copied) == (48, 64, False)
+    close(pictures(tmp_path / "b.mp4")[1], pictures(source)[1])
+    plain(tmp_path / "b.mp4")
+
+
+def test_odd_sides_become_even(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.mkv", codec="ffv1", size=(63, 47), pixels="yuv444p")
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.width, result.height) == (62, 46)
+    plain(tmp_path / "b.mp4")
+
+
+def test_a_variable_rate_keeps_its_clock(tmp_path: Path) -> None:
+    """Whatever was on screen at a time is on screen at that time afterwards, to half a new period."""
+    gaps = np.random.default_rng(0).integers(20, 300, 39)
+    pts = np.concatenate([[0], np.cumsum(gaps)])
+    source = write_video(tmp_path / "a.mp4", frames=40, pts=pts.tolist(), options={"bf": "0"})
+    result = normalise(source, tmp_path / "b.mp4")
+    old_times, old = pictures(source)
+    new_times, new = pictures(tmp_path / "b.mp4")
+    period = 1 / float(result.rate)
+    assert np.unique(np.diff(new_times).round(6)).size == 1
+    assert new_times[-1] == pytest.approx(old_times[-1], abs=period)
+    nearest = np.abs(((new[:, None] - old[None]) ** 2).mean(axis=(2, 3))).argmin(axis=1)
+    assert (
+        np.abs(new_times - np.clip(new_times, old_times[nearest], np.append(old_times[1:], 99)[nearest])).max()
+        <= period
+    )
+
+
+def test_pictures_that_begin_late_stay_late(tmp_path: Path) -> None:
+    """Sound from 0 s, pictures from 1 s: a player shows the first picture at 1 s, and so must spans count."""
+    source = write_video(tmp_path / "a.mkv", pts=[1000 + 100 * n for n in range(20)], audio=True, options={"bf": "0"})
+    result = normalise(source, tmp_path / "b.mp4")
+    assert result.duration == pytest.approx(3.0, abs=0.11)
+    _, images = pictures(tmp_path / "b.mp4")
+    close(images[-10:], pictures(source)[1][-10:])
+    plain(tmp_path / "b.mp4")
+
+
+def test_sound_is_kept_only_on_demand(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.mkv", audio=True)
+    normalise(source, tmp_path / "mute.mp4")
+    normalise(source, tmp_path / "loud.mp4", keep_audio=True)
+    with av.open(str(tmp_path / "mute.mp4")) as mute, av.open(str(tmp_path / "loud.mp4")) as loud:
+        assert [stream.type for stream in mute.streams] == ["video"]
+        assert [stream.type for stream in loud.streams] == ["video", "audio"]
+        samples = sum(frame.samples for frame in loud.decode(audio=0))
+    assert samples / 16000 == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello" * 1000])
+def test_no_video_leaves_nothing_behind(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.mp4").write_bytes(content)
+    with pytest.raises(MediaError, match=r"a\.mp4: cannot be read"):
+        normalise(tmp_path / "a.mp4", tmp_path / "b.mp4")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4"]
+
+
+def test_it_stops_when_told_to_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.avi", codec="mpeg4")
+
+    def stop() -> None:
+        raise MediaError("stopped")
+
+    with pytest.raises(MediaError, match="stopped"):
+        normalise(source, tmp_path / "b.mp4", check=stop)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.avi"]

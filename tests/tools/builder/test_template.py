@@ -1,0 +1,235 @@
+"""The workbook for physicians: made, imputed in as they would, and built without a mapping file."""
+
+from __future__ import annotations
+
+import copy
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import yaml
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
+from siming_tasks.data import check_dataset
+from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
+from siming_tasks.tools.builder.template import allowed_points, rater_titles, video_names, write_template
+from tests.data.conftest import RUBRIC, STEPS, write_video
+
+NAMES = ["=1+1.mp4", "@SUM(1).mp4", "IMG 1.mp4", "心肺.mp4"]
+"""Sorted as the template has them; the first two would be formulas."""
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[Path, Path]:
+    """A rubric with half points in one step, and videos."""
+    for seed, name in enumerate(NAMES):
+        write_video(tmp_path / "videos" / name, seed=seed)
+    rubric = copy.deepcopy(RUBRIC)
+    rubric["skills"][0]["steps"][0] |= {"score_increment": 0.5, "name_zh": "环境"}
+    (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(rubric))
+    return tmp_path / "rubric.yaml", tmp_path / "videos"
+
+
+def made(given: tuple[Path, Path], out: Path, *flags: str) -> Any:
+    assert main(["template", str(out), "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == 0
+    return openpyxl.load_workbook(out)
+
+
+def test_what_the_workbook_has(given: tuple[Path, Path], tmp_path: Path) -> None:
+    book = made(given, tmp_path / "t.xlsx")
+    assert book.sheetnames == ["rater_a", "rater_b", "spans"]
+    for sheet in book:
+        assert sheet.protection.sheet and sheet.protection.password is None
+        frozen = 2 if sheet.title == "spans" else 1
+        assert sheet.freeze_panes == sheet.cell(2, frozen + 1).coordinate
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.protection.locked is (cell.row == 1 or cell.column <= frozen), cell.coordinate
+                assert cell.data_type != "f"
+    sheet = book["rater_b"]
+    assert [cell.value for cell in sheet[1]] == ["video_id", *(step for step, _ in STEPS)]
+    assert [cell.value for cell in sheet["A"]] == ["video_id", "'=1+1", "'@SUM(1)", "IMG 1", "心肺"]
+    note = sheet["B1"].comment.text
+    assert note == "cpr_01 cpr_01 环境 (0 to 2)\nDoes it.\n\n2: all\nBetween: some\n0: none"
+    rules = {str(rule.sqref): rule for rule in sheet.data_validations.dataValidation}
+    assert {place: rule.formula1 for place, rule in rules.items()} == {
+        "B2:B5": '"0,0.5,1,1.5,2,N/A"',
+        "C2:C5": '"0,1,2,N/A"',
+        "D2:D5": '"0,1,2,3,4,5,N/A"',
+        "E2:E5": '"0,1,2,3,N/A"',
+    }
+    assert all(rule.showErrorMessage and rule.showInputMessage for rule in rules.values())
+    assert rules["B2:B5"].prompt == "2: all Between: some 0: none"
+    spans = [[cell.value for cell in row] for row in book["spans"].iter_rows(max_col=2)]
+    assert spans[:3] == [["video_id", "step_id"], ["'=1+1", "cpr_01"], ["'=1+1", "cpr_02"]] and len(spans) == 1 + 4 * 4
+    assert book["spans"]["C2"].number_format == "@"
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as archive:
+        sheets = b"".join(archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/sheet"))
+    assert b"<f>" not in sheets
+
+
+def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -> None:
+    book = made(given, tmp_path / "t.xlsx")
+    points = {"rater_a": [[2, 1, 5, "N/A"]] * 4, "rater_b": [[1.5, 1, 5, "N/A"], *[[2, 1, 5, "n/a"]] * 3]}
+    for title, rows in points.items():
+        for row, values in enumerate(rows, 2):
+            for column, value in enumerate(values, 2):
+                book[title].cell(row, column).value = value
+    for row in range(2, 18):
+        step = (row - 2) % 4
+        if step != 3 and row != 3:  # nobody found that one
+            book["spans"].cell(row, 3).value = f"{step * 0.5}"
+            book["spans"].cell(row, 4).value = f"0:0{step // 2}.{(step * 5 + 4) % 10}"
+    book.move_sheet("spans", -2)  # people sort sheets
+    book.save(tmp_path / "imputed.xlsx")
+    built = build_dataset(
+        tmp_path / "out",
+        rubric=given[0],
+        labels=tmp_path / "imputed.xlsx",
+        videos=given[1],
+        options=BuildOptions(consensus="rater_a", license="cc0-1.0"),
+    )
+    assert [problem for problem in built.warnings if problem.code != "video-unlabelled"] == []
+    videos = built.dataset.videos
+    assert [dict(step.scores) for step in videos[0].steps[:3]] == [
+        {"rater_a": 2, "rater_b": 1.5, "consensus": 2},
+        {"rater_a": 1, "rater_b": 1, "consensus": 1},
+        {"rater_a": 5, "rater_b": 5, "consensus": 5},
+    ]
+    assert all(
+        step.scores["rater_b"] == (2, 1, 5)[at] for video in videos[1:] for at, step in enumerate(video.steps[:3])
+    )
+    assert [step.span for step in videos[0].steps] == [(0.0, 0.4), None, (1.0, 1.4), None]
+    assert [step.span for step in videos[3].steps] == [(0.0, 0.4), (0.5, 0.9), (1.0, 1.4), None]
+    assert [video.step("aed_01").applicable for video in videos] == [False] * 4
+    assert check_dataset(built.dataset.root).errors == ()
+
+
+def test_a_workbook_for_each_physician(given: tuple[Path, Path], tmp_path: Path) -> None:
+    for name, first in (("Li", 2), ("Wang", 1)):
+        book = made(given, tmp_path / f"{name}.xlsx", "--raters", name, "--skill", "aed")
+        for row in range(2, 6):
+            book[f"rater_{name.lower()}"].cell(row, 2).value = first
+        if name == "Li":  # the spans are marked once
+            book["spans"]["C2"].value, book["spans"]["D2"].value = "0:00.5", "1"
+        book.save(tmp_path / f"{name}.xlsx")
+    built = build_dataset(
+        tmp_path / "out",
+        rubric=given[0],
+        labels=[tmp_path / "Li.xlsx", tmp_path / "Wang.xlsx"],
+        videos=given[1],
+        options=BuildOptions(consensus="mean", keep_rater_names=True),
+    )
+    first = built.dataset.videos[0].steps[0]
+    assert dict(first.scores) == {"rater_li": 2, "rater_wang": 1, "consensus": 1.5} and first.span == (0.5, 1.0)
+    assert [video.steps[0].span for video in built.dataset.videos[1:]] == [None] * 3
+
+
+def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp_path: Path) -> None:
+    book = made(given, tmp_path / "t.xlsx", "--raters", "1", "--skill", "aed")
+    sheet = book["rater_a"]
+    assert [cell.value for cell in sheet[1]] == ["video_id", "aed_01"]
+    for row, value in enumerate((1.5, 9, "gut", 2), 2):
+        sheet.cell(row, 2).value = value
+    book["spans"].append(["IMG 1", "cpr_01", "0", "1"])
+    book.save(tmp_path / "imputed.xlsx")
+    with pytest.raises(DataError) as caught:
+        build_dataset(tmp_path / "o", rubric=given[0], labels=tmp_path / "imputed.xlsx", videos=given[1])
+    said = [str(each) for each in caught.value.problems if each.severity == "error"]
+    for words in (
+        "1.5 points, but this step has whole points only",
+        "9 is off the step's scale 0-3",
+        "'gut' is not a number of points",
+        "the sheets with points have no",
+    ):
+        assert sum(words in each for each in said) == 1, said
+
+
+@pytest.mark.parametrize(
+    ("raters", "titles"),
+    [
+        (["a", "b"], ("rater_a", "rater_b")),
+        (["Li", "Wang Wei"], ("rater_li", "rater_wang_wei")),
+        (["李", "rater_x"], ("rater_李", "rater_x")),
+        (["Li", "ＬＩ"], "Rater 'ＬＩ': two raters of one name"),
+        (["consensus"], "Rater 'consensus': two raters of one name, or the consensus"),
+        (["a/b"], "Rater 'a/b' cannot be the title of a sheet: at most 25 characters"),
+        (["x" * 26], "cannot be the title of a sheet"),
+        ([" "], "Rater ' ' cannot be the title"),
+        (["a\x07"], "cannot be the title of a sheet"),
+        ([], "0 raters; 1 to 26 have a sheet."),
+    ],
+)
+def test_names_of_raters(raters: list[str], titles: Any) -> None:
+    if isinstance(titles, tuple):
+        assert rater_titles(raters) == titles
+    else:
+        with pytest.raises(DataError, match=r"\S") as caught:
+            rater_titles(raters)
+        assert titles in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["a.mp4", "b.mov"], ("a", "b")),
+        (["a.mov", "a.mp4"], ("a.mov", "a.mp4")),
+        (["x/a.mp4", "y/a.mp4"], ("x/a.mp4", "y/a.mp4")),
+        (["001.mp4", "1e5.mp4"], ("001", "1e5")),
+        (["'=x.mp4", "+1.mp4"], ("'=x", "+1")),
+        ([" a.mp4"], None),
+        (["a\x0bb.mp4"], None),
+        (["a\u202eb.mp4"], None),
+    ],
+)
+def test_names_of_videos(tmp_path: Path, files: list[str], names: tuple[str, ...] | None) -> None:
+    for file in files:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    found = VideoFiles(tmp_path)
+    if names is None:
+        with pytest.raises(DataError, match="its name does not survive a spreadsheet"):
+            video_names(found)
+    else:
+        assert video_names(found) == names
+
+
+def test_a_long_scale_gets_a_rule_instead_of_a_list(given: tuple[Path, Path], tmp_path: Path) -> None:
+    rubric = copy.deepcopy(RUBRIC)
+    rubric["skills"][0]["steps"][0]["max_score"] = 100
+    write_template(tmp_path / "t.xlsx", rubric_from(rubric), given[1])
+    assert len(allowed_points(rubric_from(rubric).steps[0])) == 102
+    rule = openpyxl.load_workbook(tmp_path / "t.xlsx")["rater_a"].data_validations.dataValidation[0]
+    assert rule.formula1 == 'OR(B2="N/A",AND(ISNUMBER(B2),B2>=0,B2<=100,MOD(B2,1)=0))' and rule.type == "custom"
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "message"),
+    [
+        (["t.xlsx", "--raters", "0"], 2, "--raters '0' must be 1 to 26, or names."),
+        (["t.xlsx", "--raters", "99999999"], 2, "must be 1 to 26, or names."),
+        (["t.csv"], 1, "t.csv: a template is an .xlsx file."),
+        (["there.xlsx"], 1, "there.xlsx: exists, and may hold somebody's points."),
+        (["t.xlsx", "--skill", "sewing"], 1, "Skill 'sewing' is not in the rubric; it has cpr, aed."),
+        (["t.xlsx", "--videos", "nowhere"], 1, "nowhere: no such folder."),
+    ],
+)
+def test_refusals(
+    given: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.xlsx").touch()
+    assert main(["template", "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == code
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "t.xlsx").exists()
