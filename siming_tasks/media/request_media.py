@@ -197,7 +197,7 @@ def view(
         quality: JPEG quality of stored frames.
         even: take an even number of frames.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
-        also: further requests on the same video: if something must be decoded, they are imputed in the same pass.
+        also: further requests on the same video: if something must be decoded, they are filled in the same pass.
         sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
         file: make the file of ``video`` and ``proxy`` mode; False: for those who want only its frames and times.
 

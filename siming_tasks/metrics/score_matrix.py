@@ -31,7 +31,7 @@ class ScoreMatrix:
         max_score: points of each step, ``float[S]``, above 0.
         reference: points, ``float[V, S]``; NaN is a label that is withheld or does not apply, and never counts.
         predicted: ``float[V, S]``; points for ``answer="score"``; 1.0 (wrong) or 0.0 (correct) for ``answer="error"``.
-            NaN where ``asked`` is a missing answer; it lowers the coverage and is never imputed in.
+            NaN where ``asked`` is a missing answer; it lowers the coverage and is never filled in.
         asked: ``bool[V, S]``; False is a step that was not asked about. A prediction there is ignored.
         answer: ``"score"`` or ``"error"``.
         fallback: ``float[V, S]``, what :meth:`imputed` puts where the judge abstained, as ``predicted``; NaN

@@ -49,7 +49,7 @@ _ENDED = Ended()
 
 
 def say_at_the_end() -> Ended:
-    """What will be said when the process ends, after lmms-eval's table; to be imputed in."""
+    """What will be said when the process ends, after lmms-eval's table; to be filled in."""
     atexit.unregister(_say)
     atexit.register(_say)
     return _ENDED

@@ -86,7 +86,7 @@ FILL = (
     "real = store.os.replace\n"
     "def slow(source, target): time.sleep(0.05); real(source, target)\n"
     "store.os.replace = slow\n"
-    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, content.digest_of(path)).fill(range(60))\n"
+    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, file_digest.digest_of(path)).fill(range(60))\n"
 )
 """Fill a store, with every file half-written for 50 ms."""
 

@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     build.add_argument("--draft", type=Path, metavar="FILE", help="with --list: write a mapping file to begin with")
     build.add_argument("--spans-from", metavar="NAME", help="of a journal: whose marks are the spans")
     build.add_argument("--finished", action="store_true", help="of a journal: leave out exams that are not finished")
-    build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus imputed in")
+    build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
     build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
     build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name in earlier versions
     build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")

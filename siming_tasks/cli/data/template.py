@@ -39,5 +39,5 @@ def _template(arguments: argparse.Namespace) -> int:
     made = write_template(arguments.out, rubric, arguments.videos, raters, arguments.skill)
     sheets = ", ".join(made.titles)
     say(f"{arguments.out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
-    say(f"When it is imputed in: siming build OUT --rubric {arguments.rubric} --labels {arguments.out} --videos ...")
+    say(f"When it is filled in: siming build OUT --rubric {arguments.rubric} --labels {arguments.out} --videos ...")
     return 0

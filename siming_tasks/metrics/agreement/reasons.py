@@ -40,5 +40,5 @@ def single_class(counts: FloatArray, classes: Classes) -> str:
 
 
 def says(sentence: str) -> Callable[[FloatArray, Classes], str]:
-    """The same sentence always, with ``{positive}`` and ``{negative}`` imputed in."""
+    """The same sentence always, with ``{positive}`` and ``{negative}`` filled in."""
     return lambda counts, classes: sentence.format(positive=classes[0], negative=classes[1])

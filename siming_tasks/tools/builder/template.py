@@ -41,7 +41,7 @@ def write_template(
     """Write a workbook with a sheet for each physician (a row per video, a column per step) and one for the spans.
 
     Headings, videos and steps are locked (without a password); a cell takes the points of its step or N/A; a step's
-    criteria are the note of its heading and are shown beside the cell that is imputed in.
+    criteria are the note of its heading and are shown beside the cell that is filled in.
 
     Args:
         out: the new ``.xlsx`` file.
@@ -199,7 +199,7 @@ def _open(sheet: Any, row: int, column: int, form: str) -> None:
 
 
 def _rule(step: RubricStep, first: str) -> Any:
-    """The points that a cell takes, and what is shown beside it while it is imputed in."""
+    """The points that a cell takes, and what is shown beside it while it is filled in."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
     allowed = allowed_points(step)

@@ -1,4 +1,4 @@
-"""The workbook for physicians: made, imputed in as they would, and built without a mapping file."""
+"""The workbook for physicians: made, filled in as they would, and built without a mapping file."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
             book["spans"].cell(row, 3).value = f"{step * 0.5}"
             book["spans"].cell(row, 4).value = f"0:0{step // 2}.{(step * 5 + 4) % 10}"
     book.move_sheet("spans", -2)  # people sort sheets
-    book.save(tmp_path / "imputed.xlsx")
+    book.save(tmp_path / "filled.xlsx")
     built = build_dataset(
         tmp_path / "out",
         rubric=given[0],
-        labels=tmp_path / "imputed.xlsx",
+        labels=tmp_path / "filled.xlsx",
         videos=given[1],
         options=BuildOptions(consensus="rater_a", license="cc0-1.0"),
     )
@@ -137,9 +137,9 @@ def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp
     for row, value in enumerate((1.5, 9, "gut", 2), 2):
         sheet.cell(row, 2).value = value
     book["spans"].append(["IMG 1", "cpr_01", "0", "1"])
-    book.save(tmp_path / "imputed.xlsx")
+    book.save(tmp_path / "filled.xlsx")
     with pytest.raises(DataError) as caught:
-        build_dataset(tmp_path / "o", rubric=given[0], labels=tmp_path / "imputed.xlsx", videos=given[1])
+        build_dataset(tmp_path / "o", rubric=given[0], labels=tmp_path / "filled.xlsx", videos=given[1])
     said = [str(each) for each in caught.value.problems if each.severity == "error"]
     for words in (
         "1.5 points, but this step has whole points only",

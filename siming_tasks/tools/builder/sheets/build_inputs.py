@@ -46,7 +46,7 @@ class Inputs:
 
 
 def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFiles, list[Problem]]:
-    """The label rows, with the spans and the adjudicated points of further sheets imputed in, and the video files.
+    """The label rows, with the spans and the adjudicated points of further sheets filled in, and the video files.
 
     Raises:
         DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
@@ -80,7 +80,7 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
             got = tried(lambda: _further(path, kind, inputs, rubric, words, raters, videos))  # noqa: B023
             more += got[0] if got else []
             problems += got[1] if got else []
-        problems += _imputed(known, more, videos, fill) if labels else []
+        problems += _filled(known, more, videos, fill) if labels else []
     if mapping is not None:
         problems += words.unmatched([*(file.path for file in files), *spans, *adjudicated])
     if failed or labels is None or videos is None:
@@ -110,7 +110,7 @@ def _further(
     return rows, [*marks.problems, *problems]
 
 
-def _imputed(
+def _filled(
     known: dict[tuple[str, str], LabelRow],
     more: list[LabelRow],
     videos: VideoFiles | None,

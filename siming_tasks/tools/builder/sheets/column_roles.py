@@ -61,10 +61,10 @@ class Layout:
             Problem("two-sources", f"columns {one!r} and {two!r} are both {what}.", _FIX_TWICE, file)
             for one, two, what in self.twice
         ]
-        imputed = {name for row in sheet.rows for name in row.cells}
+        filled = {name for row in sheet.rows for name in row.cells}
         for names, severity in (
-            ([name for name in self.unused if name in imputed], "error"),
-            ([name for name in self.unused if name not in imputed], "warning"),
+            ([name for name in self.unused if name in filled], "error"),
+            ([name for name in self.unused if name not in filled], "warning"),
         ):
             if names:
                 shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

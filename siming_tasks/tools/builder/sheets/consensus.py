@@ -15,7 +15,7 @@ __all__ = ["Decision", "decide", "origin_named"]
 
 @dataclass(frozen=True)
 class Decision:
-    """Points per rater and step with the consensus imputed in, how each consensus came about, what is left to decide.
+    """Points per rater and step with the consensus filled in, how each consensus came about, what is left to decide.
 
     ``open`` lists the rows that somebody must adjudicate; it is empty when ``problems`` is.
     """

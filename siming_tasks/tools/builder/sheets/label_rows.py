@@ -79,11 +79,11 @@ class Reader:
         name = text_of(row.cell("video_id"))
         cell = text_of(plain(row.cell("step_id")))
         if name is None or (row.layout.long and cell is None):
-            what = "video_id and step_id must be imputed." if row.layout.long else "the video's name is missing."
+            what = "video_id and step_id must be filled." if row.layout.long else "the video's name is missing."
             self.problems.append(row.problem("id-missing", what, "Fill it in.", "video_id"))
             return
         if row.layout.times_only and row.cell("start") is None and row.cell("end") is None:
-            return  # nobody imputed it in
+            return  # nobody filled it in
         video, step = self.spelling(name), cell and (self.words.meaning("steps", cell) or cell)
         if "rater" in row.layout.ours:
             whose = self._rater(row)

@@ -36,7 +36,7 @@ def write_names(path: Path, plan: BuildPlan) -> None:
 
 
 def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
-    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody imputed in.
+    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in.
 
     Private like the table of names: it has the sheet's own names of videos and raters.
     """

@@ -632,9 +632,9 @@ def test_the_labels_are_listed_and_a_mapping_is_drafted(
     assert '  # "s / cpr 03?": STEP  # 1 annotation; similar: cpr_03' in draft.read_text().splitlines()
     assert main([*command, "--draft", str(draft)]) == 1
     assert f"{draft}: exists." in capsys.readouterr().err
-    imputed = re.sub(r"  # (- .*\[.*)", r"  \1", draft.read_text())  # the two left over are left out
-    imputed = re.sub(r"  # (- .*cpr 03.*)", r"  \1", imputed)
-    draft.write_text(imputed)
+    filled = re.sub(r"  # (- .*\[.*)", r"  \1", draft.read_text())  # the two left over are left out
+    filled = re.sub(r"  # (- .*cpr 03.*)", r"  \1", filled)
+    draft.write_text(filled)
     given = ["build", str(tmp_path / "out"), "--rubric", str(rubric), "--videos", f"{_exam}/videos"]
     given += ["--labels", f"{_exam}/labels.csv", "--spans", str(spans_file), "--columns", str(draft)]
     assert main([*given, "--consensus", "mean"]) == 0, capsys.readouterr().err

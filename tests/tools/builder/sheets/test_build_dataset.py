@@ -139,11 +139,11 @@ def test_what_somebody_filled_in_is_not_overwritten(given: dict[str, Path], tmp_
         with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate\.csv"):
             build_dataset(tmp_path / "exams", **given)
     sheet = tmp_path / "exams.adjudicate.csv"
-    imputed = sheet.read_bytes().replace(b"1,0,", b"1,0,1")
-    sheet.write_bytes(imputed)
+    filled = sheet.read_bytes().replace(b"1,0,", b"1,0,1")
+    sheet.write_bytes(filled)
     with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate-2\.csv"):
         build_dataset(tmp_path / "exams", **given)
-    assert sheet.read_bytes() == imputed
+    assert sheet.read_bytes() == filled
 
 
 def test_a_rule_decides_instead(given: dict[str, Path], tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_the_wide_form_without_raters_is_the_consensus(tmp_path: Path) -> None:
             "label-twice",
             ":3: video 'v1', step 'cpr_01': stands on line 2",
         ),
-        (f"{HEAD}\n,cpr_01,,,1,1,1\n", "id-missing", ":2: video_id: video_id and step_id must be imputed."),
+        (f"{HEAD}\n,cpr_01,,,1,1,1\n", "id-missing", ":2: video_id: video_id and step_id must be filled."),
         (f"{HEAD}\nv1,cpr_01,,,N/A,1,1\n", "applicable-differs", "rater_a says not applicable, rater_b gives points"),
         (
             f"{HEAD},applicable\nv1,cpr_01,,,1,1,1,maybe\n",
