@@ -22,7 +22,8 @@ from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.sensitivity import zero_fill
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.report.tables.cells import plain_value, table
+from siming_tasks.report.formatting import plain_number
+from siming_tasks.report.table import Table
 
 JUDGES = {"weak": 0.25, "middling": 0.5, "physician": 0.97}
 METRICS = {"qwk": "score", "plcc": "score", "mcc": "error", "f1": "error"}
@@ -102,10 +103,10 @@ def main() -> None:
     rows = []
     for (judge, policy), values in found.items():
         *numbers, share = np.array(values).mean(axis=0)
-        cells = [plain_value(None if np.isnan(x) else float(x)) for x in numbers]
+        cells = [plain_number(None if np.isnan(x) else float(x)) for x in numbers]
         rows.append([judge, policy, f"{share:.0%}", *cells])
     print(f"{arguments.sets} synthetic data sets of {arguments.videos} videos; -: undefined.\n")
-    print("\n".join(table(["judge", "policy", "answered", *head], rows, left=(0, 1))))
+    print(Table.of(["judge", "policy", "answered", *head], rows, left=(0, 1)).to_markdown())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from siming_tasks.media.perturb import ORDERS
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.write import format_answers
-from siming_tasks.report.tables.ablations import markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.controls import ablation_section
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
@@ -97,7 +98,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
         print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")
-        print(markdown(analyse_ablations(run, PLAIN_TASKS.name, Options(resamples=2000))))
+        print(to_markdown(ablation_section(analyse_ablations(run, PLAIN_TASKS.name, Options(resamples=2000)))))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from siming_tasks.metrics.intervals import spread_of
 from siming_tasks.metrics.resample import observed, weight_chunks
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA
-from siming_tasks.report.tables.cells import table
+from siming_tasks.report.table import Table
 
 METRICS = select(compared=True)
 SHAPES = {"mild": StudyDesign(), "tailed": StudyDesign(skew=-2.2)}
@@ -167,11 +167,11 @@ def main() -> None:
 
     labels = [CATALOGUE[metric].label for metric in METRICS]
     covered = [row for shape, n in cells for row in rows(coverage(shape, n, sets, resamples, rng))]
-    print("\n".join(table(["totals", "videos", "judge", "", *labels], covered, left=(0, 2, 3))) + "\n")
+    print(Table.of(["totals", "videos", "judge", "", *labels], covered, left=(0, 2, 3)).to_markdown() + "\n")
     sized = [row for shape, n in cells for row in rows(tests(shape, n, sets, rng))]
-    print("\n".join(table(["totals", "videos", "share of p <= .05", *labels], sized, left=(0, 2))) + "\n")
+    print(Table.of(["totals", "videos", "share of p <= .05", *labels], sized, left=(0, 2)).to_markdown() + "\n")
     head = ["totals", "videos", *(CATALOGUE[m].label for m in (headline("score"), headline("error"), "plcc"))]
-    print("\n".join(table(head, [row for shape, n in cells for row in rows(families(shape, n, sets, rng))])))
+    print(Table.of(head, [row for shape, n in cells for row in rows(families(shape, n, sets, rng))]).to_markdown())
 
 
 if __name__ == "__main__":

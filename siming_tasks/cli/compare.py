@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from siming_tasks.analysis.compare_runs import RunComparison
     from siming_tasks.data import Dataset
     from siming_tasks.options import Options
+    from siming_tasks.report.table import Section
     from siming_tasks.results.run import Run
 
 __all__ = ["add"]
@@ -62,7 +63,7 @@ def compare(arguments: argparse.Namespace) -> None:
     from siming_tasks.analysis.compare_runs import compare as compare_runs
     from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.tables.ablations import markdown as ablations_markdown
+    from siming_tasks.report.tables.controls import ablation_section
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
@@ -104,12 +105,12 @@ def compare(arguments: argparse.Namespace) -> None:
         print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
     for setting, part in found.items():
-        show(f"## {setting} on {title(dataset)}", _markdown(part, dataset, joint=arguments.max_t) + "\n")
+        show(f"## {setting} on {title(dataset)}", _section(part, dataset, joint=arguments.max_t))
     for setting, why in refused.items():
-        show(f"## {setting} on {title(dataset)}", f"Not compared: {why}\n")
+        show(f"## {setting} on {title(dataset)}", f"Not compared: {why}")
     for (run, setting), each in ablated.items():
-        text = ablations_markdown(each, reads_labels=run.source.reference)
-        show(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", text)
+        section = ablation_section(each, reads_labels=run.source.reference)
+        show(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", section)
 
 
 def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
@@ -117,7 +118,7 @@ def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespa
     from siming_tasks.analysis.compare_runs import common_settings
     from siming_tasks.analysis.comparison.repeatability import repeats
     from siming_tasks.metrics.estimate import plain
-    from siming_tasks.report.tables.repeats import markdown
+    from siming_tasks.report.tables.comparison import repeats_section
     from siming_tasks.results.comparable import TaskRun, comparison_entries
 
     found = {}
@@ -130,22 +131,18 @@ def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespa
         print(json.dumps(origin(dataset) | {"repeated": settings}, allow_nan=False))
         return
     for setting, part in found.items():
-        show(f"## {setting} on {title(dataset)}, {len(runs)} repeats", markdown(part))
+        show(f"## {setting} on {title(dataset)}, {len(runs)} repeats", repeats_section(part))
 
 
-def _markdown(found: RunComparison, dataset: Dataset, *, joint: bool) -> str:
-    from siming_tasks.report.tables import comparison, contribution, raters
+def _section(found: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
+    from siming_tasks.report.tables import comparison, controls, raters
 
-    best_first = comparison.ranked(found.comparison)
-    text = [comparison.markdown(found.comparison, joint=joint)]
+    best_first = comparison.ranked_runs(found.comparison)
+    section = comparison.comparison_section(found.comparison, joint=joint)
     if found.two_way:
-        text.append(
-            comparison.two_way_markdown({run: found.two_way[run] for run in best_first if run in found.two_way})
-        )
-    text.append(contribution.markdown(found.contribution, best_first))
+        section += comparison.two_way_section({run: found.two_way[run] for run in best_first if run in found.two_way})
+    section += controls.contribution_section(found.contribution, best_first)
     if found.human_ratio:
         rows = {run: found.human_ratio[run] for run in best_first if run in found.human_ratio}
-        ratio = raters.ratio_markdown(rows, found.physicians)
-    else:
-        ratio = no_ceiling(dataset) + "\n"
-    return "\n".join([*text, ratio])
+        return [*section, *raters.human_ratio_section(rows, found.physicians)]
+    return [*section, no_ceiling(dataset)]

@@ -47,9 +47,9 @@ def add(commands: Any) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.report.tables.cells import table
+    from siming_tasks.report.formatting import usage_line
+    from siming_tasks.report.table import Table
     from siming_tasks.report.tables.forms import form_lines
-    from siming_tasks.report.tables.usage import usage_line
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run
     from siming_tasks.results.scores import score_run, validation
@@ -91,7 +91,7 @@ def _score(arguments: argparse.Namespace) -> int:
         for name, result in scores.settings.items()
         for metric, estimate in result["metrics"].items()
     ]
-    show_markdown(table(_HEAD, rows, left=(0, 1)))
+    show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
     flagged = [estimate for result in scores.settings.values() for estimate in result["metrics"].values()]
     below = [_KEY] if any(estimate.get("undefined") for estimate in flagged) else []
     reasons = dict.fromkeys(

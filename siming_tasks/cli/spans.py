@@ -13,8 +13,8 @@ __all__ = ["list_spans"]
 
 def list_spans(arguments: argparse.Namespace) -> int:
     """Print the labels, annotators and videos of ``--spans``; write the mapping file of ``--draft``."""
-    from siming_tasks.common.sanitize import literal, one_line
-    from siming_tasks.report.tables.cells import table
+    from siming_tasks.common.sanitize import one_line
+    from siming_tasks.report.table import Name, Table
     from siming_tasks.rubrics import load_rubric
     from siming_tasks.tools.builder.annotations.draft_mapping import survey, write_draft
 
@@ -26,8 +26,8 @@ def list_spans(arguments: argparse.Namespace) -> int:
     rows = []
     for label in found.labels:
         step = label.step or ("left out" if label.left_out else f"? {label.like}".rstrip())
-        rows.append([literal(one_line(label.name, 50)), f"{label.count:,}", f"{label.spans:,}", literal(step)])
-    show_table(table(["label", "count", "spans", "step"], rows, left=(0, 3)))
+        rows.append([Name(one_line(label.name, 50)), f"{label.count:,}", f"{label.spans:,}", Name(step)])
+    show_table(Table.of(["label", "count", "spans", "step"], rows, left=(0, 3)))
     for name, count in found.annotators.items():
         say(f"annotator {one_line(name)}: {count:,}")
     for name, count in found.videos.items():

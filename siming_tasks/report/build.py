@@ -22,6 +22,7 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
+from siming_tasks.report.downloads import summary_markdown
 from siming_tasks.report.pages.chapters import (
     Book,
     Linker,
@@ -33,7 +34,6 @@ from siming_tasks.report.pages.chapters import (
     step_chapter,
     video_chapter,
 )
-from siming_tasks.report.pages.markdown import markdown
 from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
@@ -116,7 +116,7 @@ def write_report(
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
         with atomic_write(part / "report.md") as stream:
-            stream.write(markdown(report))
+            stream.write(summary_markdown(report))
         book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))
         book.site.static()
         write = functools.partial(_chapter, book)

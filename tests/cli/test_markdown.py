@@ -13,11 +13,11 @@ import pytest
 from rich.cells import cell_len
 
 from siming_tasks.cli import main
-from siming_tasks.cli.markdown import aligned, show
+from siming_tasks.cli.markdown import show
 from siming_tasks.cli.terminal import harmless_terminal
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import open_dataset
-from siming_tasks.report.tables.cells import key, table
+from siming_tasks.report.table import Block, Name, Table
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")
@@ -40,7 +40,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return found
 
 
-def printed(*parts: str, on: Screen | None = None) -> None:
+def printed(*parts: Block, on: Screen | None = None) -> None:
     with redirect_stdout(on or sys.stdout), harmless_terminal():
         show(*parts)
 
@@ -49,7 +49,7 @@ def lines_of(screen: Screen) -> list[str]:
     return STYLE.sub("", screen.getvalue()).splitlines()
 
 
-WIDE = "\n".join(table(["run", "a", "b", "c"], [["x" * 60, "0.5 [0.1, 0.9]", "y" * 40, "1"], ["z", "2", "3", "4"]]))
+WIDE = Table.of(["run", "a", "b", "c"], [["x" * 60, "0.5 [0.1, 0.9]", "y" * 40, "1"], ["z", "2", "3", "4"]])
 
 
 def test_a_narrow_terminal_loses_no_text(screen: Screen) -> None:
@@ -71,7 +71,7 @@ def test_colour_is_for_terminals_that_want_it(screen: Screen, monkeypatch: pytes
 
 def test_names_cannot_act_on_a_terminal_either(screen: Screen) -> None:
     evil = "\x1b]0;owned\x07\x9b2J\u202e[red]a[/red]"
-    printed("\n".join(table(["run"], [[literal(evil)]])), f"## {literal(evil)}", on=screen)
+    printed(Table.of(["run"], [[Name(evil)]]), f"## {literal(evil)}", on=screen)
     text = STYLE.sub("", screen.getvalue())
     assert not set("\x1b\x9b\x07\u202e") & set(text)
     assert "".join(text.split()).count("⟦U+001B⟧]0;owned⟦U+0007⟧⟦U+009B⟧2J⟦U+202E⟧[red]a[/red]") == 2
@@ -79,8 +79,9 @@ def test_names_cannot_act_on_a_terminal_either(screen: Screen) -> None:
 
 def test_a_pipe_gets_markdown_with_aligned_columns(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [["张三", "1", r"a\|b | c"], ["long name", "-10.5", ""]]
-    source = table(["run", "n", "note"], rows, left=(0, 2))
-    printed("before", "\n".join(source), "after | this")
+    table = Table.of(["run", "n", "note"], rows, left=(0, 2))
+    source = table.to_markdown().splitlines()
+    printed("before", table, "after | this")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "before" and lines[-1] == "after | this"
     body = lines[2:-2]
@@ -94,12 +95,9 @@ def test_a_pipe_gets_markdown_with_aligned_columns(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("text", ["| alone |", "| a | b |\n| c | d |", "|x|\n|y|", "", "a | b"])
-def test_what_is_no_table_stays_as_it_is(text: str) -> None:
-    assert aligned(text) == text
-
-
-def test_the_star_is_explained_below_its_table_only() -> None:
-    assert key([["a", "0.000*"]]) and not key([["a*", "0.000"]])
+def test_text_that_is_no_table_stays_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed(text)
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 @pytest.fixture(scope="module")

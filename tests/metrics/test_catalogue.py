@@ -29,7 +29,8 @@ from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, select
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
-from siming_tasks.report.tables.comparison import markdown as comparison_markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.comparison import comparison_section
 from siming_tasks.results.discovery import run_at
 from siming_tasks.tasks import TASKS
 from tests.report.conftest import exams, make_run
@@ -219,7 +220,7 @@ class TestAMetricMore:
         assert row.value == pytest.approx(hits(judged.imputed()) - 1)
         assert row.answered == pytest.approx(hits(judged) - 1)
         assert {name: item.rank for name, item in found.ranks["hits"].items()} == {"run": 2, "perfect": 1}
-        assert "| HITS | run | perfect | -0" in comparison_markdown(found)
+        assert "| HITS | run | perfect | -0" in to_markdown(comparison_section(found))
         assert "hits" in two_way(judged, resamples=20)
         wide = two_way(judged, resamples=300)["hits"]
         assert wide.high - wide.low >= evaluate(judged, resamples=300).metrics["hits"].stderr

@@ -68,7 +68,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace) -> int:
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.common.files import atomic_write
-    from siming_tasks.report.tables.rubric import printable, sheet
+    from siming_tasks.report.rubric_sheet import render_rubric_html, render_rubric_text
     from siming_tasks.rubrics import default_rubric, load_rubric
 
     rubric = load_rubric(arguments.file) if arguments.file else default_rubric()
@@ -76,11 +76,11 @@ def _show(arguments: argparse.Namespace) -> int:
     if unknown := [name for name in arguments.skill if name not in known]:
         raise OptionsError(f"--skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
     if arguments.html is None:
-        print(sheet(rubric, arguments.skill), end="")
+        print(render_rubric_text(rubric, arguments.skill), end="")
         return 0
     try:
         with atomic_write(arguments.html) as stream:
-            stream.write(printable(rubric, arguments.skill))
+            stream.write(render_rubric_html(rubric, arguments.skill))
     except OSError as error:
         raise OptionsError(f"--html {arguments.html}: cannot be written: {error.strerror}.") from None
     say(f"{arguments.html}: print it; one sheet per skill.")

@@ -165,7 +165,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) ->
 
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     from siming_tasks.common.schema import SCOPES
-    from siming_tasks.report.tables.cells import table
+    from siming_tasks.report.table import Table
     from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS, TASKS
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
@@ -178,7 +178,7 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
         for setting in found.settings
     ]  # fmt: skip
     print()
-    show(table([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows))
+    show(Table.of([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows))
     what = "images + 16 tokens per time stamp + prompt (its bytes)"
     print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")

@@ -24,11 +24,11 @@ def _recipe(arguments: argparse.Namespace) -> None:
     if arguments.model:
         print(as_text(recipe(arguments.model)))
         return
-    from siming_tasks.report.tables.cells import table
+    from siming_tasks.report.table import Table
 
     rows = []
     for name, one in recipes().items():
         gone = one.retired and one.retired <= one.checked
         state = f"retired {one.retired}" if gone else one.how if one.model else "no backend"
         rows.append([name, one.title, str(one.full_frames), one.model or "-", state])
-    show(table(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))
+    show(Table.of(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli.arguments import Checked
 from siming_tasks.cli.dataset import add_data, open_chosen
 from siming_tasks.cli.flags import SCORED, add_options, options_from
 from siming_tasks.cli.markdown import show
 from siming_tasks.options import Decimal
+
+if TYPE_CHECKING:
+    from siming_tasks.report.table import Section
 
 __all__ = ["add"]
 
@@ -42,8 +45,8 @@ def diagnose(arguments: argparse.Namespace) -> None:
     from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
     from siming_tasks.analysis.run_analyses import diagnose as diagnose_run
     from siming_tasks.common.errors import DataError
-    from siming_tasks.report.tables.ablations import markdown as ablations_markdown
-    from siming_tasks.report.tables.diagnosis import to_markdown
+    from siming_tasks.report.tables.controls import ablation_section
+    from siming_tasks.report.tables.diagnosis import diagnosis_section
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import read_run
 
@@ -70,9 +73,9 @@ def diagnose(arguments: argparse.Namespace) -> None:
         print(json.dumps({"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": found}, allow_nan=False))
         return
     origin = f"{dataset.name}, synthetic data" if dataset.synthetic else dataset.name
-    texts = []
+    section: Section = []
     for name, report in reports.items():
-        texts.append(to_markdown(report, f"{name} on {origin}"))
+        section += diagnosis_section(report, f"{name} on {origin}")
         if name in ablated:
-            texts.append(f"## Ablations\n\n{ablations_markdown(ablated[name], reads_labels=source.reference)}")
-    show(*texts)
+            section += ["## Ablations", *ablation_section(ablated[name], reads_labels=source.reference)]
+    show(section)

@@ -100,18 +100,18 @@ def _table(arguments: argparse.Namespace, comparisons: int, found: list[Any]) ->
         f"{arguments.agreement:g}; power {arguments.power:g} at level {arguments.alpha:g}."
     )
     from siming_tasks.metrics.catalogue import CATALOGUE
-    from siming_tasks.report.tables.cells import table
+    from siming_tasks.report.table import Table
 
     head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
     if arguments.effect is None:
         rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in found]
-        show(made, f"Smallest effect that {arguments.videos} videos show:", table(head, rows))
+        show(made, f"Smallest effect that {arguments.videos} videos show:", Table.of(head, rows))
         return
     rows = [[label, *(_cell(item) for item in found if item.metric == key)] for key, label in names.items()]
     what = f"Videos that show an effect of {arguments.effect:g} (in brackets: power in data sets of that size):"
     reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason)
-    show(made, what, table(head, rows), *reasons)
+    show(made, what, Table.of(head, rows), *reasons)
 
 
 def _reach(effect: float | None) -> str:

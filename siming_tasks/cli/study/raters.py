@@ -54,8 +54,8 @@ def raters(arguments: argparse.Namespace) -> int:
     from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables
     from siming_tasks.analysis.psychometrics.rater_psychometrics import psychometrics
     from siming_tasks.common.errors import DataError
-    from siming_tasks.report.tables.psychometrics import psychometrics_markdown
-    from siming_tasks.report.tables.raters import markdown, pairs_markdown
+    from siming_tasks.report.tables.psychometrics import psychometrics_section
+    from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
 
     options = options_from(arguments)
     dataset = open_chosen(arguments, options)
@@ -70,8 +70,8 @@ def raters(arguments: argparse.Namespace) -> int:
         parts = found[0].to_json() if len(found) == 1 else {"pairs": [table.to_json() for table in found]}
         print(json.dumps(origin(dataset) | parts | {"psychometrics": deeper.to_json()}, allow_nan=False))
     else:
-        text = markdown(found[0]) if len(found) == 1 else pairs_markdown(found)
-        show(f"## Raters of {title(dataset)}", text, psychometrics_markdown(deeper))
+        section = rater_section(found[0]) if len(found) == 1 else rater_pairs_section(found)
+        show(f"## Raters of {title(dataset)}", section, psychometrics_section(deeper))
     return 0
 
 
@@ -79,7 +79,7 @@ def _so_far(arguments: argparse.Namespace) -> int:
     """Print how far the rating in a journal is."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.tools.station.progress import so_far
-    from siming_tasks.tools.station.progress_text import so_far_markdown
+    from siming_tasks.tools.station.progress_text import progress_section
 
     if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
         raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")
@@ -87,7 +87,7 @@ def _so_far(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
-        show(so_far_markdown(found))
+        show(progress_section(found))
     return 0
 
 

@@ -13,9 +13,9 @@ from urllib.parse import quote
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
+from siming_tasks.report.downloads import write_downloads
 from siming_tasks.report.links import Links, write_links
 from siming_tasks.report.pages.disagreements import disagreement_pages
-from siming_tasks.report.pages.downloads import take_away
 from siming_tasks.report.pages.model import model_page
 from siming_tasks.report.pages.overview import leaderboard
 from siming_tasks.report.pages.pairs import pair_pages
@@ -123,7 +123,7 @@ def pair_chapter(book: Book) -> None:
 
 def front(book: Book) -> None:
     """The leaderboard, what can be taken away, the page on how to read it all, and where the videos are."""
-    take_away(book.part, book.report)
+    write_downloads(book.part, book.report)
     site, about = book.site, book.report["dataset"]
     leaderboard(site, book.report)
     videos = {video.video_id: book.link(video) or "" for video in book.dataset.videos if book.link.media == "link"}

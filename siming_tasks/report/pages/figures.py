@@ -10,8 +10,8 @@ from markupsafe import Markup
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.charts.forest_plot import Band, Ladder, Rung, ladder
 from siming_tasks.report.charts.kinds import Mark
+from siming_tasks.report.formatting import plain_pvalue as pvalue
 from siming_tasks.report.pages.site import number, signed
-from siming_tasks.report.tables.cells import pvalue
 from siming_tasks.tasks import TASKS
 
 __all__ = ["bands", "figure_of", "figure_svg", "shown"]

@@ -12,7 +12,8 @@ from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, s
 from siming_tasks.report.pages.links import cell, differences
 from siming_tasks.report.pages.run_facts import command, facts, lead, spent
 from siming_tasks.report.pages.site import Site
-from siming_tasks.report.tables.ablations import CAPTION, READS_LABELS
+from siming_tasks.report.tables.controls import ABLATION_CAPTION as CAPTION
+from siming_tasks.report.tables.controls import READS_LABELS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import NON_ABLATION_TASKS, TASKS, benchmark_task
 

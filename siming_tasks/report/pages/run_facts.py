@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from siming_tasks.report.formatting import usage_line
 from siming_tasks.report.pages.site import number
-from siming_tasks.report.tables.usage import usage_line
 from siming_tasks.results.command import command_of
 from siming_tasks.results.expected import Slice
 

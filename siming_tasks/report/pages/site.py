@@ -14,9 +14,9 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
+from siming_tasks.report.formatting import plain_pvalue as pvalue
 from siming_tasks.report.pages.links import differences
 from siming_tasks.report.roles import ROLES
-from siming_tasks.report.tables.cells import pvalue
 
 __all__ = ["POLICY", "Site", "count", "number", "percent", "points", "signed"]
 

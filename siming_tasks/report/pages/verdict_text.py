@@ -11,8 +11,8 @@ from typing import Any
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.thresholds import FEWEST
+from siming_tasks.report.formatting import plain_pvalue as pvalue
 from siming_tasks.report.pages.site import number, percent, signed
-from siming_tasks.report.tables.cells import pvalue
 
 __all__ = ["Sentence", "corrections", "headline_words", "scale", "verdict_words", "words"]
 

@@ -1,8 +1,8 @@
-"""Diagnostics as Markdown: short tables, each followed by the sentence to read it by."""
+"""Section on a diagnosis: short tables under headings, each followed by the sentence to read it by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import groupby
 
 from siming_tasks.analysis.diagnosis.diagnose import Diagnostics
@@ -11,243 +11,262 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import TRUSTED
-from siming_tasks.report.tables.cells import counted, plain_value, pvalue, short, signed, table
+from siming_tasks.report.formatting import (
+    plain_difference,
+    plain_number,
+    plain_proportion,
+    plain_pvalue,
+    plain_value,
+)
+from siming_tasks.report.table import Cell, Name, Section, Table
 
-__all__ = ["to_markdown"]
+__all__ = ["diagnosis_section"]
 
 SHADE = "▒"
+"""Mark of a step with too few imperfect videos to read anything into its kappa."""
 
 
-def to_markdown(found: Diagnostics, title: str) -> str:
+def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     """Everything in :class:`Diagnostics` under one heading."""
-    coverage = "nothing was asked" if found.coverage is None else f"{found.coverage:.1%} of the asked steps answered"
-    sections = [
+    coverage = "nothing was asked"
+    if diagnosis.coverage is not None:
+        coverage = f"{diagnosis.coverage:.1%} of the asked steps answered"
+    resamples = f", from {diagnosis.options['resamples']:,} resamples" if "resamples" in diagnosis.options else ""
+    return [
         f"# Diagnostics: {literal(title)}",
-        f"{found.videos} videos, {coverage}. 95 % intervals in brackets{_drawn(found)}; the unit of resampling is the "
+        f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
         "video. "
-        "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (found.videos < TRUSTED),
-        *_steps(found),
-        *_severity(found),
-        *_history(found),
-        *_state(found),
-        *_sequence(found),
-        *_disputed(found),
-        *_exam(found),
-        *_clusters(found),
-        *_replaced(found),
-        *_pairs(found),
-        *_choices(found),
+        "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (diagnosis.videos < TRUSTED),
+        *_steps(diagnosis),
+        *_severity(diagnosis),
+        *_history(diagnosis),
+        *_state(diagnosis),
+        *_sequence(diagnosis),
+        *_disputed(diagnosis),
+        *_exam_decisions(diagnosis),
+        *_clusters(diagnosis),
+        *_replaced_physician(diagnosis),
+        *_physician_pairs(diagnosis),
+        *_choices(diagnosis),
     ]
-    return "\n\n".join(sections)
 
 
-def _drawn(found: Diagnostics) -> str:
-    return f", from {found.options['resamples']:,} resamples" if "resamples" in found.options else ""
-
-
-def _steps(found: Diagnostics) -> list[str]:
-    human = any(row.human for row in found.steps.rows)
-    head = [
-        "step",
-        "imperfect",
-        "kappa",
-        "SE",
-        "sensitivity",
-        "specificity",
-        "bias",
-        *(["physicians"] if human else []),
-    ]
-    rows = []
-    for row in found.steps.rows:
-        error = f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-"
+def _steps(diagnosis: Diagnostics) -> Section:
+    with_physicians = any(row.human for row in diagnosis.steps.rows)
+    head = ["step", "imperfect", "kappa", "SE", "sensitivity", "specificity", "bias"]
+    rows: list[list[Cell]] = []
+    for row in diagnosis.steps.rows:
         share = "-" if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
-        cells = [
-            short(row.kappa, 2),
-            error,
-            short(row.sensitivity, 2),
-            short(row.specificity, 2),
-            signed(row.bias, 2, interval=False),
+        cells: list[Cell] = [
+            Name(f"{SHADE} " * row.thin + row.step_id),
+            share,
+            plain_value(row.kappa, 2),
+            f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-",
+            plain_value(row.sensitivity, 2),
+            plain_value(row.specificity, 2),
+            plain_difference(row.bias, 2, interval=False),
         ]
-        rows.append(
-            [f"{SHADE} " * row.thin + literal(row.step_id), share, *cells, *([short(row.human, 2)] if human else [])]
-        )
-    return ["## Steps", _table(head, rows), f"{found.steps.caveat} {SHADE} = shaded."]
+        rows.append([*cells, plain_value(row.human, 2)] if with_physicians else cells)
+    table = Table.of([*head, "physicians"] if with_physicians else head, rows)
+    return ["## Steps", table, f"{diagnosis.steps.caveat} {SHADE} = shaded."]
 
 
-def _severity(found: Diagnostics) -> list[str]:
-    s = found.severity
-    rows = [["called less than correct", str(s.called_wrong)], ["less than correct", str(s.prevalence)],
-            ["offset", signed(s.offset)]]  # fmt: skip
-    for who, limits in (("judge - reference", s.totals), ("physician A - B", s.human)):
-        rows += [[f"{who}: {name}", text] for name, text in _limits(limits)]
-    return ["## Severity", _table(["", "value"], rows), s.caveat]
-
-
-def _limits(limits: Limits | None) -> Iterable[tuple[str, str]]:
-    if limits:
-        yield "bias, points", signed(limits.bias, 2)
-        yield "standard deviation", f"{short(limits.sd, 2)}"
-        yield (
-            "limits of agreement",
-            f"{signed(limits.lower, 2)} to {signed(limits.upper, 2)}",
-        )
-        yield "slope: change of the difference per point", signed(limits.slope, 2)
-        yield "ICC(A,1) of totals", f"{limits.icc}"
-        yield "Lin's concordance of totals", f"{limits.concordance}"
-
-
-def _history(found: Diagnostics) -> list[str]:
-    h = found.history
+def _severity(diagnosis: Diagnostics) -> Section:
+    severity = diagnosis.severity
     rows = [
-        [f"{name} ({h.steps[name]} steps)", str(kappa), *([str(h.human_kappa[name])] if h.human_kappa else [])]
-        for name, kappa in h.kappa.items()
+        ["called less than correct", str(severity.called_wrong)],
+        ["less than correct", str(severity.prevalence)],
+        ["offset", plain_difference(severity.offset)],
     ]
-    rows.append(["local - history", signed(h.contrast),
-                 *([signed(h.human)] if h.human else [])])  # fmt: skip
-    text = "" if h.rank is None else f"A share of {h.rank:.3f} of random assignments has a contrast at least as large. "
-    if h.excess:
-        text += f"Judge minus physicians: {signed(h.excess)}. "
-    head = ["scope", "kappa", *(["physicians"] if h.human_kappa else [])]
-    return ["## Local and history steps", _table(head, rows), text + h.caveat]
+    for pair, limits in (("judge - reference", severity.totals), ("physician A - B", severity.human)):
+        rows += [[f"{pair}: {name}", text] for name, text in _limits_of_agreement(limits)]
+    return ["## Severity", Table.of(["", "value"], rows), severity.caveat]
 
 
-def _state(found: Diagnostics) -> list[str]:
-    s = found.state
-    rows = [["kappa, a required step failed", str(s.kappa_failed), f"{s.kappa_failed.n_items}"],
-            ["kappa, none failed", str(s.kappa_passed), f"{s.kappa_passed.n_items}"]]  # fmt: skip
+def _limits_of_agreement(limits: Limits | None) -> Iterator[tuple[str, str]]:
+    if limits:
+        yield "bias, points", plain_difference(limits.bias, 2)
+        yield "standard deviation", plain_value(limits.sd, 2)
+        yield "limits of agreement", f"{plain_difference(limits.lower, 2)} to {plain_difference(limits.upper, 2)}"
+        yield "slope: change of the difference per point", plain_difference(limits.slope, 2)
+        yield "ICC(A,1) of totals", str(limits.icc)
+        yield "Lin's concordance of totals", str(limits.concordance)
+
+
+def _history(diagnosis: Diagnostics) -> Section:
+    history = diagnosis.history
+    rows = [
+        [
+            f"{scope} ({history.steps[scope]} steps)",
+            str(kappa),
+            *([str(history.human_kappa[scope])] if history.human_kappa else []),
+        ]
+        for scope, kappa in history.kappa.items()
+    ]
+    physicians = [plain_difference(history.human)] if history.human else []
+    rows.append(["local - history", plain_difference(history.contrast), *physicians])
+    text = ""
+    if history.rank is not None:
+        text = f"A share of {history.rank:.3f} of random assignments has a contrast at least as large. "
+    if history.excess:
+        text += f"Judge minus physicians: {plain_difference(history.excess)}. "
+    head = ["scope", "kappa", *(["physicians"] if history.human_kappa else [])]
+    return ["## Local and history steps", Table.of(head, rows), text + history.caveat]
+
+
+def _state(diagnosis: Diagnostics) -> Section:
+    state = diagnosis.state
+    kappas = (
+        ("kappa, a required step failed", state.kappa_failed),
+        ("kappa, none failed", state.kappa_passed),
+        ("physicians, a required step failed", state.human_failed),
+        ("physicians, none failed", state.human_passed),
+    )
+    rows = [[name, str(value), f"{value.n_items}"] for name, value in kappas if value]
     for name, value in (
-        ("physicians, a required step failed", s.human_failed),
-        ("physicians, none failed", s.human_passed),
+        ("carried forward: reference", state.propagation_reference),
+        ("carried forward: judge, by the true state", state.propagation_judge),
+        ("carried forward: judge, by its own answers", state.propagation_own_state),
+        ("... expected from its hit rate", state.expected),
+        ("shortfall: expected - judge, by the true state", state.shortfall),
     ):
-        rows += [[name, str(value), f"{value.n_items}"]] if value else []
-    for name, value in (
-        ("carried forward: reference", s.propagation_reference),
-        ("carried forward: judge, by the true state", s.propagation_judge),
-        ("carried forward: judge, by its own answers", s.propagation_own_state),
-        ("... expected from its hit rate", s.expected),
-        ("shortfall: expected - judge, by the true state", s.shortfall),
-    ):
-        rows.append([name, signed(value), f"{value.n_items}"])
+        rows.append([name, plain_difference(value), f"{value.n_items}"])
     note = (
-        f"{s.requirements} requirements. *Carried forward* is the share of steps less than fully correct after a "
+        f"{state.requirements} requirements. *Carried forward* is the share of steps less than fully correct after a "
         "failed requirement, minus the share of the same steps after none."
     )
-    return ["## State carried forward", _table(["", "value", "steps"], rows), f"{note} {s.caveat}"]
+    return ["## State carried forward", Table.of(["", "value", "steps"], rows), f"{note} {state.caveat}"]
 
 
-def _sequence(found: Diagnostics) -> list[str]:
-    s = found.sequence
-    median = "no video diverges" if s.median is None else f"step {s.median:g}"
-    rows = [["gain over the best constant", signed(s.gain)], ["credit", str(s.credit)],
-            ["best constant", str(s.constant)], ["videos without divergence", str(s.flawless)],
-            ["median first divergence", median]]  # fmt: skip
-    return ["## Sequence", _table(["", "value"], rows), s.caveat]
-
-
-def _disputed(found: Diagnostics) -> list[str]:
-    d = found.disputed
-    if d is None:
-        return ["## Agreed and disputed steps", "Needs the labels of both physicians."]
-    rows = [["agreed", counted(d.agreed), counted(d.agreed_constant)],
-            ["disputed", counted(d.disputed), counted(d.disputed_constant)]]  # fmt: skip
-    sides = f"On disputed steps the judge has physician A's label in {counted(d.with_a)}, B's in {counted(d.with_b)}."
-    return [
-        "## Agreed and disputed steps",
-        _table(["steps", "accuracy", "always correct"], rows),
-        f"{sides} {d.caveat}",
+def _sequence(diagnosis: Diagnostics) -> Section:
+    sequence = diagnosis.sequence
+    median = "no video diverges" if sequence.median is None else f"step {sequence.median:g}"
+    rows = [
+        ["gain over the best constant", plain_difference(sequence.gain)],
+        ["credit", str(sequence.credit)],
+        ["best constant", str(sequence.constant)],
+        ["videos without divergence", str(sequence.flawless)],
+        ["median first divergence", median],
     ]
+    return ["## Sequence", Table.of(["", "value"], rows), sequence.caveat]
 
 
-def _exam(found: Diagnostics) -> list[str]:
-    e = found.exam
-    if e is None:
+def _disputed(diagnosis: Diagnostics) -> Section:
+    disputed = diagnosis.disputed
+    if disputed is None:
+        return ["## Agreed and disputed steps", "Needs the labels of both physicians."]
+    rows = [
+        ["agreed", plain_proportion(disputed.agreed), plain_proportion(disputed.agreed_constant)],
+        ["disputed", plain_proportion(disputed.disputed), plain_proportion(disputed.disputed_constant)],
+    ]
+    sides = (
+        f"On disputed steps the judge has physician A's label in {plain_proportion(disputed.with_a)}, B's in "
+        f"{plain_proportion(disputed.with_b)}."
+    )
+    table = Table.of(["steps", "accuracy", "always correct"], rows)
+    return ["## Agreed and disputed steps", table, f"{sides} {disputed.caveat}"]
+
+
+def _exam_decisions(diagnosis: Diagnostics) -> Section:
+    exam = diagnosis.exam
+    if exam is None:
         return ["## Exam decisions", "Needs points; this setting asks for verdicts."]
     rows = [
-        ["false pass (unsafe)", counted(e.false_pass)],
-        ["false fail", counted(e.false_fail)],
-        ["pass by the reference", counted(e.pass_rate_reference)],
-        ["passed by the judge", counted(e.pass_rate_judge)],
-        ["failed must-pass steps not seen", counted(e.missed_must_pass)],
-        ["decided alike", counted(e.consistency)],
-        ["kappa of decisions", str(e.kappa)],
+        ["false pass (unsafe)", plain_proportion(exam.false_pass)],
+        ["false fail", plain_proportion(exam.false_fail)],
+        ["pass by the reference", plain_proportion(exam.pass_rate_reference)],
+        ["passed by the judge", plain_proportion(exam.pass_rate_judge)],
+        ["failed must-pass steps not seen", plain_proportion(exam.missed_must_pass)],
+        ["decided alike", plain_proportion(exam.consistency)],
+        ["kappa of decisions", str(exam.kappa)],
     ]
-    if e.human and e.human_kappa:
-        rows += [["physicians decide alike", counted(e.human)], ["their kappa", str(e.human_kappa)]]
+    if exam.human and exam.human_kappa:
+        rows += [["physicians decide alike", plain_proportion(exam.human)], ["their kappa", str(exam.human_kappa)]]
     marks = [
-        [f"{m.pass_mark:.0%}", *(counted(p) for p in (m.consistency, m.false_pass, m.false_fail))] for m in e.marks
+        [f"{mark.pass_mark:.0%}", *map(plain_proportion, (mark.consistency, mark.false_pass, mark.false_fail))]
+        for mark in exam.marks
     ]
-    must = ", ".join(map(literal, e.must_pass)) or "none"
+    must_pass = ", ".join(map(literal, exam.must_pass)) or "none"
     return [
         "## Exam decisions",
-        f"Pass: {e.pass_mark:.0%} of the points and no failed must-pass step ({must}).",
-        _table(["", "value"], rows),
-        _table(["pass mark", "decided alike", "false pass", "false fail"], marks),
-        e.caveat,
+        f"Pass: {exam.pass_mark:.0%} of the points and no failed must-pass step ({must_pass}).",
+        Table.of(["", "value"], rows),
+        Table.of(["pass mark", "decided alike", "false pass", "false fail"], marks),
+        exam.caveat,
     ]
 
 
-def _clusters(found: Diagnostics) -> list[str]:
-    out = []
-    for each in found.clusters:
-        few = any(row.left_out for row in each.metrics.values())
+def _clusters(diagnosis: Diagnostics) -> Section:
+    """Standard errors if whole sites or raters were sampled instead of videos, a table for each kind of cluster."""
+    section: Section = []
+    for clusters in diagnosis.clusters:
+        kind = clusters.kind
+        with_ranges = any(row.left_out for row in clusters.metrics.values())
         rows = []
-        for name, row in each.metrics.items():
+        for name, row in clusters.metrics.items():
             known = [value for value in row.left_out.values() if value is not None]
             spread = f"{min(known):.3f} to {max(known):.3f}" if known else "-"
-            cells = [plain_value(value) for value in (row.value, row.by_video, row.by_cluster)]
-            rows.append([CATALOGUE[name].label, *cells, *([spread] if few else [])])
-        head = ["", "value", "SE over videos", f"SE over {each.kind}s", *([f"without one {each.kind}"] if few else [])]
+            cells = [plain_number(value) for value in (row.value, row.by_video, row.by_cluster)]
+            rows.append([CATALOGUE[name].label, *cells, *([spread] if with_ranges else [])])
+        head = ["", "value", "SE over videos", f"SE over {kind}s", *([f"without one {kind}"] if with_ranges else [])]
         note = (
-            f"{each.names} {each.kind}s, up to {each.largest} videos each. Videos of one {each.kind} are not "
+            f"{clusters.names} {kind}s, up to {clusters.largest} videos each. Videos of one {kind} are not "
             "independent: where the second standard error is larger, the intervals over videos are too short. It is "
-            f"that of leaving out each {each.kind} in turn, and says little with fewer than ten."
+            f"that of leaving out each {kind} in turn, and says little with fewer than ten."
         )
-        out += [f"## If {each.kind}s are what was sampled", _table(head, rows), note]
-    return out
+        section += [f"## If {kind}s are what was sampled", Table.of(head, rows), note]
+    return section
 
 
-def _replaced(found: Diagnostics) -> list[str]:
-    r = found.replaced
-    if r is None:
+def _replaced_physician(diagnosis: Diagnostics) -> Section:
+    replaced = diagnosis.replaced
+    if replaced is None:
         return ["## In the place of a physician", "Needs two physicians' labels of the same videos."]
     rows = [
-        [literal(name), f"{row.judge:.3f}", f"{row.physician:.3f}", pvalue(row.p_value), "yes" if row.holds else "no"]
-        for name, row in r.physicians.items()
+        [
+            Name(name),
+            f"{row.judge:.3f}",
+            f"{row.physician:.3f}",
+            plain_pvalue(row.p_value),
+            "yes" if row.holds else "no",
+        ]
+        for name, row in replaced.physicians.items()
     ]
     note = (
         f"At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: "
-        f"the physician is less than {r.margin:g} ahead (one-sided t test over videos, Benjamini-Yekutieli). Win rate "
-        f"{r.win_rate:.2f}; at least 0.5 speaks for the judge. A missing answer counts as worse than any."
+        f"the physician is less than {replaced.margin:g} ahead (one-sided t test over videos, Benjamini-Yekutieli). "
+        f"Win rate {replaced.win_rate:.2f}; at least 0.5 speaks for the judge. A missing answer counts as worse than "
+        "any."
     )
-    head = ["left out", "judge", "physician", "p", "not inferior"]
-    return ["## In the place of a physician", _table(head, rows), note]
+    return [
+        "## In the place of a physician",
+        Table.of(["left out", "judge", "physician", "p", "not inferior"], rows),
+        note,
+    ]
 
 
-def _pairs(found: Diagnostics) -> list[str]:
-    """Physicians pair by pair, with the mean and the range over the pairs; nothing with two physicians."""
-    if not found.pairs:
+def _physician_pairs(diagnosis: Diagnostics) -> Section:
+    """Physicians pair by pair, with the mean and the range over the pairs; empty with two physicians."""
+    pairs = diagnosis.pairs
+    if not pairs:
         return []
     rows = []
-    for name in next(iter(found.pairs.values())):
-        values = [pair.get(name) for pair in found.pairs.values()]
+    for name in next(iter(pairs.values())):
+        values = [pair.get(name) for pair in pairs.values()]
         known = [value for value in values if value is not None]
         spread = f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else "-"
         rows.append([name, *("-" if value is None else f"{value:.3f}" for value in values), spread])
     note = (
-        f"{len(found.pairs)} pairs of physicians. The columns and rows of physicians in the tables above are "
-        f"{next(iter(found.pairs))}; here every pair, with the mean and the range over the pairs."
+        f"{len(pairs)} pairs of physicians. The columns and rows of physicians in the tables above are "
+        f"{next(iter(pairs))}; here every pair, with the mean and the range over the pairs."
     )
-    return ["## Physicians pair by pair", "\n".join(table(["", *found.pairs, "mean (range)"], rows)), note]
+    return ["## Physicians pair by pair", Table.of(["", *pairs, "mean (range)"], rows), note]
 
 
-def _choices(found: Diagnostics) -> list[str]:
+def _choices(diagnosis: Diagnostics) -> Section:
     tables = []
-    for choice, group in groupby(found.choices.options, key=lambda option: option.choice):
+    for choice, group in groupby(diagnosis.choices.options, key=lambda option: option.choice):
         options = list(group)
-        rows = [[o.option, *map(plain_value, o.values.values())] for o in options]
-        tables.append(_table([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
-    return ["## Choices left open", *tables, found.choices.caveat]
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(table(head, rows))
+        rows = [[option.option, *map(plain_number, option.values.values())] for option in options]
+        tables.append(Table.of([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
+    return ["## Choices left open", *tables, diagnosis.choices.caveat]

@@ -1,13 +1,14 @@
-"""How far the rating is, as Markdown."""
+"""Progress of a rating as a section of tables."""
 
 from __future__ import annotations
 
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.tables.cells import plain_value, table
-from siming_tasks.report.tables.raters import markdown, pairs_markdown
+from siming_tasks.report.formatting import plain_number
+from siming_tasks.report.table import Name, Section, Table
+from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
 from siming_tasks.tools.station.progress import Sofar
 
-__all__ = ["so_far_markdown"]
+__all__ = ["progress_section"]
 
 COMMENTS = 3
 """Comments shown of a step."""
@@ -22,49 +23,49 @@ DOUBT = (
 )
 
 
-def so_far_markdown(found: Sofar) -> str:
-    """Who is where, which steps are unclear, how far raters agree."""
+def progress_section(progress: Sofar) -> Section:
+    """Exams that each rater has finished, steps that raters differ on or comment, and how far raters agree."""
     rows = [
         [
-            literal(name),
+            Name(name),
             str(pace.finished),
             str(pace.begun),
             str(pace.of),
-            plain_value(pace.minutes, 1),
-            plain_value(pace.seconds, 0),
+            plain_number(pace.minutes, 1),
+            plain_number(pace.seconds, 0),
         ]
-        for name, pace in found.raters.items()
+        for name, pace in progress.raters.items()
     ]
-    title = f"## Ratings so far in {literal(found.name)}{', SYNTHETIC data' if found.synthetic else ''}"
     head = ["rater", "finished", "begun", "exams", "minutes an exam", "seconds a step"]
-    lines = [title, "", f"{found.exams} exams.", "", *table(head, rows), "", PACE, ""]
-    unclear = {step: doubt for step, doubt in found.steps.items() if doubt.differ or doubt.comments}
+    section: Section = [
+        f"## Ratings so far in {literal(progress.name)}{', SYNTHETIC data' if progress.synthetic else ''}",
+        f"{progress.exams} exams.",
+        Table.of(head, rows, caption=PACE),
+    ]
+    unclear = {step: doubt for step, doubt in progress.steps.items() if doubt.differ or doubt.comments}
     if unclear:
-        cells = [
+        rows = [
             [
-                literal(step),
+                Name(step),
                 str(doubt.pairs),
                 str(doubt.differ),
-                _percent(doubt.share),
+                "-" if doubt.share is None else f"{100 * doubt.share:.0f} %",
                 str(doubt.adjudicated),
                 str(len(doubt.comments)),
             ]
             for step, doubt in unclear.items()
         ]
-        lines += table(["step", "scored by two", "differ", "share", "adjudicated", "comments"], cells)
-        lines += ["", DOUBT, ""]
-        lines += [
+        head = ["step", "scored by two", "differ", "share", "adjudicated", "comments"]
+        comments = [
             f"* {literal(step)}: {literal(comment)}"
             for step, doubt in unclear.items()
             for comment in doubt.comments[:COMMENTS]
         ]
-    lines += ["", "### Agreement so far", ""]
-    if not found.tables:
-        lines.append("No step has points of two raters yet.")
-    else:
-        lines.append(markdown(found.tables[0]) if len(found.tables) == 1 else pairs_markdown(found.tables))
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
+        section.append(Table.of(head, rows, caption=DOUBT))
+        section += ["\n".join(comments)] if comments else []
+    section.append("### Agreement so far")
+    if not progress.tables:
+        return [*section, "No step has points of two raters yet."]
+    if len(progress.tables) == 1:
+        return [*section, *rater_section(progress.tables[0])]
+    return [*section, *rater_pairs_section(progress.tables)]

@@ -18,7 +18,8 @@ from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import ComparisonEntry, align
-from siming_tasks.report.tables.comparison import markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.comparison import comparison_section
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
 def test_json_and_markdown(judges):
     found = compare(judges, resamples=50)
     json.dumps(found.to_json(), allow_nan=False)
-    text = markdown(found, joint=True)
+    text = to_markdown(comparison_section(found, joint=True))
     assert text.startswith("4 runs over the same 80 videos.\n")
     assert "constant: PLCC, SRCC: All predicted totals are equal: 0/0." in text
     assert "0.000* is undefined, printed as zero." in text
@@ -202,7 +203,9 @@ def test_json_and_markdown(judges):
 
 def test_markdown_says_that_fifty_videos_are_few(judges):
     few = [replace(run, panel=run.panel.videos(range(20))) for run in judges]
-    assert "**Fewer than 50 videos: the interval is not to be trusted.**" in markdown(compare(few, resamples=50))
+    assert "**Fewer than 50 videos: the interval is not to be trusted.**" in to_markdown(
+        comparison_section(compare(few, resamples=50))
+    )
 
 
 def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
@@ -212,7 +215,7 @@ def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
     assert found.skipped == {name: {"constant": reason} for name in ("plcc", "srcc")}
     assert set(found.ranks["plcc"]) == {"good", "weak", "copy"} and "constant" in found.ranks["qwk"]
     assert {d.metric for d in found.differences if "constant" in (d.a, d.b)} == {"qwk"}
-    assert f"constant is not compared in PLCC: {reason}" in markdown(found)
+    assert f"constant is not compared in PLCC: {reason}" in to_markdown(comparison_section(found))
 
 
 def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
@@ -229,7 +232,7 @@ def test_nothing_is_tested_below_ten_videos(judges):
     few = [replace(run, panel=run.panel.videos(range(9))) for run in judges[:2]]
     found = compare(few, resamples=50)
     assert all(d.low is d.high is d.p is d.p_holm is None for d in found.differences)
-    assert "| - | - | - |" in markdown(found)
+    assert "| - | - | - |" in to_markdown(comparison_section(found))
     json.dumps(found.to_json(), allow_nan=False)
 
 
@@ -268,7 +271,7 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
             assert ranks[name].rank >= ranks["honest"].rank, metric
     assert all(d.better != "sure" or (d.a != "honest" and d.b != "honest") for d in found.differences)
     assert "honest" in found.ranks["qwk"]["sure"].tied_with
-    text = markdown(found)
+    text = to_markdown(comparison_section(found))
     assert "sure is not ranked above honest" in text and "(“correct”)" not in text
     row = next(d for d in found.differences if d.metric == "qwk" and {d.a, d.b} == {"sure", "honest"})
     assert row.answered == 0 and row.answered_p == 1 and not row.holds and row.p < 0.05
@@ -388,7 +391,7 @@ def test_different_facts(judges):
         "Runs 'good' and 'weak' differ in media: frames against video. Compare runs with the same media, or allow the "
         "difference (media).",
     )
-    text = markdown(compare([good, weak], allow=["media"], resamples=10))
+    text = to_markdown(comparison_section(compare([good, weak], allow=["media"], resamples=10)))
     assert "**Differences between the runs that were allowed: media.**" in text
 
 
@@ -438,7 +441,9 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     other = replace(base, reference=grid(2))
     for call in (
         lambda: compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20).to_json(),
-        lambda: markdown(compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True),
+        lambda: to_markdown(
+            comparison_section(compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True)
+        ),
         lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
         lambda: inter_rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),
     ):

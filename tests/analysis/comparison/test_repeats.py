@@ -8,7 +8,8 @@ import pytest
 from siming_tasks.analysis.comparison.repeatability import repeats
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry
-from siming_tasks.report.tables.repeats import markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.comparison import repeats_section
 
 
 def test_the_parts_are_those_of_recall_by_hand(panel):
@@ -32,7 +33,7 @@ def test_the_same_answers_again_need_one_run(synthetic):
     panel = synthetic(np.random.default_rng(1), videos=40)
     found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", panel)])
     assert all(one.decoding == 0 and one.needed == 1 and one.videos > 0 for one in found.values())
-    assert "| kappa (qwk) |" in markdown(found)
+    assert "| kappa (qwk) |" in to_markdown(repeats_section(found))
 
 
 def test_an_undefined_value_is_said_and_not_averaged(synthetic):
@@ -40,7 +41,7 @@ def test_an_undefined_value_is_said_and_not_averaged(synthetic):
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
     found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", constant)])
     assert found["plcc"].values[1] is None and found["plcc"].mean is None
-    assert "-" in markdown(found)
+    assert "-" in to_markdown(repeats_section(found))
 
 
 def test_one_run_is_no_repeat(synthetic):

@@ -13,7 +13,8 @@ from siming_tasks.analysis.diagnosis import robustness as module
 from siming_tasks.analysis.diagnosis.robustness import clusters
 from siming_tasks.analysis.run_analyses import diagnose_scores
 from siming_tasks.metrics import evaluate
-from siming_tasks.report.tables.diagnosis import to_markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.diagnosis import diagnosis_section
 from siming_tasks.results.score_matrix import labels_of
 
 
@@ -73,6 +74,6 @@ def test_a_run_of_two_sites_says_what_it_is_without_each(short_demo: Path) -> No
     assert [(each.kind, each.names) for each in found.clusters] == [("student", 2), ("site", 2)]
     assert found.clusters[1].metrics["qwk"].by_cluster is None  # two sites tell no standard error
     assert set(found.clusters[1].metrics["qwk"].left_out) == {"A", "B"}
-    text = to_markdown(found, "x")
+    text = to_markdown(diagnosis_section(found, "x"))
     assert "## If students are what was sampled" in text and "without one site" in text
     assert found.to_json()["clusters"][0]["kind"] == "student"

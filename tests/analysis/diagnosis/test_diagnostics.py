@@ -25,7 +25,8 @@ from siming_tasks.data import open_dataset
 from siming_tasks.metrics import evaluate, ordinal_labels
 from siming_tasks.metrics.proportion import wilson
 from siming_tasks.metrics.ratio_estimates import difference, estimate_stats, kappa_stat, ratio
-from siming_tasks.report.tables.diagnosis import to_markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.diagnosis import diagnosis_section
 from siming_tasks.rubrics import Rubric, rubric_from
 
 LABELS = [0, 1, 2, 3]
@@ -388,14 +389,14 @@ class TestDiagnose:
         for raters in ({}, {"rater_a": panel.reference, "rater_b": panel.reference}):
             found = diagnose(panel, book, rng=rng, resamples=20, **raters)
             text = json.dumps(found.to_json(), allow_nan=False)
-            report = to_markdown(found, case)
+            report = to_markdown(diagnosis_section(found, case))
             assert not re.search(r"\bnan\b", text + report, re.IGNORECASE)
             assert all(section["caveat"] for section in json.loads(text).values() if isinstance(section, dict))
 
     def test_report_shades_thin_rows_and_names_the_missing(self, panel):
         reference = np.full((20, 2), 3.0)
         reference[:12, 1] = 1
-        report = to_markdown(self.everything(panel(reference, reference)), "made-up")
+        report = to_markdown(diagnosis_section(self.everything(panel(reference, reference)), "made-up"))
         assert "| ▒ s00 | 0 (0%) |" in report
         assert "| s01 | 12 (60%) | 1.00 |" in report
         assert "Needs the labels of both physicians." in report

@@ -12,7 +12,8 @@ from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
 from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_table, rater_pair_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import evaluate, ordinal_labels
-from siming_tasks.report.tables.raters import markdown, ratio_markdown
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.raters import human_ratio_section, rater_section
 
 
 @pytest.fixture
@@ -71,11 +72,11 @@ def test_steps_that_only_one_rater_scored_do_not_count(raters):
     assert found.agreement.metrics["coverage"].value == 1.0
     assert found.per_step["s20"].qwk.value is None
     assert found.inflation == {}
-    assert "nan" not in markdown(found)
+    assert "nan" not in to_markdown(rater_section(found))
 
 
 def test_markdown(raters):
-    text = markdown(inter_rater_table(*raters, resamples=100))
+    text = to_markdown(rater_section(inter_rater_table(*raters, resamples=100)))
     assert text.startswith("rater_b against rater_a, before adjudication.\n")
     assert "A rater against the consensus is inflated, because the raters made the consensus" in text
     assert text.count("\n| s0") + text.count("\n| s1") + text.count("\n| s2") + text.count("\n| s3") == 33
@@ -133,7 +134,7 @@ def test_no_ratio_where_the_raters_do_not_agree(panel):
 
 def test_ratio_markdown(raters):
     a, b, consensus = raters
-    text = ratio_markdown({"run": human_ratio(consensus, a, b, resamples=20)}, ("x", "y"))
+    text = to_markdown(human_ratio_section({"run": human_ratio(consensus, a, b, resamples=20)}, ("x", "y")))
     assert "mean(metric(run, x), metric(run, y)) / metric(x, y)" in text
 
 

@@ -15,10 +15,10 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
+from siming_tasks.report.table import Number, escape_tex
 from siming_tasks.results.run import read_run
 from siming_tasks.results.scores import score_predictions, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS
-from siming_tasks.tools.exchange.latex import _cell, escaped
 
 SCHEMAS = Path(__file__).with_name("every_eval_ever")
 FEW = ("--resamples", "100")
@@ -158,14 +158,14 @@ def test_a_table_is_latex_whatever_a_model_is_called(
     table = out.read_text()
     numbers = score_run(read_run(folder, exams), Options(resamples=100)).settings["clip_error"]["metrics"]["mcc"]
     assert numbers["low"] is None  # four exams are too few for an interval
-    assert f"org/judge-7B & Step clips, errors & {numbers['value']:.3f} & " in table
-    numbers = {**numbers, "low": 0.25, "high": 0.75}
-    assert _cell(numbers) == f"{numbers['value']:.3f} [0.250, 0.750]"
+    assert f"org/judge-7B & Step clips, errors & ${numbers['value']:.3f}$ & " in table
+    assert Number(numbers["value"], 0.25, 0.75).to_tex() == f"${numbers['value']:.3f}$ $[0.250, 0.750]$"
     assert "SYNTHETIC data: simulated exams" in table and "\\input" not in table
     body = "\n".join(line for line in table.splitlines() if not line.startswith("%"))
+    body = re.sub(r"\$-?[0-9.]+\$|\$\[-?[0-9.]+, -?[0-9.]+\]\$", "", body)  # numbers alone are in math mode
     assert "onerror" in body and not re.search(r"(?<!\\)[%$#]", body)
-    assert escaped("[0pt] x") == "{[}0pt] x"
-    assert escaped("a\\b{c}\n%") == r"a\textbackslash{}b\{c\} \%"
+    assert escape_tex("[0pt] x") == "{[}0pt] x"
+    assert escape_tex("a\\b{c}\n%") == r"a\textbackslash{}b\{c\} \%"
 
 
 def test_several_runs_are_a_table_only(folder: Path, exams: Dataset, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.tables.rubric import printable, sheet
+from siming_tasks.report.rubric_sheet import render_rubric_html, render_rubric_text
 from siming_tasks.rubrics import default_rubric, rubric_from
 from tests.data.conftest import RUBRIC
 
@@ -44,7 +44,7 @@ class Tags(HTMLParser):
 
 def test_the_whole_default_rubric_is_on_the_sheet() -> None:
     rubric = default_rubric()
-    text, page = " ".join(sheet(rubric).split()), Tags(printable(rubric))
+    text, page = " ".join(render_rubric_text(rubric).split()), Tags(render_rubric_html(rubric))
     printed = " ".join(page.text.split())
     assert page.tags.count("section") == 3 and page.tags.count("tr") == 3 + 33 and page.tags.count("script") == 0
     for step in rubric.steps:
@@ -61,9 +61,9 @@ def test_one_skill_half_points_and_a_long_scale() -> None:
     data["skills"][0]["steps"][0] |= {"score_increment": 0.5, "max_score": 2.5, "critical": True}
     data["skills"][0]["steps"][1]["max_score"] = 60
     rubric = rubric_from(data)
-    text = sheet(rubric, ["cpr"])
+    text = render_rubric_text(rubric, ["cpr"])
     assert "cpr_01  cpr_01 (2.5 points, half points, critical)" in text and "aed_01" not in text
-    page = printable(rubric, ["cpr"])
+    page = render_rubric_html(rubric, ["cpr"])
     assert re.findall(r"<b>([\d.]+)</b>", page)[:6] == ["0", "0.5", "1", "1.5", "2", "2.5"]
     assert "____ of 60" in page and "aed_01" not in page
 
@@ -81,11 +81,11 @@ def test_text_of_a_rubric_neither_acts_nor_hides() -> None:
     }
     step["errors"] = [{"id": "cpr_01.x", "observable": HOSTILE, "deduct": 1}]
     rubric = rubric_from(data)
-    page = Tags(printable(rubric))
+    page = Tags(render_rubric_html(rubric))
     assert {"script", "img"} & set(page.tags) == set()
     places = 1 + 2 * 3 + 2 + 7  # the title; title, version, setting of two sheets; a skill's names; a step's texts
     assert page.text.count("<script>alert(1)</script>") == page.text.count("{{ 7*7 }}") == places
-    for shown in (page.text, sheet(rubric)):
+    for shown in (page.text, render_rubric_text(rubric)):
         assert "\u202e" not in shown and "\x1b" not in shown and "⟦U+202E⟧" in shown
 
 
@@ -112,7 +112,7 @@ def test_it_prints_one_sheet_a_skill_and_axe_finds_nothing(tmp_path: Path) -> No
 
     data = copy.deepcopy(RUBRIC)
     path = tmp_path / "r.html"
-    path.write_text(printable(rubric_from(data)), encoding="utf-8")
+    path.write_text(render_rubric_html(rubric_from(data)), encoding="utf-8")
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):

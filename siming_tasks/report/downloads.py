@@ -1,0 +1,181 @@
+"""Files of a report for further use: the summary as Markdown, each leaderboard as CSV, TeX and Markdown, its figure.
+
+All tables are :class:`siming_tasks.report.table.Table` objects built from the same rows as the pages: CSV has every
+value in full precision, TeX the imputed values by which the rows are ranked, Markdown what was answered with the
+imputed value where it is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import literal, one_line
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
+from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.report.charts.plot import plot
+from siming_tasks.report.formatting import plain_number
+from siming_tasks.report.pages.figures import figure_of
+from siming_tasks.report.pages.verdict_text import corrections, verdict_words
+from siming_tasks.report.roles import ROLES
+from siming_tasks.report.table import Cell, Column, Name, Number, Section, Table, to_markdown
+from siming_tasks.report.tables.controls import ABLATION_CAPTION
+from siming_tasks.tasks import TASKS
+
+__all__ = ["answered_table", "paper_table", "summary_markdown", "values_table", "write_downloads"]
+
+SYNTHETIC = "SYNTHETIC data: simulated exams, labels and raters."
+_KEY = (
+    "A model that does not beat the best of the no-video baselines has shown nothing about the video. 0.000\\* is "
+    "undefined, printed as zero. Rows marked † are not ranked: they answered less than "
+    f"{100 * COMPARABLE:g} %, or other questions. (imputed: every missing answer as full points or "
+    '"correct", by which rows are ranked.)'
+)
+
+
+def write_downloads(out: Path, report: Mapping[str, Any]) -> None:
+    """Write ``figures/<setting>.svg|pdf`` and ``tables/<setting>.csv|tex|md`` for every setting that was run."""
+    for setting, board in report["standings"].items():
+        if not board:
+            continue
+        if figure := figure_of(board):
+            plot(figure, out / "figures", setting, synthetic=report["synthetic"])
+        tex = "% \\usepackage{booktabs}\n" + paper_table(board, report).to_tex() + "\n"
+        synthetic: Section = [f"**{SYNTHETIC}**"] if report["synthetic"] else []
+        texts = {
+            "csv": values_table(board, report).to_csv(),
+            "tex": (f"% {SYNTHETIC}\n" if report["synthetic"] else "") + tex,
+            "md": to_markdown([f"## {TASKS[setting].title}", *synthetic, answered_table(board)]),
+        }
+        for ending, text in texts.items():
+            with atomic_write(out / "tables" / f"{setting}.{ending}") as stream:
+                stream.write(text)
+
+
+def summary_markdown(report: Mapping[str, Any]) -> str:
+    """The report as GitHub-flavoured Markdown: a table for each setting, and what to bear in mind."""
+    dataset, options = report["dataset"], report["options"]
+    section: Section = [f"# {literal(report['title'])}"]
+    if report["synthetic"]:
+        section.append(
+            "> **SYNTHETIC DATA.** Simulated exams, labels and raters: no number says anything about real exams."
+        )
+    section.append(
+        f"{dataset['videos']} videos of {literal(dataset['name'])} {literal(dataset['version'])}, digest "
+        f"`{dataset['digest'][:12]}`; {dataset['steps']} steps, rubric `{report['rubric']['id']}` "
+        f"{report['rubric']['version']}; reference {literal(options['rater'])}. 95 % intervals: "
+        f"{options['resamples']:,} bootstrap resamples over videos, seed {options['seed']}."
+    )
+    for setting, board in report["standings"].items():
+        if board:
+            section += [f"## {TASKS[setting].title}", _verdict_paragraph(board), answered_table(board)]
+    section.append(_KEY)
+    ablations = [
+        f"- {literal(run['name'])}, {TASKS[setting].title}: {literal(ablation['sentence'])}"
+        for run in report["runs"]
+        for setting, ablations in run["ablations"].items()
+        for ablation in ablations
+    ]
+    if ablations:
+        section += ["## Ablations", ABLATION_CAPTION, "\n".join(ablations)]
+    warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
+    if warnings:
+        section += ["## Warnings", "\n".join(warnings)]
+    return to_markdown(section)
+
+
+def answered_table(board: Mapping[str, Any]) -> Table:
+    """One leaderboard: what was answered, and the imputed value in parentheses where that is another one."""
+    columns = [Column("rank"), Column("judge", "left"), *(Column(CATALOGUE[name].title) for name in board["metrics"])]
+    rows: list[list[Cell]] = []
+    for row in board["rows"]:
+        rank = row.get("standing")
+        unranked = " †" if row["unranked"] and row["slug"] else ""
+        cells: list[Cell] = []
+        for name in board["metrics"]:
+            answered = row["metrics"][name]
+            if name == COVERAGE:
+                cells.append(Number(answered["value"], percent=True))
+            else:
+                cells.append(_answered_and_imputed(answered, row["imputed"][name]))
+        rows.append([
+            f"{rank['rank']} ({rank['low']}-{rank['high']})" if rank else "",
+            Name(row["name"] + ROLES[row["role"]].suffix + unranked),
+            *cells,
+        ])  # fmt: skip
+    return Table(columns, rows)
+
+
+def paper_table(board: Mapping[str, Any], report: Mapping[str, Any]) -> Table:
+    """One leaderboard for a paper: imputed values, the primary metric first and with its interval."""
+    primary = board["metric"]
+    metrics = [primary, *(name for name in board["metrics"] if name != primary)]
+    columns = [Column("Rank"), Column("Judge", "left"), *(Column(CATALOGUE[name].title) for name in metrics)]
+    rows: list[list[Cell]] = []
+    rules = []
+    for place, row in enumerate(board["rows"]):
+        if place and row["role"] != board["rows"][place - 1]["role"]:
+            rules.append(place)
+        unranked = "†" if row["unranked"] and row["slug"] else ""
+        cells = [
+            Number(row["metrics"][name]["value"], percent=True)
+            if name == COVERAGE
+            else _number(row["imputed"][name], interval=name == primary)
+            for name in metrics
+        ]
+        rank = row.get("standing")
+        name = one_line(row["name"]) + ROLES[row["role"]].suffix + unranked
+        rows.append([str(rank["rank"]) if rank else "", Name(name), *cells])
+    caption = "Missing answers as full points; 95\\,\\% intervals over videos. \\dag: not ranked."
+    return Table(columns, rows, f"{SYNTHETIC} {caption}" if report["synthetic"] else caption, rules=rules)
+
+
+def values_table(board: Mapping[str, Any], report: Mapping[str, Any]) -> Table:
+    """Every value of one leaderboard in full precision: answered and imputed, with interval, and the tests."""
+    ends = {"": "value", "_low": "low", "_high": "high"}
+    compared = [name for name in board["metrics"] if name != COVERAGE]
+    labels = [
+        *("data", "setting", "judge", "kind", "rank", "rank_low", "rank_high", "not_ranked", COVERAGE),
+        *(f"{name}{end}" for name in compared for end in ends),
+        *(f"{name}_imputed{end}" for name in compared for end in ends),
+        *("from_physicians", "from_physicians_low", "from_physicians_high", "from_physicians_p_holm"),
+        *("beats_no_video", "beats_no_video_p_holm"),
+    ]
+    data = "synthetic" if report["synthetic"] else report["dataset"]["name"]
+    rows: list[list[Cell]] = []
+    for row in board["rows"]:
+        rank, verdict = row.get("standing") or {}, board["verdict"]
+        physicians, no_video = verdict["humans"].get(row["name"], {}), verdict["no_video"].get(row["name"], {})
+        estimates: list[Cell] = [
+            None if row[kind][name]["undefined"] and end == "value" else row[kind][name][end]
+            for kind in ("metrics", "imputed")
+            for name in compared
+            for end in ends.values()
+        ]
+        rows.append([
+            data, board["setting"], Name(row["name"]), row["role"], *map(rank.get, ("rank", "low", "high")),
+            (row["unranked"] or "") if row["slug"] else "", row["metrics"][COVERAGE]["value"], *estimates,
+            *map(physicians.get, ("value", "low", "high", "p_holm")), *map(no_video.get, ("beats", "p_holm")),
+        ])  # fmt: skip
+    return Table.of(labels, rows)
+
+
+def _verdict_paragraph(board: Mapping[str, Any]) -> str:
+    """The verdict, with the names of runs as literal text."""
+    sentences = [
+        "".join(literal(text) if is_name else text for text, is_name in sentence) for sentence in verdict_words(board)
+    ]
+    return " ".join([f"**{sentences[0]}**", *sentences[1:], corrections(board)]).strip()
+
+
+def _number(estimate: Mapping[str, Any], *, interval: bool = True) -> Number:
+    low, high = (estimate["low"], estimate["high"]) if interval else (None, None)
+    return Number(estimate["value"], low, high, undefined=bool(estimate["undefined"]))
+
+
+def _answered_and_imputed(answered: Mapping[str, Any], imputed: Mapping[str, Any]) -> str:
+    text = str(_number(answered)).replace("*", "\\*")
+    same = imputed["value"] is None or imputed["value"] == answered["value"]
+    return text if same else f"{text} (imputed: {plain_number(imputed['value'])})"

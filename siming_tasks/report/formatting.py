@@ -1,0 +1,158 @@
+"""Numbers in words and digits: one function for each kind of value that pages, tables and charts print.
+
+Text for terminals and files uses ASCII signs and ``-`` for no value; pages use a true minus sign and an en dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # tables of words need no arrays
+    from siming_tasks.metrics.estimate import Estimate
+    from siming_tasks.metrics.proportion import Proportion
+
+__all__ = [
+    "page_count",
+    "page_estimate",
+    "page_interval",
+    "page_number",
+    "page_percent",
+    "page_points",
+    "page_pvalue",
+    "page_signed",
+    "plain_difference",
+    "plain_number",
+    "plain_percent",
+    "plain_proportion",
+    "plain_pvalue",
+    "plain_value",
+    "usage_line",
+]
+
+
+def plain_number(value: float | None, digits: int = 3) -> str:
+    """A number without a negative zero; ``-`` for none."""
+    if value is None:
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
+def plain_value(estimate: Estimate | None, digits: int = 3) -> str:
+    """An estimate's value alone; ``*`` marks an undefined one."""
+    return "-" if estimate is None else plain_number(estimate.value, digits) + "*" * estimate.undefined
+
+
+def plain_difference(estimate: Estimate, digits: int = 3, *, interval: bool = True) -> str:
+    """A difference with its sign and, if there is one, its interval."""
+    if estimate.value is None:
+        return "-"
+    text = f"{estimate.value:+.{digits}f}" + "*" * estimate.undefined
+    if not interval or estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{estimate.low:+.{digits}f}, {estimate.high:+.{digits}f}]"
+
+
+def plain_pvalue(p: float | None) -> str:
+    """``.021``; ``<.001``; ``-`` for none."""
+    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def plain_percent(estimate: Estimate) -> str:
+    """A share as a percentage with its interval."""
+    if estimate.value is None:
+        return "-"
+    interval = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.1%}, {estimate.high:.1%}]"
+    return f"{estimate.value:.2%}{interval}"
+
+
+def plain_proportion(share: Proportion) -> str:
+    """A share with its interval and what it was counted from."""
+    if share.value is None:
+        return "- (0)"
+    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}] ({share.count}/{share.n})"
+
+
+def page_number(value: float | None, digits: int = 3) -> str:
+    """A number with a true minus sign and no negative zero; an en dash for None."""
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}"
+    return ("" if float(text) == 0 else "−") + text[1:] if text.startswith("-") else text
+
+
+def page_signed(value: float | None, digits: int = 3) -> str:
+    """A difference: :func:`page_number` with a plus sign where it is above 0."""
+    text = page_number(value, digits)
+    return f"+{text}" if value is not None and round(value, digits) > 0 else text
+
+
+def page_percent(value: float | None) -> str:
+    """A share as a percentage; never rounded up to 100 %."""
+    if value is None:
+        return "–"
+    return "99.9 %" if 0.9995 > value >= 0.9985 or 0.9995 <= value < 1 else f"{100 * value:.1f} %".replace(".0 %", " %")
+
+
+def page_points(value: float | None) -> str:
+    """Points without needless decimals; an en dash for None."""
+    if value is None or value != value:
+        return "–"
+    return page_number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
+
+
+def page_count(value: int) -> str:
+    """A whole number with thousands separated."""
+    return f"{value:,}"
+
+
+def page_pvalue(p: float | None) -> str:
+    """A p-value: ``.021``, ``< .001``; an en dash for None."""
+    return "–" if p is None else plain_pvalue(p).replace("<", "< ")
+
+
+def page_interval(estimate: Mapping[str, Any], *, signed: bool = False) -> str:
+    """The interval of an estimate in its JSON form, with a leading space; empty without one."""
+    low, high = estimate["low"], estimate["high"]
+    write = page_signed if signed else page_number
+    return "" if low is None or high is None else f" [{write(low)}, {write(high)}]"
+
+
+def page_estimate(estimate: Mapping[str, Any]) -> str:
+    """An estimate in its JSON form with its interval; ``*`` marks an undefined value."""
+    return f"{page_number(estimate['value'])}{'*' * bool(estimate['undefined'])}{page_interval(estimate)}"
+
+
+def usage_line(usage: Mapping[str, Any], videos: int) -> str:
+    """Tokens, money and time of a setting's requests in one line.
+
+    Args:
+        usage: :func:`siming_tasks.results.usage.usage_summary` of them.
+        videos: among which the money is divided.
+
+    Example:
+        >>> tokens = {"total": 4000, "requests": 4}
+        >>> usage_line({"requests": 4, "kept": 0, "prompt_tokens": tokens, "completion_tokens": None, "cost": {}}, 4)
+        '4,000 tokens in, ? out'
+    """
+
+    def known_for(total: Mapping[str, Any]) -> str:
+        """The number of requests that a total is known for, where that is not all of them."""
+        return "" if total["requests"] == usage["requests"] else f" (of {total['requests']:,} requests)"
+
+    def tokens(name: str) -> str:
+        total = usage.get(name)
+        return f"{total['total']:,}{known_for(total)}" if total else "?"
+
+    parts = [f"{tokens('prompt_tokens')} tokens in, {tokens('completion_tokens')} out"]
+    for currency, cost in (usage.get("cost") or {}).items():
+        share = f", {cost['total'] / videos:.4g} a video" if videos and cost["requests"] == usage["requests"] else ""
+        parts.append(f"{cost['total']:.4g} {currency}{share}{known_for(cost)}")
+    if seconds := usage.get("latency"):
+        parts.append(f"{seconds['median']:g} s a reply (95 %: {seconds['p95']:g})")
+    if truncated := (usage.get("finish_reasons") or {}).get("length"):
+        parts.append(f"{truncated:,} cut at the limit of tokens")
+    if usage["kept"]:
+        parts.append(f"{usage['kept']:,} of {usage['requests']:,} replies were kept")
+    return "; ".join(parts)

@@ -1,0 +1,102 @@
+"""One table in four forms: Markdown as a reader of Markdown sees it, TeX, CSV and a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from siming_tasks.report.table import Column, Name, Number, Table, escape_tex, to_markdown
+
+
+def cells(line: str) -> list[str]:
+    """Split a row as GitHub does: a backslash takes the character after it along."""
+    cells_, escaped = [""], False
+    for character in line.strip().removeprefix("|").removesuffix("|"):
+        if character == "|" and not escaped:
+            cells_.append("")
+        else:
+            cells_[-1] += character
+        escaped = character == "\\" and not escaped
+    return [cell.strip() for cell in cells_]
+
+
+@pytest.mark.parametrize("name", ["plain", "a|b", "a||b", r"a\|b", "|", r"a\\|b", "a" + "\\" * 3 + "|b"])
+@pytest.mark.parametrize("kind", [str, Name])
+def test_no_name_breaks_a_markdown_table(name: str, kind: type[str]) -> None:
+    lines = Table.of(["run", "kappa"], [[kind(name), "0.5"]]).to_markdown().splitlines()
+    assert [len(cells(line)) for line in lines] == [2, 2, 2]
+    assert cells(lines[2])[1] == "0.5"
+
+
+def test_columns_of_text_are_left_aligned_and_columns_of_numbers_right() -> None:
+    table = Table.of(["rank", "judge", "x"], [], left=(1,))
+    assert table.to_markdown().splitlines() == ["| rank | judge | x |", "| --: | :-- | --: |"]
+
+
+def test_a_unit_stands_behind_the_heading_in_every_form() -> None:
+    table = Table([Column("latency", unit="s")], [[1]])
+    assert table.to_markdown().startswith("| latency (s) |") and table.to_csv() == "latency (s)\n1\n"
+    assert r"latency (s) \\" in table.to_tex()
+
+
+def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
+    third = Number(1 / 3, 0.25, 0.4)
+    table = Table.of(["run", "kappa"], [[Name("a"), third]])
+    assert "| a | 0.333 [0.250, 0.400] |" in table.to_markdown()
+    assert "a & $0.333$ $[0.250, 0.400]$ " in table.to_tex()
+    (row,) = csv.DictReader(io.StringIO(table.to_csv()))
+    assert math.isclose(float(row["kappa"]), 1 / 3, rel_tol=0, abs_tol=0)
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "tex", "value"),
+    [
+        (Number(None), "-", "--", ""),
+        (Number(0.0, undefined=True), "0.000*", "--", ""),
+        (Number(-0.0001), "0.000", "$-0.000$", "-0.0001"),
+        (Number(0.1234, percent=True), "12.3 %", r"12.3\,\%", "0.1234"),
+        (Number(2.5, digits=1), "2.5", "$2.5$", "2.5"),
+    ],
+)
+def test_numbers_without_value_interval_or_meaning(number: Number, text: str, tex: str, value: str) -> None:
+    table = Table.of(["x"], [[number]], left=())
+    assert table.to_markdown().splitlines()[2] == f"| {text} |"
+    assert f"{tex} \\\\" in table.to_tex() and table.to_csv() in (f"x\n{value}\n", 'x\n""\n')
+
+
+def test_the_star_is_explained_below_its_table_only() -> None:
+    assert Table.of(["run", "kappa"], [["a", "0.000*"]]).explained().notes
+    assert not Table.of(["run", "kappa"], [["a*", "0.000"]]).explained().notes
+
+
+def test_caption_and_notes_are_paragraphs_below_the_table() -> None:
+    table = Table.of(["a"], [["b"]], caption="Caption.", notes=["First.", "Second."])
+    assert to_markdown(["Before.", table]) == "Before.\n\n| a |\n| :-- |\n| b |\n\nCaption.\n\nFirst.\n\nSecond.\n"
+
+
+def test_a_rule_separates_groups_in_tex() -> None:
+    tex = Table([Column("a", "left")], [["x"], ["y"]], rules=[1]).to_tex()
+    assert tex.splitlines() == [
+        r"\begin{tabular}{l}", r"\toprule", r"a \\", r"\midrule", r"x \\", r"\midrule", r"y \\", r"\bottomrule",
+        r"\end{tabular}",
+    ]  # fmt: skip
+
+
+def test_no_name_is_a_command_in_tex() -> None:
+    assert escape_tex("[0pt] x") == "{[}0pt] x"
+    assert escape_tex('a\\b{c}\n%|"') == r"a\textbackslash{}b\{c\} \%\textbar{}\textquotedbl{}"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x"])
+def test_no_name_is_a_formula_in_csv(name: str) -> None:
+    assert Table.of(["run"], [[Name(name)]]).to_csv() == f"run\n'{name}\n"
+
+
+def test_no_name_is_markup_on_a_terminal() -> None:
+    stream = io.StringIO()
+    Console(file=stream, width=60).print(Table.of(["run"], [[Name("[red]a[/red]")]]).to_rich())
+    assert "[red]a[/red]" in stream.getvalue()
