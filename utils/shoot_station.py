@@ -46,8 +46,8 @@ def station(*words: Any) -> Iterator[str]:
             process.terminate()
 
 
-def act(address: str, step: str, kind: str, value: Any) -> None:
-    """One act on the first exam, as the page sends it."""
+def event(address: str, step: str, kind: str, value: Any) -> None:
+    """One event on the first exam, as the page sends it."""
     base, token = address.split("/?token=")
     cookie = f"siming_rate_{base.rpartition(':')[2]}={token}"
     body = json.dumps({"item": 0, "id": str(uuid.uuid4()), "step": step, "kind": kind, "value": value}).encode()
@@ -97,10 +97,10 @@ def main() -> None:
             words = ["c", "calls for help, names nobody", Keys.ESCAPE]
             photograph(address, out / "station-rate.png", ["2", down, "3", down, "1", *marks, *words])
             for number, step in enumerate(steps):
-                act(address, step, "points", int(number % 5 != 2))
+                event(address, step, "points", int(number % 5 != 2))
         with station(demo, "--rater", "Dr. Wu", "--store", store) as address:
             for number, step in enumerate(steps):
-                act(address, step, "points", int(number % 7 != 2))
+                event(address, step, "points", int(number % 7 != 2))
         with station(demo, "--adjudicate", "--store", store) as address:
             photograph(address, out / "station-adjudicate.png", ["v"])
 

@@ -126,7 +126,7 @@ class Dataset:
 
     @property
     def withheld(self) -> bool:
-        """Whether no applicable step has a consensus: the labels are kept by somebody else."""
+        """True if no applicable step has a consensus: somebody else keeps the labels."""
         return all(step.consensus is None for video in self.videos for step in video.applicable)
 
 
@@ -196,7 +196,7 @@ def _digest(
 
 
 def _media_digests(root: Path, info: DatasetInfo, videos: list[Video]) -> dict[str, str]:
-    """What stands for each media file: what ``dataset.yaml`` states, else a fingerprint, else (no file) nothing."""
+    """Digest of each media file: as ``dataset.yaml`` states it, else a fingerprint, else (no file) none."""
     digests = {}
     for video in videos:
         digests[video.media] = info.media_sha256.get(video.media, "")

@@ -1,4 +1,4 @@
-"""What stands for a dataset's content: digests of rubric, labels and media."""
+"""Digests of a dataset's content: rubric, labels and media."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
 
 
 def label_difference(root: Path, stated: str, found: str) -> Problem:
-    """What to say of a folder whose rubric, labels and list of media have another digest than it states."""
+    """Message for a folder whose rubric, labels and list of media have another digest than it states."""
     both = f"stated {stated[:12]}, found {found[:12]}"
     what = f"the digest is not that of this rubric, these labels and these media ({both})."
     return Problem("digest-mismatch", what, _ways_out(root), "dataset.yaml", None, "digest")
 
 
 def media_difference(root: Path, media: str, stated: str, found: str) -> Problem:
-    """What to say of a media file that has another SHA-256 than its folder states."""
+    """Message for a media file that has another SHA-256 than its folder states."""
     what = f"{media} is not the file that the digest was taken of (stated {stated[:12]}, found {found[:12]})."
     return Problem("media-digest", what, _ways_out(root), "dataset.yaml", None, "media_sha256")
 

@@ -91,7 +91,7 @@ def _quickly(line: bytes, strict: bool) -> dict[str, Any] | None:
 
 
 def _keys(value: dict[str, Any]) -> int:
-    """How many keys there are at all depths; -1 if a number may have been whole and too large for this reader."""
+    """Number of keys at all depths; -1 if a number may have been whole and too large for this reader."""
     found = 0
     left: list[Any] = [value]
     while left:

@@ -1,4 +1,4 @@
-"""Where media files may lie, and what can be said about one without decoding it."""
+"""Allowed places of media files, and checks of one without decoding it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def media_file(root: Path, relative: str) -> Path:
 
 
 def media_problem(root: Path, video_id: str, media: str, line: int, opened: bool = True) -> list[Problem]:
-    """What is wrong with a video's file as far as opening it tells; if not ``opened``, with its path alone."""
+    """The problem of a video's file as far as opening it tells; if not ``opened``, with its path alone."""
 
     def problem(code: str, what: str, fix: str) -> list[Problem]:
         return [Problem(code, f"video {video_id!r}: {what}", fix, "videos.jsonl", line, "media")]

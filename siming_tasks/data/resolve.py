@@ -1,4 +1,4 @@
-"""Which dataset a run uses: a folder, a Hugging Face repository, or the demo made on first use."""
+"""Choice of a run's dataset: a folder, a Hugging Face repository, or the demo made on first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revi
 
 
 def is_hub_name(text: str) -> bool:
-    """Whether a text is ``org/name[@revision]``."""
+    """True if a text is ``org/name[@revision]``."""
     return _HUB.match(text) is not None
 
 
@@ -65,7 +65,7 @@ def _demo(settings: Options) -> Path:
 
 
 def _sound(home: Path, cache: Path) -> bool:
-    """Whether the demo is there, whole and unchanged."""
+    """True if the demo is there, whole and unchanged."""
     try:
         dataset = open_dataset(home)
         verify_media(dataset, cache)

@@ -1,4 +1,4 @@
-"""Whether the media of a data set are the files that its digest was taken of."""
+"""Comparison of a data set's media with the SHA-256 that its digest was taken of."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORTH_A_WORD = 2_000_000_000
 
 
 def verify_media(dataset: Dataset, cache: Path) -> None:
-    """Nothing, if every media file has the SHA-256 that ``dataset.yaml`` states; where it states none, it is not read.
+    """Check that every media file has the SHA-256 that ``dataset.yaml`` states; files without one are not read.
 
     A file is read once; what was found is kept in the cache for later processes as long as the file looks the same.
     Processes that start together wait for the first.

@@ -71,7 +71,7 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
-    """Nothing, if there are points of the rater to score against.
+    """Check that the rater has points to score against.
 
     Raises:
         DataError: the rater is unknown, or the points are withheld.

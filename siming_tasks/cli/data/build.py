@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
         "--labels",
         action="append",
         metavar="[NAME=]FILE",
-        help="score sheet (.csv, .xlsx, .jsonl) or journal of `siming rate`; may be repeated, one for each physician",
+        help="score sheet (.csv, .xlsx, .jsonl) or event log of `siming rate`; may be repeated, one for each physician",
     )
     build.add_argument("--videos", type=Path, help="folder of the video files")
     build.add_argument(
@@ -43,8 +43,8 @@ def add(commands: Any) -> None:
     )
     build.add_argument("--list", action="store_true", help="only list what labels --spans has, and build nothing")
     build.add_argument("--draft", type=Path, metavar="FILE", help="with --list: write a mapping file to begin with")
-    build.add_argument("--spans-from", metavar="NAME", help="of a journal: whose marks are the spans")
-    build.add_argument("--finished", action="store_true", help="of a journal: leave out exams that are not finished")
+    build.add_argument("--spans-from", metavar="NAME", help="of an event log: whose marks are the spans")
+    build.add_argument("--finished", action="store_true", help="of an event log: leave out exams that are not finished")
     build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
     build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
     build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name in earlier versions

@@ -13,7 +13,7 @@ from siming_tasks.options import Whole
 
 if TYPE_CHECKING:
     from siming_tasks.options import Options
-    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.event_log import EventLog
     from siming_tasks.tools.station.worklist import Work
 
 __all__ = ["add"]
@@ -25,13 +25,18 @@ def add(commands: Any) -> None:
     rate.add_argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
     rate.add_argument("--rater", metavar="NAME", help="who rates")
     rate.add_argument("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
-    rate.add_argument("--store", type=Path, metavar="FILE", help="the journal (default: DIR.ratings.sqlite)")
+    rate.add_argument("--store", type=Path, metavar="FILE", help="file of the event log (default: DIR.ratings.sqlite)")
     rate.add_argument("--port", action=Checked, kind=Whole(least=0), default=0, help="default: a free one")
     rate.add_argument("--no-browser", action="store_true", help="print the address only")
     rate.add_argument("--adjudicate", action="store_true", help="decide the steps on which two raters differ")
     rate.add_argument("--raters", nargs=2, metavar=("A", "B"), help="with --adjudicate, if more than two have rated")
     rate.add_argument(
-        "--join", type=Path, action="append", default=[], metavar="FILE", help="first take over another journal's acts"
+        "--join",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="first take over another event log's events",
     )
     rate.add_argument("--as-model", action="store_true", help="answer a setting from the frames that a model gets")
     rate.add_argument("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
@@ -50,9 +55,9 @@ def _rate(arguments: argparse.Namespace) -> int:
     folder = arguments.dir.expanduser()
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
-    work, journal = _work(arguments, folder, options)
+    work, event_log = _work(arguments, folder, options)
     try:
-        print(f"{_progress(work)}. Every act is kept in {journal.path}: back it up, keep it private.")
+        print(f"{_progress(work)}. Every event is kept in {event_log.path}: back it up, keep it private.")
         say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
         serve(
             lambda key: application(work, key=key, cache=options.cache_dir),
@@ -61,11 +66,11 @@ def _rate(arguments: argparse.Namespace) -> int:
             browser=not arguments.no_browser,
             say=lambda address: print(say.format(address), flush=True),
         )
-        print(f"\n{_progress(work)}. All of it is in {journal.path}.")
+        print(f"\n{_progress(work)}. All of it is in {event_log.path}.")
         if said := work.end():
             print(said)
     finally:
-        journal.close()
+        event_log.close()
     return 0
 
 
@@ -90,11 +95,11 @@ def _fitting(arguments: argparse.Namespace) -> None:
         raise OptionsError("--as-model asks by the data set's rubric; leave out --rubric.")
 
 
-def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, Journal]:
-    """What there is to do, and the journal it goes to."""
+def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, EventLog]:
+    """What there is to do, and the event log it goes to."""
     from siming_tasks.tools.station.adjudicate import Adjudication
     from siming_tasks.tools.station.answer_as_model import AsModel
-    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.event_log import EventLog
     from siming_tasks.tools.station.rater import rater_name
     from siming_tasks.tools.station.rating import Rating
     from siming_tasks.tools.station.station_exams import find_exams
@@ -106,25 +111,25 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
 
         dataset = open_dataset(folder)
         verify_media(dataset, options.cache_dir)
-        journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
-        _join(journal, arguments.join)
+        event_log = EventLog.begin(store, dataset.rubric, synthetic=dataset.synthetic)
+        _join(event_log, arguments.join)
         setting, rater = TASKS[arguments.setting], rater_name(arguments.rater)
-        return AsModel(journal, rater, dataset, setting, options, arguments.out), journal
+        return AsModel(event_log, rater, dataset, setting, options, arguments.out), event_log
     exams = find_exams(folder, options.cache_dir, arguments.rubric)
-    journal = Journal.begin(store, exams.rubric, synthetic=exams.synthetic)
-    _join(journal, arguments.join)
+    event_log = EventLog.begin(store, exams.rubric, synthetic=exams.synthetic)
+    _join(event_log, arguments.join)
     if arguments.adjudicate:
-        return Adjudication(journal, exams, arguments.raters), journal
-    return Rating(journal, rater_name(arguments.rater), exams), journal
+        return Adjudication(event_log, exams, arguments.raters), event_log
+    return Rating(event_log, rater_name(arguments.rater), exams), event_log
 
 
-def _join(journal: Journal, others: Sequence[Path]) -> None:
-    """Take over the acts of journals that were written on other machines."""
-    from siming_tasks.tools.station.event_log import Journal
+def _join(event_log: EventLog, others: Sequence[Path]) -> None:
+    """Take over the events of event logs that were written on other machines."""
+    from siming_tasks.tools.station.event_log import EventLog
 
     for path in others:
-        other = Journal.read(path)
-        print(f"{path}: {journal.join(other)} new acts taken over.")
+        other = EventLog.read(path)
+        print(f"{path}: {event_log.join(other)} new events taken over.")
         other.close()
 
 
@@ -134,6 +139,6 @@ def _progress(work: Work) -> str:
 
 
 def _beside(folder: Path) -> Path:
-    """Where the journal lies: beside the folder, as everything that holds original names."""
+    """Where the event log lies: beside the folder, as everything that holds original names."""
     whole = folder.resolve()
     return whole.with_name(f"{whole.name}.ratings.sqlite")

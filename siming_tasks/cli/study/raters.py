@@ -46,9 +46,9 @@ def add(commands: Any) -> None:
 
 def raters(arguments: argparse.Namespace) -> int:
     """Print the inter-rater table of every pair; exit code 1 if the data set cannot have one."""
-    from siming_tasks.tools.station.event_log import is_journal
+    from siming_tasks.tools.station.event_log import is_event_log
 
-    if arguments.dir and is_journal(Path(arguments.dir)):
+    if arguments.dir and is_event_log(Path(arguments.dir)):
         return _so_far(arguments)
     from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
     from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables
@@ -76,14 +76,16 @@ def raters(arguments: argparse.Namespace) -> int:
 
 
 def _so_far(arguments: argparse.Namespace) -> int:
-    """Print how far the rating in a journal is."""
+    """Print how far the rating in an event log is."""
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.tools.station.progress import so_far
+    from siming_tasks.tools.station.progress import read_progress
     from siming_tasks.tools.station.progress_text import progress_section
 
     if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
-        raise OptionsError("A journal takes neither --data nor --labels, and no pass mark; build the data set first.")
-    found = so_far(Path(arguments.dir), options_from(arguments), arguments.raters)
+        raise OptionsError(
+            "An event log takes neither --data nor --labels, and no pass mark; build the data set first."
+        )
+    found = read_progress(Path(arguments.dir), options_from(arguments), arguments.raters)
     if arguments.json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:

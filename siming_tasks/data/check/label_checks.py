@@ -1,4 +1,4 @@
-"""What is odd about the labels of a dataset: legal, but worth a look."""
+"""Checks of labels that are legal and odd: worth a look before a run."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ UUID, ENCODERS = 16, (b"x264 - core", b"x265 (build")
 
 @dataclass(frozen=True)
 class Inspection:
-    """What one file turned out to be.
+    """Properties of one media file and the problems found in it.
 
     Attributes:
         problems: findings.
@@ -101,7 +101,7 @@ class _About:
 
 
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
-    """What the container says about itself."""
+    """Problems in the container's header."""
     rebuild = "`siming build` writes it as every reader expects."
     if "mp4" not in container.format.name:
         what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
@@ -136,7 +136,7 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
 
 
 def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
-    """What the timestamps say, against the row."""
+    """Differences between the file's timestamps and its row."""
     rebuild = "`siming build` writes it at a constant rate from 0."
     steps = np.diff(timeline.pts) * float(timeline.time_base)
     if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
@@ -210,7 +210,7 @@ def _decode(
 
 
 def _user_data(frame: VideoFrame) -> bool:
-    """Whether the picture comes with user data (H.264 or HEVC SEI) that is not an encoder's note about its settings."""
+    """True if the picture carries user data (H.264 or HEVC SEI) other than an encoder's note about its settings."""
     beside: Any = frame.side_data
     notes = [bytes(data)[UUID:] for data in beside if data.type.name == "SEI_UNREGISTERED"]
     return any(not note.startswith(ENCODERS) for note in notes)

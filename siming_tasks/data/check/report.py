@@ -42,17 +42,17 @@ class CheckReport:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """What stops a run or makes its numbers wrong."""
+        """Problems that stop a run or make its numbers wrong."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What should be looked at."""
+        """Problems that deserve a look."""
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What is legal and usual."""
+        """Remarks on what is legal and usual."""
         return tuple(problem for problem in self.problems if problem.severity == "note")
 
     def to_json(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _PROMPT, _PROMPT_TITLE = 255, 32
 
 @dataclass(frozen=True)
 class Template:
-    """What the sheets are made of."""
+    """Content of the workbook's sheets."""
 
     steps: tuple[RubricStep, ...]
     videos: tuple[str, ...]
@@ -122,7 +122,7 @@ def rater_titles(raters: Sequence[str]) -> tuple[str, ...]:
 
 
 def allowed_points(step: RubricStep) -> list[str]:
-    """What a step can be given, from 0 up, and N/A.
+    """Points that a step can be given, from 0 up, and N/A.
 
     Example:
         >>> from siming_tasks.rubrics import default_rubric

@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.tools.station.event_log import ExamState, Journal, Known, StepState, folded_exams
+from siming_tasks.tools.station.event_log import EventLog, ExamState, Known, StepState, replay_exams
 from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
 from siming_tasks.tools.station.rating import frames_of
 from siming_tasks.tools.station.station_exams import Exams
@@ -19,12 +19,12 @@ __all__ = ["Adjudication", "differ"]
 
 
 def differ(one: StepState, two: StepState) -> bool:
-    """Whether two raters gave a step other points, or only one of them says that it applies."""
+    """True if two raters gave a step other points, or only one of them says that it applies."""
     return (one.points, one.applicable) != (two.points, two.applicable)
 
 
 class Adjudication(Work):
-    """The work of ``siming rate DIR --adjudicate``; its acts are those of the rater ``consensus``.
+    """The work of ``siming rate DIR --adjudicate``; its events are those of the rater ``consensus``.
 
     Only exams that both raters have finished are shown; ``waiting`` counts the others.
     """
@@ -34,10 +34,10 @@ class Adjudication(Work):
     nothing = "There is nothing to decide: the two raters agree wherever both have finished."
     kinds = ("points", "applicable", "start", "end", "comment")
 
-    def __init__(self, journal: Journal, exams: Exams, raters: Sequence[str] | None = None) -> None:
-        journal.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
-        self.raters = _two(journal, raters)
-        self._given = folded_exams(journal.acts(RATING))
+    def __init__(self, event_log: EventLog, exams: Exams, raters: Sequence[str] | None = None) -> None:
+        event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
+        self.raters = _two(event_log, raters)
+        self._given = replay_exams(event_log.events(RATING))
         items = []
         self.waiting = 0
         for exam in exams.exams:
@@ -46,18 +46,18 @@ class Adjudication(Work):
                 self.waiting += 1
             elif steps := tuple(step for step in exam.steps if differ(one.step(step), two.step(step))):
                 items.append(Item(exam, steps, exam.digest))
-        super().__init__(journal, ADJUDICATION, CONSENSUS, exams.rubric, items)
+        super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
 
     def frames(self, item: Item) -> Frames:
         """All frames of the video."""
         return frames_of(item.exam)
 
     def remark(self) -> str:
-        """How many exams cannot be adjudicated yet."""
+        """Number of exams that cannot be adjudicated yet."""
         return f"; {self.waiting} exams are not finished by both raters yet" if self.waiting else ""
 
     def shown(self, item: Item) -> dict[str, Any]:
-        """What the raters gave, in an order that says nothing, and the moment: all that either of them marked."""
+        """Points of the raters in an order that says nothing, and the moment: all that either of them marked."""
         both = self._both(item.exam.digest)
         scores = {step: [_told(state.step(step)) for state in both[:: _side(item, step)]] for step in item.steps}
         moments = {}
@@ -85,13 +85,15 @@ def _side(item: Item, step: str) -> int:
     return 1 if hashlib.sha256(f"{item.exam.digest}/{step}".encode()).digest()[0] % 2 else -1
 
 
-def _two(journal: Journal, raters: Sequence[str] | None) -> tuple[str, str]:
-    known = journal.raters(RATING)
+def _two(event_log: EventLog, raters: Sequence[str] | None) -> tuple[str, str]:
+    known = event_log.raters(RATING)
     chosen = list(dict.fromkeys(raters or known))
     if unknown := [name for name in chosen if name not in known]:
-        raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {journal.path}; {_shown(known)} did.")
+        raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {event_log.path}; {_shown(known)} did.")
     if len(chosen) != 2:
-        raise OptionsError(f"--adjudicate needs two raters; in {journal.path} rated {_shown(known)}. Say --raters A B.")
+        raise OptionsError(
+            f"--adjudicate needs two raters; in {event_log.path} rated {_shown(known)}. Say --raters A B."
+        )
     return chosen[0], chosen[1]
 
 

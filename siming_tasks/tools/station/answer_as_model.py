@@ -20,20 +20,20 @@ from siming_tasks.results.record import record_of
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import build_prompt, prompt_frame, template_hash
-from siming_tasks.tools.station.event_log import Journal, Known, fold
+from siming_tasks.tools.station.event_log import EventLog, Known, replay
 from siming_tasks.tools.station.station_exams import Exam
 from siming_tasks.tools.station.worklist import Frames, Item, Work
 
 __all__ = ["AsModel"]
 
 WRITTEN_EVERY = 10.0
-"""Seconds between two writings of the prediction file while the work goes on; the journal has every act at once."""
+"""Seconds between two writings of the prediction file while the work goes on; the event log has every event at once."""
 
 
 class AsModel(Work):
     """The work of ``siming rate DIR --as-model --setting S``.
 
-    Answers given under other conditions (data, prompt, frames) are another work of the journal and are left alone.
+    Answers given under other conditions (data, prompt, frames) are another work of the event log and are left alone.
 
     Attributes:
         out: the prediction file; holds the questions that are answered whole.
@@ -45,7 +45,7 @@ class AsModel(Work):
     unit = "questions"
 
     def __init__(
-        self, journal: Journal, rater: str, dataset: Dataset, setting: TaskSpec, options: Options, out: Path
+        self, event_log: EventLog, rater: str, dataset: Dataset, setting: TaskSpec, options: Options, out: Path
     ) -> None:
         self.dataset, self.setting, self.options, self.out = dataset, setting, options, out
         self.policy = Policy.of(options)
@@ -55,7 +55,7 @@ class AsModel(Work):
         for video in dataset.videos:
             digest, path = dataset.media_digest(video, options.cache_dir), dataset.media_path(video)
             exams[video.video_id] = Exam(video.video_id, path, digest, tuple(step.step_id for step in video.steps))
-        journal.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.values())
+        event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.values())
         self._view = lru_cache(maxsize=4)(self._seen)
         items = [
             Item(exams[name], steps_of(setting, dataset.video(name), step), record_id(setting.name, name, step), step)
@@ -67,18 +67,18 @@ class AsModel(Work):
             {**self.policy.facts(), "media": "frames"},
         ]
         work = f"{setting.name}/{sha256_json(conditions)[:12]}"
-        super().__init__(journal, work, rater, dataset.rubric, items)
+        super().__init__(event_log, work, rater, dataset.rubric, items)
         self.write()
 
     def frames(self, item: Item) -> Frames:
-        """When the shown frames were, as a model is told: a clip does not tell where it was cut from."""
+        """Times of the shown frames as a model is told them: a clip does not tell where it was cut from."""
         seen = self._view(item)
         first = seen.times[0] if item.part else 0.0
         times = [round(at - first, 3) for at in seen.times]
         return Frames(tuple(times), times[-1] + round(1 / seen.rate, 3))
 
     def facts(self, item: Item) -> dict[str, Any]:
-        """What was shown, as the record of a request has it."""
+        """Media facts of the request, as its record has them."""
         return {**self._view(item).info(), "density": self.policy.density_of(self.setting.scope)}
 
     def title(self, item: Item) -> str:
@@ -90,7 +90,7 @@ class AsModel(Work):
         return {"kind": "frames", "src": f"/frame/{number}"}
 
     def shown(self, item: Item) -> dict[str, Any]:
-        """What a model is told of its part and asked to do, in the words of its prompt."""
+        """Question of the request in the words of its prompt."""
         rules = [step for step in self.rubric.steps if step.id in item.steps]
         return {"task": prompt_frame(self.setting, rules, self.rubric)}
 
@@ -102,11 +102,11 @@ class AsModel(Work):
         seen.store.fill(seen.indices)  # another process may have evicted it
         return seen.store.path(seen.indices[frame])
 
-    def act(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
-        """As :meth:`Work.act`; the prediction file follows within seconds."""
-        news = super().act(number, name, step, kind, value)
+    def event(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
+        """As :meth:`Work.event`; the prediction file follows within seconds."""
+        news = super().event(number, name, step, kind, value)
         if time.monotonic() - self._written > WRITTEN_EVERY:
-            with suppress(DataError):  # the act is in the journal; the end of the work says what is wrong
+            with suppress(DataError):  # the event is in the event log; the end of the work says what is wrong
                 self.write()
         return news
 
@@ -131,12 +131,12 @@ class AsModel(Work):
         return len(records)
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        for item, mine in sorted(zip(self.items, self.acts(), strict=True), key=lambda pair: pair[0].key):
-            state = fold(mine)
+        for item, mine in sorted(zip(self.items, self.events(), strict=True), key=lambda pair: pair[0].key):
+            state = replay(mine)
             if state.left(item.steps):
                 continue
             answers = {step: _answer(state.step(step).points, state.step(step).verdict) for step in item.steps}
-            media = next((act.value for act in reversed(mine) if act.kind == "open"), None)
+            media = next((event.value for event in reversed(mine) if event.kind == "open"), None)
             rules = [step for step in self.rubric.steps if step.id in item.steps]
             prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
             about = (self.setting.name, item.exam.name, item.part, Parsed("ok", answers))

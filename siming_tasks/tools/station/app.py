@@ -37,7 +37,7 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 MAX_BODY = 20_000
-"""Bytes of an act: a comment of 2,000 characters and its keys."""
+"""Bytes of an event: a comment of 2,000 characters and its keys."""
 PLACE = Place("Rating station", "rating station", "siming rate", "/icon.svg", HEADERS)
 
 
@@ -75,7 +75,7 @@ def application(work: Work, *, key: Key, cache: Path) -> Starlette:
         return work.open(_number(body, work), body.get("id"))
 
     def acted(body: dict[str, Any]) -> dict[str, Any]:
-        return work.act(_number(body, work), body.get("id"), body.get("step"), body.get("kind"), body.get("value"))
+        return work.event(_number(body, work), body.get("id"), body.get("step"), body.get("kind"), body.get("value"))
 
     routes = [
         Route("/", _static("page.html", "text/html")),

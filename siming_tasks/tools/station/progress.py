@@ -1,4 +1,4 @@
-"""How far the rating is while it goes on: who is where and how fast, how far raters agree, which steps are unclear."""
+"""Progress of a rating: exams done and speed by rater, agreement so far, and steps that are unclear."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.tools.station.adjudicate import differ
-from siming_tasks.tools.station.event_log import Act, ExamState, Journal, fold
+from siming_tasks.tools.station.event_log import Event, EventLog, ExamState, replay
 from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
 from siming_tasks.tools.station.event_log.replay import seconds_by_step
 
-__all__ = ["Pace", "Sofar", "StepDoubt", "so_far"]
+__all__ = ["Pace", "Progress", "StepDoubt", "read_progress"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class StepDoubt:
 
     @property
     def share(self) -> float | None:
-        """Of the pairs, those that differ."""
+        """Share of the pairs that differ."""
         return self.differ / self.pairs if self.pairs else None
 
 
 @dataclass(frozen=True)
-class Sofar:
-    """A journal as it is now.
+class Progress:
+    """An event log as it is now.
 
     Attributes:
         name: of the file.
@@ -71,7 +71,7 @@ class Sofar:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
-            "journal": self.name,
+            "event_log": self.name,
             "synthetic": self.synthetic,
             "exams": self.exams,
             "raters": {name: asdict(pace) for name, pace in self.raters.items()},
@@ -80,39 +80,44 @@ class Sofar:
         }
 
 
-def so_far(path: Path, options: Options, names: Sequence[str] | None = None) -> Sofar:
-    """Read a journal, also while stations write to it.
+def read_progress(path: Path, options: Options, names: Sequence[str] | None = None) -> Progress:
+    """Read an event log, also while stations write to it.
 
     Args:
-        path: the journal.
+        path: the event log.
         options: label mapping, resamples and seed of the agreement.
         names: agreement of these two raters only.
 
     Raises:
-        DataError: it is no journal, or a named rater has rated nothing.
+        DataError: it is no event log, or a named rater has rated nothing.
     """
-    journal = Journal.read(path)
+    event_log = EventLog.read(path)
     try:
-        known = journal.raters(RATING)
+        known = event_log.raters(RATING)
         for name in names or ():
             if name not in known:
                 raise DataError(f"{path}: {name!r} has rated nothing; {', '.join(known) or 'nobody'} has.")
-        work: dict[tuple[str, str], list[Act]] = {}
-        for act in journal.acts(RATING):
-            work.setdefault((act.rater, act.exam), []).append(act)
-        states = {key: fold(mine) for key, mine in work.items()}
-        raters = {name: _pace(journal, name, work, states) for name in known}
-        dataset = _dataset(journal, states)
+        work: dict[tuple[str, str], list[Event]] = {}
+        for event in event_log.events(RATING):
+            work.setdefault((event.rater, event.exam), []).append(event)
+        states = {key: replay(mine) for key, mine in work.items()}
+        raters = {name: _pace(event_log, name, work, states) for name in known}
+        dataset = _dataset(event_log, states)
         tables = _tables(dataset, options, names, known)
-        return Sofar(path.name, journal.synthetic, len(journal.exams()), raters, _doubts(journal, states), tables)
+        return Progress(
+            path.name, event_log.synthetic, len(event_log.exams()), raters, _doubts(event_log, states), tables
+        )
     finally:
-        journal.close()
+        event_log.close()
 
 
 def _pace(
-    journal: Journal, name: str, work: Mapping[tuple[str, str], list[Act]], states: Mapping[tuple[str, str], ExamState]
+    event_log: EventLog,
+    name: str,
+    work: Mapping[tuple[str, str], list[Event]],
+    states: Mapping[tuple[str, str], ExamState],
 ) -> Pace:
-    exams = journal.exams()
+    exams = event_log.exams()
     mine = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
     done = [exam for exam, state in mine.items() if not state.left(exams[exam].steps)]
     steps = [
@@ -124,16 +129,19 @@ def _pace(
     return Pace(
         len(done),
         len(mine),
-        len(journal.orders(name, RATING)),
+        len(event_log.orders(name, RATING)),
         median(mine[exam].seconds / 60 for exam in done) if done else None,
         median(steps) if steps else None,
     )
 
 
-def _doubts(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
-    found = {step.id: StepDoubt() for step in journal.rubric.steps}
-    decided = {act.exam: fold(journal.acts(ADJUDICATION, CONSENSUS, act.exam)) for act in journal.acts(ADJUDICATION)}
-    for digest, exam in journal.exams().items():
+def _doubts(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
+    found = {step.id: StepDoubt() for step in event_log.rubric.steps}
+    decided = {
+        event.exam: replay(event_log.events(ADJUDICATION, CONSENSUS, event.exam))
+        for event in event_log.events(ADJUDICATION)
+    }
+    for digest, exam in event_log.exams().items():
         given = {rater: state for (rater, of), state in sorted(states.items()) if of == digest}
         for step in exam.steps:
             doubt, sides = found[step], [state.step(step) for state in given.values()]
@@ -146,17 +154,19 @@ def _doubts(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> di
     return {step: found[step] for step in order}
 
 
-def _dataset(journal: Journal, states: Mapping[tuple[str, str], ExamState]) -> Dataset:
+def _dataset(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> Dataset:
     """The points so far as a data set without files: what the tables of raters are made of."""
     videos = []
-    for digest, exam in journal.exams().items():
+    for digest, exam in event_log.exams().items():
         labels = []
         for step in exam.steps:
             sides = {rater: state.step(step) for (rater, of), state in states.items() if of == digest}
             scores = {rater: side.points for rater, side in sides.items() if side.points is not None}
             labels.append(StepLabel(step, scores=scores, applicable=bool(scores)))
         videos.append(Video(exam.name, "", 1.0, tuple(labels)))
-    return Dataset(journal.path, journal.path.name, "", journal.synthetic, "", journal.rubric, tuple(videos), {})
+    return Dataset(
+        event_log.path, event_log.path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {}
+    )
 
 
 def _tables(

@@ -6,7 +6,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.report.formatting import plain_number
 from siming_tasks.report.table import Name, Section, Table
 from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
-from siming_tasks.tools.station.progress import Sofar
+from siming_tasks.tools.station.progress import Progress
 
 __all__ = ["progress_section"]
 
@@ -15,7 +15,7 @@ COMMENTS = 3
 
 PACE = (
     "Minutes: median of the finished exams; seconds: median of the decided steps. A gap of more than ten minutes "
-    "between two acts counts for nothing."
+    "between two events counts for nothing."
 )
 DOUBT = (
     "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
@@ -23,7 +23,7 @@ DOUBT = (
 )
 
 
-def progress_section(progress: Sofar) -> Section:
+def progress_section(progress: Progress) -> Section:
     """Exams that each rater has finished, steps that raters differ on or comment, and how far raters agree."""
     rows = [
         [

@@ -1,4 +1,4 @@
-"""Who works at a station: the name in the journal, and the order of the items that it decides."""
+"""Rater at a station: the name in the event log, and the order of the items that it decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_NAME = 60
 
 
 def rater_name(text: str) -> str:
-    """A rater's name as the journal has it.
+    """A rater's name as the event log has it.
 
     Raises:
         OptionsError: it is empty, too long, holds characters that cannot be seen, or is the consensus'.

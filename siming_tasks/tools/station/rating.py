@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from siming_tasks.tools.station.event_log import Journal, Known
+from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.event_log.events import RATING
 from siming_tasks.tools.station.station_exams import Exam, Exams
 from siming_tasks.tools.station.worklist import Frames, Item, Work
@@ -14,7 +14,7 @@ __all__ = ["Rating", "frames_of"]
 
 @lru_cache(maxsize=8)
 def frames_of(exam: Exam) -> Frames:
-    """When all frames of an exam are shown; the last few exams are kept."""
+    """Times of all frames of an exam; the last few exams are kept."""
     timeline = exam.timeline()
     return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
 
@@ -25,10 +25,10 @@ class Rating(Work):
     mode = "rate"
     kinds = ("points", "applicable", "start", "end", "comment")
 
-    def __init__(self, journal: Journal, rater: str, exams: Exams) -> None:
-        journal.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
+    def __init__(self, event_log: EventLog, rater: str, exams: Exams) -> None:
+        event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
         items = [Item(exam, exam.steps, exam.digest) for exam in exams.exams]
-        super().__init__(journal, RATING, rater, exams.rubric, items)
+        super().__init__(event_log, RATING, rater, exams.rubric, items)
 
     def frames(self, item: Item) -> Frames:
         """All frames of the video."""

@@ -36,7 +36,7 @@ class Exam:
     steps: tuple[str, ...]
 
     def changed(self) -> str:
-        """What to say if the file is not the one any more that was found; empty if it is."""
+        """Message for a file that has changed since it was found; empty if it has not."""
         try:
             same = digest_of(self.path) == self.digest
         except OSError:
@@ -44,7 +44,7 @@ class Exam:
         return "" if same else f"{self.name} was replaced or changed while it was being rated. Put the video back."
 
     def timeline(self) -> Timeline:
-        """When each frame is shown.
+        """Times of the frames.
 
         Raises:
             MediaError: the file cannot be read.
@@ -54,7 +54,7 @@ class Exam:
 
 @dataclass(frozen=True)
 class Exams:
-    """What there is to rate, by what rubric, and whether it is simulated."""
+    """Exams to rate, their rubric, and a mark if they are simulated."""
 
     rubric: Rubric
     exams: tuple[Exam, ...]
@@ -62,7 +62,7 @@ class Exams:
 
 
 def is_dataset(folder: Path) -> bool:
-    """Whether a folder is a built data set."""
+    """True if a folder is a built data set."""
     return (folder / "dataset.yaml").is_file()
 
 

@@ -1,4 +1,4 @@
-"""What one person does at a station: items in an order, each with a state that is the fold of its acts."""
+"""Worklist of one rater: items in an order, each with a state that its events come to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
-from siming_tasks.tools.station.event_log import Act, ExamState, Journal, check_act, fold
+from siming_tasks.tools.station.event_log import Event, EventLog, ExamState, check_event, replay
 from siming_tasks.tools.station.rater import shuffled
 from siming_tasks.tools.station.station_exams import Exam
 
@@ -21,7 +21,7 @@ _ACT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Refusal(Exception):
-    """An act that cannot be done; the sentence is for the page."""
+    """An event that cannot be done; the sentence is for the page."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Item:
 
 @dataclass(frozen=True)
 class Frames:
-    """When each frame of an item begins, and when the last one ends; seconds from the first of the exam."""
+    """Start of each frame of an item, and end of the last one; seconds from the first of the exam."""
 
     times: tuple[float, ...]
     end: float
 
 
 class Work(ABC):
-    """One rater's work on the items of a folder; all state is in the journal.
+    """One rater's work on the items of a folder; all state is in the event log.
 
     Attributes:
-        journal: where acts go.
-        rater: who acts.
+        event log: where events go.
+        rater: who events.
         rubric: of the steps.
         items: in this rater's order.
     """
@@ -60,47 +60,47 @@ class Work(ABC):
     kinds: ClassVar[tuple[str, ...]]
     """Acts on steps that this work takes."""
 
-    def __init__(self, journal: Journal, name: str, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
-        self.journal, self.name, self.rater, self.rubric = journal, name, rater, rubric
+    def __init__(self, event_log: EventLog, name: str, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
+        self.event_log, self.name, self.rater, self.rubric = event_log, name, rater, rubric
         by_key = {item.key: item for item in items}
         wanted = shuffled([item.key for item in items], rater, name)
-        order = journal.order(rater, name, wanted)
+        order = event_log.order(rater, name, wanted)
         self.items = [by_key[key] for key in order if key in by_key]
 
     @abstractmethod
     def frames(self, item: Item) -> Frames:
-        """When the frames of an item are shown."""
+        """Times of an item's frames."""
 
     def state(self, item: Item) -> ExamState:
-        """What this rater has said of the item so far."""
-        acts = self.journal.acts(self.name, self.rater, item.exam.digest)
-        return fold(act for act in acts if item.part is None or act.step == item.part)
+        """Answers of this rater to the item so far."""
+        events = self.event_log.events(self.name, self.rater, item.exam.digest)
+        return replay(event for event in events if item.part is None or event.step == item.part)
 
-    def acts(self) -> list[list[Act]]:
-        """This rater's acts on every item, in one reading of the journal."""
+    def events(self) -> list[list[Event]]:
+        """This rater's events on every item, in one reading of the event log."""
         parts = any(item.part for item in self.items)
-        found: dict[tuple[str, str | None], list[Act]] = {}
-        for act in self.journal.acts(self.name, self.rater):
-            found.setdefault((act.exam, act.step if parts else None), []).append(act)
+        found: dict[tuple[str, str | None], list[Event]] = {}
+        for event in self.event_log.events(self.name, self.rater):
+            found.setdefault((event.exam, event.step if parts else None), []).append(event)
         return [found.get((item.exam.digest, item.part), []) for item in self.items]
 
     def open_steps(self) -> list[int]:
-        """How many steps of every item are not decided."""
-        return [len(fold(acts).left(item.steps)) for item, acts in zip(self.items, self.acts(), strict=True)]
+        """Number of undecided steps of every item."""
+        return [len(replay(events).left(item.steps)) for item, events in zip(self.items, self.events(), strict=True)]
 
     def left(self, item: Item, state: ExamState | None = None) -> list[str]:
         """Steps of the item that are not decided."""
         return (state or self.state(item)).left(item.steps)
 
     def start(self) -> dict[str, Any]:
-        """What the page needs once: the rubric, and how far each item is."""
+        """Data that the page needs once: the rubric, and the progress of each item."""
         return {
             "mode": self.mode,
             "title": self.heading,
             "kinds": self.kinds,
             "nothing": self.nothing,
             "rater": visible(self.rater),
-            "synthetic": self.journal.synthetic,
+            "synthetic": self.event_log.synthetic,
             "rubric": visible(self.rubric.title or self.rubric.rubric_id),
             "skills": [
                 {"name": skill.name, "zh": skill.name_zh, "steps": [_step(step) for step in skill.steps]}
@@ -112,26 +112,26 @@ class Work(ABC):
         }
 
     def open(self, number: int, name: Any) -> dict[str, Any]:
-        """What the page needs of one item; that it was opened is an act."""
+        """Data that the page needs of one item; opening it is an event."""
         item = self._item(number)
         frames = self.frames(item)
         who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
-        self.journal.append(_name(name), **who, step=item.part, kind="open", value=self.facts(item))
+        self.event_log.append(_name(name), **who, step=item.part, kind="open", value=self.facts(item))
         player = {**asdict(frames), **self.player(number)}
         return {**self.shown(item), "name": self.title(item), "steps": item.steps, "player": player} | self.news(item)
 
-    def act(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
-        """Do one act and say what the item's state is now.
+    def event(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
+        """Do one event and say what the item's state is now.
 
         Args:
             number: of the item.
-            name: of the act, made by the page, so that one sent twice is done once.
+            name: of the event, made by the page, so that one sent twice is done once.
             step: rubric step of the item; what undo and redo are about is the item.
             kind: see :mod:`siming_tasks.tools.station.event_log.events`.
             value: as there, but ``start`` and ``end`` are numbers of frames.
 
         Raises:
-            Refusal: the act cannot be done.
+            Refusal: the event cannot be done.
         """
         item = self._item(number)
         if kind in ("undo", "redo"):
@@ -142,10 +142,10 @@ class Work(ABC):
             raise Refusal(f"This exam has no step {step!r:.80}.")
         if kind in ("start", "end") and value is not None:
             value = self._seconds(item, step, kind, value)
-        if wrong := check_act(self.rubric, step, kind, value):
+        if wrong := check_event(self.rubric, step, kind, value):
             raise Refusal(wrong[0].upper() + wrong[1:])
         who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
-        self.journal.append(_name(name), **who, step=step, kind=kind, value=value)
+        self.event_log.append(_name(name), **who, step=step, kind=kind, value=value)
         return self.news(item)
 
     def news(self, item: Item) -> dict[str, Any]:
@@ -160,15 +160,15 @@ class Work(ABC):
         }
 
     def title(self, item: Item) -> str:
-        """What the page calls the item."""
+        """Title of the item on the page."""
         return visible(item.exam.name)
 
     def facts(self, item: Item) -> dict[str, Any] | None:
-        """What the journal keeps of what was brought to the screen."""
+        """Facts that the event log keeps of what was brought to the screen."""
         return None
 
     def player(self, number: int) -> dict[str, Any]:
-        """How the page shows an item's pictures."""
+        """Kind of player that shows an item's pictures."""
         return {"kind": "video", "src": f"/media/{number}"}
 
     def picture(self, item: Item, frame: int) -> Path | None:
@@ -176,15 +176,15 @@ class Work(ABC):
         return None
 
     def remark(self) -> str:
-        """What else there is to say of the work as a whole."""
+        """Remark on the work as a whole."""
         return ""
 
     def end(self) -> str:
-        """What is done when the station closes, and what to say then."""
+        """Finish when the station closes; returns the last message."""
         return ""
 
     def shown(self, item: Item) -> dict[str, Any]:
-        """What else the page is told of the item."""
+        """Further data of the item for the page."""
         return {}
 
     def _item(self, number: int) -> Item:
@@ -194,7 +194,7 @@ class Work(ABC):
         return item
 
     def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
-        """When a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
+        """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
         shown = self.frames(item)
         if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
             raise Refusal(f"The video has no frame {frame!r:.40}.")
@@ -211,7 +211,7 @@ class Work(ABC):
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not _ACT_ID.fullmatch(name):
-        raise Refusal("The act has no proper name.")
+        raise Refusal("The event has no proper name.")
     return name
 
 

@@ -74,8 +74,10 @@ class Station:
         except HTTPError as error:
             return error.code, {name.lower(): text for name, text in error.headers.items()}, error.read()
 
-    def act(self, item: int, step: str | None, kind: str, value: Any = None, name: str | None = None) -> dict[str, Any]:
-        """An act as the page sends it; its answer, with the status under ``status``."""
+    def event(
+        self, item: int, step: str | None, kind: str, value: Any = None, name: str | None = None
+    ) -> dict[str, Any]:
+        """An event as the page sends it; its answer, with the status under ``status``."""
         body = {"item": item, "step": step, "kind": kind, "value": value, "id": name or str(uuid.uuid4())}
         status, _, answer = self.ask("/act", body)
         return {"status": status, **json.loads(answer)}

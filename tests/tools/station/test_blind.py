@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from siming_tasks.tools.station.event_log import Journal
+from siming_tasks.tools.station.event_log import EventLog
 from siming_tasks.tools.station.rating import Rating
 from siming_tasks.tools.station.station_exams import find_exams
 from tests.data.conftest import STEPS, make_folder
@@ -16,12 +16,12 @@ def test_a_built_data_set_is_rated_blind(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "set", videos=2)
     exams = find_exams(folder, tmp_path / "cache")
     assert exams.synthetic and [exam.steps for exam in exams.exams] == [tuple(step for step, _ in STEPS)] * 2
-    journal = Journal.begin(tmp_path / "s.sqlite", exams.rubric, synthetic=exams.synthetic)
-    first = Rating(journal, "Dr. Li", exams)
+    event_log = EventLog.begin(tmp_path / "s.sqlite", exams.rubric, synthetic=exams.synthetic)
+    first = Rating(event_log, "Dr. Li", exams)
     for number in range(2):
-        first.act(number, f"act-{number:05}", "cpr_03", "points", 4)
-        first.act(number, f"comment-{number:05}", "cpr_03", "comment", "for nobody else")
-    second = Rating(journal, "Dr. Wu", exams)
+        first.event(number, f"event-{number:05}", "cpr_03", "points", 4)
+        first.event(number, f"comment-{number:05}", "cpr_03", "comment", "for nobody else")
+    second = Rating(event_log, "Dr. Wu", exams)
     told = [second.start(), *(second.open(number, f"open-{number:05}") for number in range(2))]
     text = json.dumps(told)
     for secret in ("rater_a", "rater_b", "consensus", "Li", "nobody", "score", "span"):

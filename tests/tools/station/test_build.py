@@ -15,7 +15,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
 from siming_tasks.tools.station.adjudicate import Adjudication
-from siming_tasks.tools.station.event_log import Journal
+from siming_tasks.tools.station.event_log import EventLog
 from siming_tasks.tools.station.rating import Rating
 from siming_tasks.tools.station.station_exams import Exams, find_exams
 from siming_tasks.tools.station.worklist import Refusal, Work
@@ -33,7 +33,7 @@ DECIDED = {("exam a.mp4", "call"): 8, ("exam a.mp4", "press"): NA, ("exam b.mp4"
 
 def do(work: Work, exam: str, step: str | None, kind: str, value: Any = None) -> dict[str, Any]:
     number = next(number for number, item in enumerate(work.items) if item.exam.name == exam)
-    return work.act(number, str(uuid.uuid4()), step, kind, value)
+    return work.event(number, str(uuid.uuid4()), step, kind, value)
 
 
 def give(work: Work, exam: str, step: str, what: Any) -> None:
@@ -46,26 +46,26 @@ def exams(videos: Path, rubric: Path, cache: Path) -> Exams:
 
 
 @pytest.fixture
-def journal(tmp_path: Path, exams: Exams) -> Journal:
-    return Journal.begin(tmp_path / "s.sqlite", exams.rubric)
+def event_log(tmp_path: Path, exams: Exams) -> EventLog:
+    return EventLog.begin(tmp_path / "s.sqlite", exams.rubric)
 
 
 @pytest.fixture
-def rated(journal: Journal, exams: Exams) -> Journal:
+def rated(event_log: EventLog, exams: Exams) -> EventLog:
     """Two physicians have scored both exams; Dr. Li marked spans: frames 0 to 4 of a's "look", 3 to 6 of b's."""
     for (rater, exam), points in GIVEN.items():
-        work = Rating(journal, rater, exams)
+        work = Rating(event_log, rater, exams)
         for step, what in points.items():
             give(work, exam, step, what)
-    work = Rating(journal, "Dr. Li", exams)
+    work = Rating(event_log, "Dr. Li", exams)
     for exam, first, last in (("exam a.mp4", 0, 4), ("exam b.mp4", 3, 6)):
         do(work, exam, "look", "start", first)
         do(work, exam, "look", "end", last)
-    return journal
+    return event_log
 
 
 @pytest.fixture
-def decided(rated: Journal, exams: Exams) -> Journal:
+def decided(rated: EventLog, exams: Exams) -> EventLog:
     """And the three steps on which they differ are adjudicated."""
     work = Adjudication(rated, exams)
     for (exam, step), what in DECIDED.items():
@@ -75,14 +75,14 @@ def decided(rated: Journal, exams: Exams) -> Journal:
 
 @pytest.fixture
 def make(rubric: Path, videos: Path, tmp_path: Path) -> Callable[..., Any]:
-    """Builds of a journal's file."""
+    """Builds of an event log's file."""
 
     def build(
-        journal: Journal, name: str = "exams", *, spans: Path | None = None, labels: Path | None = None, **more: Any
+        event_log: EventLog, name: str = "exams", *, spans: Path | None = None, labels: Path | None = None, **more: Any
     ) -> Any:
         about = {
             "rubric": rubric,
-            "labels": labels or journal.path,
+            "labels": labels or event_log.path,
             "videos": more.pop("videos", videos),
             "spans": spans,
         }
@@ -92,12 +92,12 @@ def make(rubric: Path, videos: Path, tmp_path: Path) -> Callable[..., Any]:
     return build
 
 
-def test_the_built_folder_says_what_was_given(decided: Journal, make: Callable[..., Any]) -> None:
+def test_the_built_folder_says_what_was_given(decided: EventLog, make: Callable[..., Any]) -> None:
     built = make(decided)
     report = check_dataset(built.dataset.root)
     assert not report.errors, report.errors
     dataset = open_dataset(built.dataset.root)
-    a, b = dataset.videos  # v001 is exam a: the journal lists exams as the folder does
+    a, b = dataset.videos  # v001 is exam a: the event log lists exams as the folder does
     assert (a.step("look").span, b.step("look").span) == ((0.0, 0.5), (0.2, 0.64)), "frames 0 to 4 at 10/s; 3 to 6 of b"
     assert a.step("call").span is None
     assert not a.step("press").applicable, "adjudicated"
@@ -112,7 +112,7 @@ def test_the_built_folder_says_what_was_given(decided: Journal, make: Callable[.
     assert dataset.meta["label_sources"]["consensus"] == {"raters agree": 3, "given": 2}
 
 
-def test_open_disagreements_are_listed(rated: Journal, make: Callable[..., Any]) -> None:
+def test_open_disagreements_are_listed(rated: EventLog, make: Callable[..., Any]) -> None:
     with pytest.raises(DataError, match="one rater says not applicable, another does not") as refused:
         make(rated)
     assert {problem.code for problem in refused.value.problems} >= {"applicable-differs", "consensus-open"}
@@ -120,21 +120,21 @@ def test_open_disagreements_are_listed(rated: Journal, make: Callable[..., Any])
     assert "raters differ on 3 steps that nobody has adjudicated" in hint.what and "--adjudicate" in hint.fix
 
 
-def test_unfinished_exams_are_named(journal: Journal, exams: Exams, make: Callable[..., Any]) -> None:
-    li = Rating(journal, "Dr. Li", exams)
+def test_unfinished_exams_are_named(event_log: EventLog, exams: Exams, make: Callable[..., Any]) -> None:
+    li = Rating(event_log, "Dr. Li", exams)
     for step, what in GIVEN["Dr. Li", "exam b.mp4"].items():
         give(li, "exam b.mp4", step, what)
     give(li, "exam a.mp4", "look", 1)
     with pytest.raises(DataError) as refused:
-        make(journal, consensus="Dr. Li")
+        make(event_log, consensus="Dr. Li")
     (problem,) = (problem for problem in refused.value.problems if problem.code == "exam-unfinished")
     assert "Dr. Li has not finished 'exam a.mp4': call, press." in problem.what
-    built = make(journal, consensus="Dr. Li", finished=True)
+    built = make(event_log, consensus="Dr. Li", finished=True)
     assert len(built.dataset.videos) == 1 and [w.code for w in built.warnings][:1] == ["exam-unfinished"]
     assert built.dataset.videos[0].step("call").consensus == 12
 
 
-def test_spans_of_two_raters_are_not_mixed(decided: Journal, exams: Exams, make: Callable[..., Any]) -> None:
+def test_spans_of_two_raters_are_not_mixed(decided: EventLog, exams: Exams, make: Callable[..., Any]) -> None:
     wu = Rating(decided, "Dr. Wu", exams)
     do(wu, "exam a.mp4", "look", "start", 1)
     do(wu, "exam a.mp4", "look", "end", 4)
@@ -160,27 +160,29 @@ def test_spans_of_two_raters_are_not_mixed(decided: Journal, exams: Exams, make:
     assert built.videos[0].step("call").span == (1.1, 1.3), "the adjudicated marks come first"
 
 
-def test_a_journal_beside_a_sheet(journal: Journal, exams: Exams, make: Callable[..., Any], tmp_path: Path) -> None:
-    """Points of a sheet, marks of a journal in which nobody gave points; flags that meet no journal are refused."""
-    work = Rating(journal, "Dr. Li", exams)
+def test_a_event_log_beside_a_sheet(
+    event_log: EventLog, exams: Exams, make: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Points of a sheet, marks of a log in which nobody gave points; flags that meet no event log are refused."""
+    work = Rating(event_log, "Dr. Li", exams)
     for exam, first, last in (("exam a.mp4", 0, 4), ("exam b.mp4", 3, 6)):
         do(work, exam, "look", "start", first)
         do(work, exam, "look", "end", last)
     sheet = tmp_path / "scores.csv"
     rows = [f"{exam},{step},{points}" for exam in ("exam a.mp4", "exam b.mp4") for step, points in STEPS.items()]
     sheet.write_text("\n".join(["video_id,step_id,consensus", *rows]) + "\n")
-    built = make(journal, labels=sheet, spans=journal.path).dataset
+    built = make(event_log, labels=sheet, spans=event_log.path).dataset
     assert [video.step("look").span for video in built.videos] == [(0.0, 0.5), (0.2, 0.64)]
     assert built.videos[0].step("call").consensus == 12
-    with pytest.raises(DataError, match="--spans-from and --finished are about the journal"):
-        make(journal, "other", labels=sheet, finished=True)
+    with pytest.raises(DataError, match="--spans-from and --finished are about the event log"):
+        make(event_log, "other", labels=sheet, finished=True)
     do(work, "exam a.mp4", "call", "start", 10)
     with pytest.raises(DataError, match="only one of start and end is given"):
-        make(journal, "half", labels=sheet, spans=journal.path)
+        make(event_log, "half", labels=sheet, spans=event_log.path)
 
 
 def test_other_videos_rubrics_and_silence_about_simulation(
-    decided: Journal, exams: Exams, make: Callable[..., Any], videos: Path, tmp_path: Path
+    decided: EventLog, exams: Exams, make: Callable[..., Any], videos: Path, tmp_path: Path
 ) -> None:
     swapped = tmp_path / "swapped"
     swapped.mkdir()
@@ -192,7 +194,7 @@ def test_other_videos_rubrics_and_silence_about_simulation(
     other.write_text(yaml.safe_dump(rubric_of({**STEPS, "look": 4})))
     with pytest.raises(DataError, match="was rated by another rubric"):
         build_dataset(tmp_path / "x", rubric=other, labels=decided.path, videos=videos)
-    simulated = Journal.begin(tmp_path / "sim.sqlite", exams.rubric, synthetic=True)
+    simulated = EventLog.begin(tmp_path / "sim.sqlite", exams.rubric, synthetic=True)
     work = Rating(simulated, "x", exams)
     for exam in ("exam a.mp4", "exam b.mp4"):
         for step in STEPS:
@@ -201,22 +203,22 @@ def test_other_videos_rubrics_and_silence_about_simulation(
         make(simulated, consensus="x")
 
 
-def test_a_forged_act_is_refused(decided: Journal, make: Callable[..., Any], exams: Exams) -> None:
-    """A journal comes from a colleague, too: points off the scale."""
+def test_a_forged_act_is_refused(decided: EventLog, make: Callable[..., Any], exams: Exams) -> None:
+    """An event log comes from a colleague, too: points off the scale."""
     digest = exams.exams[0].digest
     decided.append("forged-1", work="rate", rater="Dr. Li", exam=digest, step="look", kind="points", value=99)
-    with pytest.raises(DataError, match=r"act \d+: 99 is not on the scale of look"):
+    with pytest.raises(DataError, match=r"event \d+: 99 is not on the scale of look"):
         make(decided)
 
 
-def test_by_the_command(decided: Journal, rubric: Path, videos: Path, tmp_path: Path, capsys: Any) -> None:
+def test_by_the_command(decided: EventLog, rubric: Path, videos: Path, tmp_path: Path, capsys: Any) -> None:
     words = ["build", "--rubric", rubric, "--labels", decided.path, "--videos", videos, tmp_path / "out"]
     assert main(list(map(str, words))) == 0
     assert main(["check", str(tmp_path / "out")]) == 0
     assert "0 errors" in capsys.readouterr().out
 
 
-def test_adjudication_shows_what_differs_and_no_name(rated: Journal, exams: Exams) -> None:
+def test_adjudication_shows_what_differs_and_no_name(rated: EventLog, exams: Exams) -> None:
     li = Rating(rated, "Dr. Li", exams)
     do(li, "exam b.mp4", "look", "comment", "looked <i>late</i>")
     work = Adjudication(rated, exams)
@@ -244,20 +246,20 @@ def test_which_of_two_comes_first_says_nothing() -> None:
     assert abs(first - 500) < 4 * 0.5 * 1000**0.5
 
 
-def test_adjudication_waits_for_both(journal: Journal, exams: Exams) -> None:
+def test_adjudication_waits_for_both(event_log: EventLog, exams: Exams) -> None:
     for rater, exam in (("a", "exam a.mp4"), ("b", "exam a.mp4"), ("a", "exam b.mp4")):
-        work = Rating(journal, rater, exams)
+        work = Rating(event_log, rater, exams)
         for step in STEPS:
             give(work, exam, step, int(rater == "b"))
-    found = Adjudication(journal, exams)
+    found = Adjudication(event_log, exams)
     assert [item.exam.name for item in found.items] == ["exam a.mp4"] and found.waiting == 1
 
 
-def test_journals_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, make: Callable[..., Any]) -> None:
+def test_event_log_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, make: Callable[..., Any]) -> None:
     """Each physician has a file; both are built together, or joined (twice is once) and adjudicated."""
     files = {}
     for rater in ("Dr. Li", "Dr. Wu"):
-        files[rater] = Journal.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
+        files[rater] = EventLog.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
         work = Rating(files[rater], rater, exams)
         for exam in ("exam a.mp4", "exam b.mp4"):
             for step, what in GIVEN[rater, exam].items():
@@ -265,24 +267,24 @@ def test_journals_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, ma
             do(work, exam, "look", "points", 0)
             do(work, exam, None, "undo")
     li, wu = files.values()
-    assert [li.join(wu), li.join(wu)] == [10, 0], "two exams of three steps, one act and its undo each"
-    assert len(li.acts()) == 20 and li.raters("rate") == ["Dr. Li", "Dr. Wu"]
+    assert [li.join(wu), li.join(wu)] == [10, 0], "two exams of three steps, one event and its undo each"
+    assert len(li.events()) == 20 and li.raters("rate") == ["Dr. Li", "Dr. Wu"]
     given = {item.exam.name: item.steps for item in Adjudication(li, exams).items}
     assert given == {"exam a.mp4": ("call", "press"), "exam b.mp4": ("look",)}
     assert Rating(li, "Dr. Wu", exams).items == Rating(wu, "Dr. Wu", exams).items, "the recorded order comes along"
-    other = Journal.begin(tmp_path / "o.sqlite", exams.rubric, synthetic=True)
+    other = EventLog.begin(tmp_path / "o.sqlite", exams.rubric, synthetic=True)
     with pytest.raises(DataError, match="cannot be joined"):
         li.join(other)
 
 
-def test_two_journals_are_built_together(exams: Exams, tmp_path: Path, rubric: Path, videos: Path) -> None:
+def test_two_event_log_are_built_together(exams: Exams, tmp_path: Path, rubric: Path, videos: Path) -> None:
     paths = []
     for rater in ("Dr. Li", "Dr. Wu"):
-        journal = Journal.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
-        paths.append(journal.path)
+        event_log = EventLog.begin(tmp_path / f"{rater}.sqlite", exams.rubric)
+        paths.append(event_log.path)
         for exam in ("exam a.mp4", "exam b.mp4"):
             for step in STEPS:
-                give(Rating(journal, rater, exams), exam, step, 2)
+                give(Rating(event_log, rater, exams), exam, step, 2)
     built = build_dataset(tmp_path / "out", rubric=rubric, labels=paths, videos=videos)
     steps = [step for video in built.dataset.videos for step in video.steps]
     assert all(step.consensus == 2 and len(step.scores) == 3 for step in steps) and len(steps) == 6

@@ -74,12 +74,12 @@ def test_a_ticket_opens_once(videos: Path, rubric: Path, tmp_path: Path) -> None
     """By the application's own client: who reads a browser's command line in the list of processes comes too late."""
     from starlette.testclient import TestClient
 
-    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.event_log import EventLog
     from siming_tasks.tools.station.rating import Rating
     from siming_tasks.tools.station.station_exams import find_exams
 
     exams = find_exams(videos, tmp_path, rubric)
-    work = Rating(Journal.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)
+    work = Rating(EventLog.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)
     app = application(work, key=Key("T" * 40, "K" * 40, "c"), cache=tmp_path)
 
     def enter(key: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from siming_tasks.tools.station.event_log import Journal, folded_exams
+from siming_tasks.tools.station.event_log import EventLog, replay_exams
 from tests.conftest import NEEDS_BROWSER, open_chromium
 from tests.tools.station.conftest import UNEVEN, Station, rubric_of
 from tests.tools.station.pages import complaints, current, keys, saved, text, visit, wait
@@ -24,9 +24,9 @@ Begin = Callable[..., Station]
 
 
 def folded(store: Path, rater: str, exam: str) -> Any:
-    journal = Journal.read(store)
-    digest = next(digest for digest, known in journal.exams().items() if known.name == exam)
-    return folded_exams(journal.acts("rate"))[rater, digest]
+    event_log = EventLog.read(store)
+    digest = next(digest for digest, known in event_log.exams().items() if known.name == exam)
+    return replay_exams(event_log.events("rate"))[rater, digest]
 
 
 @pytest.fixture
@@ -167,8 +167,8 @@ def test_two_raters_at_once(browser: Any, begin: Begin, videos: Path, rubric: Pa
         before = current(browser)
         keys(browser, digit)
         assert before == ("call" if (name, digit) == ("a", "1") else "look"), "b's page did not know of a's points"
-    journal = Journal.read(store)
-    given = [(act.rater, act.step, act.value) for act in journal.acts() if act.step]
+    event_log = EventLog.read(store)
+    given = [(event.rater, event.step, event.value) for event in event_log.events() if event.step]
     assert given == [("a", "look", 2), ("b", "look", 1), ("a", "call", 1)]
 
 
@@ -182,7 +182,7 @@ def test_a_video_that_changed_is_not_shown(
     shutil.copy(videos / "exam b.mp4", folder / "exam a.mp4")
     status, _, body = station.ask(f"/media/{number}")
     assert status == 409 and "was replaced or changed" in body.decode()
-    assert station.act(number, "look", "points", 1)["status"] == 409, "no points for a video that is not there"
+    assert station.event(number, "look", "points", 1)["status"] == 409, "no points for a video that is not there"
 
 
 def test_usable_at_phone_width(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
@@ -240,16 +240,16 @@ def test_hostile_names_and_comments_stay_text(
     station = begin(folder, "--rater", "<script>window.ran=2</script>", "--rubric", rubric, "--store", store)
     visit(browser, station)
     assert "<img src=x onerror=window.ran=1>⟦U+202E⟧" in text(browser, "#who")
-    assert station.act(0, "look", "comment", "<img src=x onerror=window.ran=3>")["status"] == 200
+    assert station.event(0, "look", "comment", "<img src=x onerror=window.ran=3>")["status"] == 200
     visit(browser, station)
     assert (
         browser.execute_script("return document.querySelector('textarea').value") == "<img src=x onerror=window.ran=3>"
     )
     assert browser.execute_script("return window.ran") is None
     assert browser.execute_script("return document.querySelectorAll('main img:not(#frame), main script').length") == 0
-    with sqlite3.connect(store) as journal:
-        assert journal.execute("SELECT DISTINCT rater FROM acts").fetchall() == [("<script>window.ran=2</script>",)]
-    journal.close()
+    with sqlite3.connect(store) as event_log:
+        assert event_log.execute("SELECT DISTINCT rater FROM acts").fetchall() == [("<script>window.ran=2</script>",)]
+    event_log.close()
 
 
 def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
@@ -261,10 +261,10 @@ def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubr
         for exam, points in sheets.items():
             number = station.number(exam)
             for step, each in zip(("look", "call", "press"), points, strict=True):
-                assert station.act(number, step, "points", each)["status"] == 200
+                assert station.event(number, step, "points", each)["status"] == 200
         if rater == "Dr. Wu":
-            station.act(station.number("exam b.mp4"), "look", "start", 3)
-            station.act(station.number("exam b.mp4"), "look", "end", 6)
+            station.event(station.number("exam b.mp4"), "look", "start", 3)
+            station.event(station.number("exam b.mp4"), "look", "end", 6)
         station.kill()
     station = begin(videos, "--adjudicate", "--rubric", rubric, "--store", store)
     visit(browser, station)
@@ -291,8 +291,8 @@ def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubr
     assert browser.execute_script(f"return {steps}") == "call"
     keys(browser, "7")
     assert "2 of 2 exams finished by consensus" in station.end()
-    journal = Journal.read(store)
-    assert [act.value for act in journal.acts("adjudicate", "consensus") if act.kind == "points"] == [1, 3, 7]
+    event_log = EventLog.read(store)
+    assert [event.value for event in event_log.events("adjudicate", "consensus") if event.kind == "points"] == [1, 3, 7]
     assert complaints(browser) == []
 
 
@@ -323,8 +323,10 @@ def test_a_comment_stays_with_its_exam(browser: Any, begin: Begin, videos: Path,
     browser.find_element("css selector", "#done button").click()
     wait(browser, f"!document.getElementById('who').textContent.includes({exam!r})")
     saved(browser)
-    given = [(act.step, act.value, act.exam) for act in Journal.read(store).acts() if act.kind == "comment"]
-    digest = next(digest for digest, known in Journal.read(store).exams().items() if known.name == exam)
+    given = [
+        (event.step, event.value, event.exam) for event in EventLog.read(store).events() if event.kind == "comment"
+    ]
+    digest = next(digest for digest, known in EventLog.read(store).exams().items() if known.name == exam)
     assert given == [("press", "late", digest)]
 
 

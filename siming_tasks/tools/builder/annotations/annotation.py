@@ -51,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """What a file holds: its annotations, and findings about the file."""
+    """Annotations of a file, and findings about the file."""
 
     marks: tuple[Mark, ...]
     problems: tuple[Problem, ...] = ()

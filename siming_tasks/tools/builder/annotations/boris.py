@@ -37,7 +37,7 @@ def sheets_of(path: Path, encoding: str | None, problems: list[Problem]) -> list
 
 
 def is_boris(grid: Grid) -> bool:
-    """Whether a sheet has BORIS's headings."""
+    """True if a sheet has BORIS's headings."""
     return _head(grid) is not None
 
 
@@ -151,7 +151,7 @@ def _seconds(row: Row, name: str) -> float | None:
 
 
 def _misplaced(mark: Mark, row: Row) -> Problem | None:
-    """Why the times do not count from the beginning of the video, if they do not."""
+    """Reason why the times do not count from the beginning of the video; empty if they do."""
     offset = row.get("time_offset_(s)", "")
     if seconds_of(offset or "0") != 0 and offset.casefold() not in _NOTHING:
         return mark.problem("time-offset", f"the observation has a time offset of {short(offset)}.", _OFFSET_FIX)

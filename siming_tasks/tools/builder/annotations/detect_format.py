@@ -1,4 +1,4 @@
-"""Which tool wrote a file, and its annotations."""
+"""Detection of the annotation tool that wrote a file, and reading with its module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an annotation file holds, before anything is built of it; and a mapping file to begin with."""
+"""Listing of an annotation file's content before a build, and a draft of its mapping file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def survey(
     rate: float | None = None,
     encoding: str | None = None,
 ) -> Survey:
-    """What annotation files hold.
+    """List the content of annotation files.
 
     Args:
         spans: the files, or their folder.
@@ -114,7 +114,7 @@ def _labels(marks: Sequence[Mark], matcher: Matcher, rubric: Rubric) -> list[Lab
 
 
 def _alike(kinds: dict[tuple[str, ...], list[Mark]], matcher: Matcher) -> bool:
-    """Whether the names of one tier all mean the same, so that the tier is listed as one."""
+    """True if the names of one tier all mean the same, so that the tier is listed once."""
     return len({tuple(steps) if (steps := matcher.meaning(words)) is not None else None for words in kinds}) == 1
 
 

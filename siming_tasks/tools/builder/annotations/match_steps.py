@@ -23,7 +23,7 @@ Found = Callable[[str], object]
 
 
 class Sorted:
-    """What became of the annotations.
+    """Result of matching: the annotations by what became of them.
 
     Attributes:
         steps: the annotations of each step.
@@ -130,7 +130,7 @@ class Matcher:
 
 
 def _faults(marks: Iterable[Mark]) -> list[Problem]:
-    """Why annotations are no spans; the same reason once."""
+    """Reasons why annotations are no spans, each reason once."""
     alike: dict[tuple[str, str], list[Problem]] = {}
     for mark in marks:
         if mark.fault:

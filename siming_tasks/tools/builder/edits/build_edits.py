@@ -30,7 +30,7 @@ __all__ = ["Edited", "edit_dataset"]
 
 @dataclass(frozen=True)
 class Edited:
-    """What was made.
+    """Summary of the data set that was made.
 
     Attributes:
         dataset: the new data set.
@@ -178,7 +178,7 @@ def _pairs(
     changed = labels.changed(video)
     omitted = f"{edit.step}.omitted"
     known = any(error.id == omitted for error in dataset.rubric.by_id[edit.step].errors)
-    act = omitted if known and edit.operation != "swap" else f"{edit.step}: {OPERATIONS[edit.operation]}"
+    event = omitted if known and edit.operation != "swap" else f"{edit.step}: {OPERATIONS[edit.operation]}"
     for step in changed:
         own = step == edit.step and edit.operation != "swap"
         yield {
@@ -186,7 +186,7 @@ def _pairs(
             "kind": "local" if own else "history",
             "video_a": untouched,
             "video_b": name,
-            "changed_act": [act],
+            "changed_act": [event],
             "step_id": step,
             "direction": -1,
             "points": [video.step(step).consensus, labels.points[step]],

@@ -1,4 +1,4 @@
-"""What an edit does to the labels, as far as spans and the rubric's requirements say: the rest is left out."""
+"""Labels after an edit, as far as spans and the rubric's requirements decide them; the rest is left out."""
 
 from __future__ import annotations
 

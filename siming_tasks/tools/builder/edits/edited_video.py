@@ -73,5 +73,5 @@ def film_of(video: Video, timeline: Timeline, edit: Edit | None) -> Film:
 
 
 def _last(timeline: Timeline) -> int:
-    """How long the last frame is shown: one mean period, as everywhere."""
+    """Seconds for which the last frame is shown: one mean period, as everywhere."""
     return max(1, round(float(1 / timeline.rate / timeline.time_base)))

@@ -69,7 +69,7 @@ def build_dataset(
         rubric: ``rubric.yaml``.
         labels: score sheet, long or wide (see :func:`siming_tasks.tools.builder.sheets.labels.read_labels`), or one
         for each
-            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the journal of a rating station.
+            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the event log of a rating station.
         videos: folder of the video files that the sheet names.
         spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
             annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
@@ -133,7 +133,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
 
 @contextmanager
 def _writable(out: Path) -> Iterator[None]:
-    """What the system says about ``out`` and the files beside it, in a sentence."""
+    """Message of the system about ``out`` and the files beside it, in a sentence."""
     try:
         yield
     except OSError as error:
@@ -270,7 +270,7 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 def _already(out: Path, key: str) -> bool:
-    """Whether ``out`` is this build, finished.
+    """True if ``out`` is this build, finished.
 
     Raises:
         DataError: ``out`` is something else.

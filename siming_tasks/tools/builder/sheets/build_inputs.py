@@ -18,7 +18,7 @@ from siming_tasks.tools.builder.sheets.labels import LabelRow, read_sheets
 from siming_tasks.tools.builder.sheets.mapping import SheetMapping, Words, read_mapping
 from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
 from siming_tasks.tools.builder.sheets.sheet_per_rater import label_files
-from siming_tasks.tools.station.event_log import is_journal
+from siming_tasks.tools.station.event_log import is_event_log
 
 __all__ = ["Inputs", "read_inputs"]
 
@@ -101,7 +101,7 @@ def _further(
     videos: VideoFiles | None,
 ) -> tuple[list[LabelRow], list[Problem]]:
     """The rows of a further sheet, or of an annotation tool's file."""
-    tools = kind == "spans" and not is_journal(path)
+    tools = kind == "spans" and not is_event_log(path)
     marks = read_marks(path, words, inputs.spans_fps, inputs.encoding) if tools else None
     if marks is None:
         spelling = videos.speller() if videos else None

@@ -26,7 +26,7 @@ __all__ = ["BuildOptions", "BuildPlan", "make_plan"]
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """How a dataset is built.
+    """Options of a build.
 
     Attributes:
         name: of the dataset (default: the folder's name).
@@ -54,7 +54,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """What will be built.
+    """Plan of a build: all its decisions, before a video is touched.
 
     Attributes:
         rubric: the checked rubric.
@@ -79,7 +79,7 @@ class BuildPlan:
     options: BuildOptions
 
     def key(self) -> str:
-        """What stands for the inputs, so that a finished or half-finished build of the same is recognised."""
+        """Digest of the inputs, by which a finished or half-finished build of the same is recognised."""
         files = [[self.ids[name], *stamp(source.path)] for name, source in self.sources.items()]
         rows = [[row.video, row.step_id, row.start, row.end, row.applicable, dict(row.about)] for row in self.rows]
         scores = [[*place, values] for place, values in self.decision.scores.items()]

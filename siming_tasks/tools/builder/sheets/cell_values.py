@@ -1,4 +1,4 @@
-"""What people write into the cells of a score sheet: names in many spellings, decimal commas, clocks and time codes."""
+"""Cells of a score sheet as people write them: many spellings, decimal commas, clocks and time codes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def text_of(value: Any) -> str | None:
 
 
 def folded(name: Any) -> str:
-    """What headings and names have in common that people take for the same.
+    """Text without the differences that people overlook in headings and names.
 
     Example:
         >>> folded("Rater A"), folded("ｒａｔｅｒ-a")
@@ -111,10 +111,10 @@ def seconds_of(cell: Any, rate: Fraction | None = None) -> float | None:
 
 
 def is_time_code(cell: Any) -> bool:
-    """Whether a cell is ``hh:mm:ss:ff``, which needs a rate."""
+    """True if a cell is ``hh:mm:ss:ff``, which needs a rate."""
     return bool(_TIME_CODE.match(str(cell)))
 
 
 def is_clock_cell(cell: Any) -> bool:
-    """Whether a spreadsheet made a time of day of what was typed: 1:23 may have meant minutes or hours."""
+    """True if a spreadsheet made a time of day of the input: 1:23 may have meant minutes or hours."""
     return isinstance(cell, datetime.time | datetime.datetime | datetime.timedelta)

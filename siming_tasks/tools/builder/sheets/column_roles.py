@@ -1,4 +1,4 @@
-"""Which column of a sheet is what: ours by its name or by the mapping, points of whom for which step, or not used."""
+"""Roles of a sheet's columns: a field of ours (by name or mapping), points of a rater for a step, or unused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Points:
 
 @dataclass
 class Layout:
-    """What a sheet's columns are: ours, the points, and those that are not used or left out on purpose.
+    """Columns of a sheet by role: fields of ours, points, unused ones, and those left out on purpose.
 
     ``times_only``: the sheet gives the spans of steps whose points stand in another sheet of the file.
     """
@@ -52,7 +52,7 @@ class Layout:
 
     @property
     def long(self) -> bool:
-        """Whether a row is one step."""
+        """True if a row is one step."""
         return "step_id" in self.ours
 
     def problems(self, sheet: Sheet, file: str) -> list[Problem]:
@@ -92,7 +92,7 @@ def rater_named(text: str) -> str | None:
 def layout_of(
     sheet: Sheet, rubric: Rubric, words: Words, kind: Kind = "labels", raters: Collection[str] = ()
 ) -> Layout:
-    """What the columns are.
+    """Assign a role to each column.
 
     Args:
         sheet: the sheet.

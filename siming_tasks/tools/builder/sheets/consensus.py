@@ -30,7 +30,7 @@ _OF = "points of {}"
 
 
 def origin_named(how: str, names: Mapping[str, str]) -> str:
-    """How a consensus came about, with a rater's name in the dataset instead of the sheet's."""
+    """Origin of a consensus, with a rater's name in the dataset in place of the sheet's."""
     return next((_OF.format(name) for rater, name in names.items() if how == _OF.format(rater)), how)
 
 

@@ -1,4 +1,4 @@
-"""The journal of a rating station as a score sheet: what physicians gave there goes the way of every other sheet."""
+"""The event log of a rating station as a score sheet: what physicians gave there goes the way of every other sheet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.sheets.column_roles import Kind
 from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
 from siming_tasks.tools.builder.sheets.sheet_tables import Column, Sheet, SheetRow
-from siming_tasks.tools.station.event_log import ExamState, Journal, Known, folded_exams, is_journal, rubric_digest
+from siming_tasks.tools.station.event_log import EventLog, ExamState, Known, is_event_log, replay_exams, rubric_digest
 from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
 
 __all__ = ["UseRatings", "ratings_problems", "ratings_sheet"]
@@ -21,7 +21,7 @@ __all__ = ["UseRatings", "ratings_problems", "ratings_sheet"]
 
 @dataclass(frozen=True)
 class UseRatings:
-    """How a journal becomes labels.
+    """Rules by which an event log becomes labels.
 
     Attributes:
         spans_from: whose marks are the spans where nobody adjudicated them; None: those of the only rater who marked.
@@ -33,36 +33,36 @@ class UseRatings:
 
 
 def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tuple[Sheet, list[Problem]]:
-    """A journal as a long sheet, and what is wrong with it.
+    """An event log as a long sheet, and what is wrong with it.
 
     Points are the raters' own; the consensus is what adjudication gave. Where it says that a step does not apply, or
     that it does, the raters' other opinion is left out. A step's span is the adjudicated one, else that of
     ``use.spans_from``, else the one that all who marked the step agree about.
 
     Args:
-        path: the journal.
-        rubric: of the build; must be that of the journal.
+        path: the event log.
+        rubric: of the build; must be that of the event log.
         kind: labels, spans, or adjudicated points.
         use: the rest.
 
     Raises:
-        DataError: it is no journal, or has another rubric.
+        DataError: it is no event log, or has another rubric.
     """
-    journal = Journal.read(path)
+    event_log = EventLog.read(path)
     try:
-        if rubric_digest(journal.rubric) != rubric_digest(rubric):
-            found = f"{journal.rubric.rubric_id} {journal.rubric.version}"
+        if rubric_digest(event_log.rubric) != rubric_digest(rubric):
+            found = f"{event_log.rubric.rubric_id} {event_log.rubric.version}"
             raise DataError(f"{path}: was rated by another rubric ({found}). Give that one as --rubric.")
-        return _Ratings(path, journal, use).sheet(kind)
+        return _Ratings(path, event_log, use).sheet(kind)
     finally:
-        journal.close()
+        event_log.close()
 
 
 class _Ratings:
-    def __init__(self, path: Path, journal: Journal, use: UseRatings) -> None:
+    def __init__(self, path: Path, event_log: EventLog, use: UseRatings) -> None:
         self.file, self.use, self.problems = str(path), use, list[Problem]()
-        self.exams = journal.exams()
-        self.states = folded_exams([*journal.acts(RATING), *journal.acts(ADJUDICATION)])
+        self.exams = event_log.exams()
+        self.states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
         self.raters = sorted({rater for rater, _ in self.states} - {CONSENSUS})
         if use.spans_from and use.spans_from not in self.raters:
             shown = ", ".join(self.raters) or "nobody"
@@ -113,7 +113,7 @@ class _Ratings:
         return {rater: state for rater, state in found.items() if state.steps}
 
     def _finished(self, exam: Known, rater: str, state: ExamState) -> bool:
-        """Whether every step is decided; if not, the exam is named."""
+        """True if every step is decided; if not, the exam is named."""
         if not (left := state.left(exam.steps)):
             return True
         shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
@@ -156,7 +156,7 @@ class _Ratings:
 
 
 def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Iterator[tuple[str, float | str]]:
-    """Who gave what, ``N/A`` for a step that does not apply; the consensus overrules who applied it otherwise."""
+    """Points by rater, ``N/A`` for a step that does not apply; the consensus overrules who applied it otherwise."""
     decided = agreed.step(step)
     if decided.decided and not decided.applicable:
         yield CONSENSUS, "N/A"
@@ -173,28 +173,28 @@ def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Ite
 
 def _otherwise(path: Path, videos: VideoFiles, synthetic: bool) -> list[Problem]:
     """Other videos than those rated, simulated ones called real."""
-    journal = Journal.read(path)
+    event_log = EventLog.read(path)
     problems = []
-    if journal.synthetic and not synthetic:
+    if event_log.synthetic and not synthetic:
         what = "the rated videos are SYNTHETIC."
         problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
-    for exam in journal.exams().values():
+    for exam in event_log.exams().values():
         found = videos.find(exam.name)
         if len(found) == 1 and (digest := digest_of(found[0])) != exam.digest:
             what = f"{found[0]} is not the video that was rated as {exam.name!r}"
             both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
             fix = "Give the folder of the rated files as --videos."
             problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
-    journal.close()
+    event_log.close()
     return problems
 
 
 def ratings_problems(
     given: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
 ) -> list[Problem]:
-    """What does not fit between the journals among a build's inputs, the other inputs, and what it calls the data."""
-    journals = [path for path in dict.fromkeys(given) if path and is_journal(path)]
-    if use != UseRatings() and not journals:
-        what = "--spans-from and --finished are about the journal of a rating station, and none is given."
+    """Conflicts between the event logs of a build, its other inputs, and the names that it gives."""
+    event_logs = [path for path in dict.fromkeys(given) if path and is_event_log(path)]
+    if use != UseRatings() and not event_logs:
+        what = "--spans-from and --finished are about the event log of a rating station, and none is given."
         return [Problem("ratings-unused", what, "Leave them out.")]
-    return [problem for path in journals for problem in _otherwise(path, videos, synthetic)]
+    return [problem for path in event_logs for problem in _otherwise(path, videos, synthetic)]

@@ -1,4 +1,4 @@
-"""Whether a video's coded pictures may be copied as they are, and the constant rate of those that may not."""
+"""Frame rate of a built video: its coded pictures are copied if they may be, else they get a constant rate."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _turned_or_interlaced(source: Path) -> bool:
 
 
 def _copies_whole(source: Path) -> bool:
-    """Whether a copy of all packets shows what a player shows, and needs nothing but the pictures.
+    """True if a copy of all packets shows what a player shows, and needs nothing but the pictures.
 
     Every packet is shown (an edit list trims nothing away, which a copy would bring back), and every keyframe is an
     IDR picture, so that no decoder needs the SEI that tells it where to start.

@@ -52,12 +52,12 @@ class Row:
 
     @property
     def file(self) -> str:
-        """Of the sheet."""
+        """File of the sheet."""
         return self.part.sheet.file
 
     @property
     def layout(self) -> Layout:
-        """What the sheet's columns are."""
+        """Roles of the sheet's columns."""
         return self.part.layout
 
     @property

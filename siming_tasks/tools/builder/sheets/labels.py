@@ -16,7 +16,7 @@ from siming_tasks.tools.builder.sheets.mapping import SheetMapping, Words
 from siming_tasks.tools.builder.sheets.match_videos import one_spelling
 from siming_tasks.tools.builder.sheets.sheet_per_rater import LabelFile, owner_problems, owners, stated_twice, unequal
 from siming_tasks.tools.builder.sheets.sheet_tables import Sheet, read_table
-from siming_tasks.tools.station.event_log import is_journal
+from siming_tasks.tools.station.event_log import is_event_log
 
 __all__ = ["LabelRow", "read_labels", "read_sheets"]
 
@@ -56,7 +56,7 @@ def read_sheets(
         kind: a score sheet, a sheet of spans, or the list of adjudicated rows.
         raters: further names of raters that headings may have.
         spelling: the one spelling of a video's name that all its rows get.
-        ratings: how the journal of a rating station is read, if the file is one.
+        ratings: how the event log of a rating station is read, if the file is one.
 
     Raises:
         DataError: as :func:`read_labels`; ``.problems`` has whatever was found before.
@@ -99,7 +99,7 @@ def _layouts(
 ) -> list[tuple[Sheet, Layout]]:
     """The sheets of a file that are of this kind, with what their columns are; findings go to ``problems``."""
     sheets: tuple[Sheet, ...]
-    if is_journal(path):
+    if is_event_log(path):
         sheet, found = ratings_sheet(path, rubric, kind, ratings or UseRatings())
         sheets = (sheet,)
     else:

@@ -112,7 +112,7 @@ class Words:
         self._met: set[tuple[str, str]] = set()
 
     def meaning(self, section: str, word: str) -> str | None:
-        """What a word of the sheet means by ``raters`` or ``steps``."""
+        """Meaning of a word of the sheet by ``raters`` or ``steps``."""
         table: Mapping[str, str] = getattr(self.mapping, section)
         name = _alike(word, table)
         if name is None:
@@ -121,7 +121,7 @@ class Words:
         return table[name]
 
     def video(self, name: str) -> str | None:
-        """What an annotation tool's name of a video means by ``videos``; spelled exactly so, or alike."""
+        """Meaning of an annotation tool's name of a video by ``videos``; spelled exactly so, or alike."""
         table = self.mapping.videos
         known = name if name in table else _alike(name, table)
         if known is None:
@@ -130,7 +130,7 @@ class Words:
         return table[known]
 
     def means(self, word: str) -> bool:
-        """Whether ``raters`` or ``steps`` say what a word is."""
+        """True if ``raters`` or ``steps`` give a word a meaning."""
         return any(_alike(word, table) for table in (self.mapping.raters, self.mapping.steps))
 
     def column(self, heading: str) -> list[str]:
@@ -141,7 +141,7 @@ class Words:
         return ours
 
     def ignored(self, word: str) -> bool:
-        """Whether a heading or worksheet is left out on purpose."""
+        """True if a heading or worksheet is left out on purpose."""
         name = _alike(word, self._ignore)
         if name is not None:
             self._met.add(("ignore", name))

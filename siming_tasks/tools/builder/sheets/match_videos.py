@@ -1,4 +1,4 @@
-"""Which file a name in a sheet means: the same letters first, then the same letters in another form."""
+"""Matching of a sheet's video names with files: by the same letters first, then by another form of them."""
 
 from __future__ import annotations
 

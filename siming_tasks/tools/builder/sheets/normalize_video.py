@@ -34,7 +34,7 @@ information (SEI), filler and private kinds, where cameras store time, place and
 
 @dataclass(frozen=True)
 class Normalised:
-    """What came out: frames, their rate (1/s), picture size, and whether the coded pictures were copied unchanged."""
+    """Result: frames, their rate (1/s), picture size, and if the coded pictures were copied unchanged."""
 
     frames: int
     rate: str

@@ -17,7 +17,7 @@ __all__ = ["beside", "write_names", "write_undecided"]
 
 
 def beside(out: Path, kind: str) -> Path:
-    """Where the table of this kind lies: ``<out>.<kind>.csv``."""
+    """Path of the table of this kind: ``<out>.<kind>.csv``."""
     return out.with_name(f"{out.name}.{kind}.csv")
 
 

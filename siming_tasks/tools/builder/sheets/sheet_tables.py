@@ -88,7 +88,7 @@ def read_table(
 
 
 def _kind(path: Path, head: bytes, problems: list[Problem]) -> str:
-    """What a file is: a workbook or not by its first bytes, whatever it is called; else by its suffix."""
+    """Kind of a file: a workbook by its first bytes, whatever its name; else by its suffix."""
     suffix = path.suffix.lower()
     workbook = head.startswith(WORKBOOKS)
     if not workbook and suffix not in (".csv", ".tsv", ".txt", ".xlsx", ".jsonl"):

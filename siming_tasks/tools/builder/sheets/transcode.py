@@ -24,7 +24,7 @@ Done = dict[str, Any]
 
 
 def stamp(path: Path) -> list[Any]:
-    """What changes when a source file does: its place, size and time of change."""
+    """Place, size and time of change of a source file: they change when the file does."""
     status = path.stat()
     return [str(path.resolve()), status.st_size, status.st_mtime_ns]
 

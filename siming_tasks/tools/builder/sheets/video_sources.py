@@ -79,7 +79,7 @@ def new_ids(names: Iterable[str], keep: bool = False, prefix: str = "v") -> dict
 
 
 def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None]) -> list[Problem]:
-    """What is wrong with the rows' spans, given how long each video is (by the sheet's name)."""
+    """Problems of the rows' spans, given the duration of each video (by the sheet's name)."""
     problems = []
     for row in rows:
         duration = durations.get(row.video)

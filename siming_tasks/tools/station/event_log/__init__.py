@@ -1,19 +1,19 @@
-"""What physicians did at a rating station: an append-only file of acts, and what they come to."""
+"""Event log of a rating station: an append-only file of events, and the state that they come to."""
 
-from siming_tasks.tools.station.event_log.events import Act, check_act
-from siming_tasks.tools.station.event_log.file import is_journal, rubric_digest
-from siming_tasks.tools.station.event_log.replay import ExamState, StepState, fold, folded_exams
-from siming_tasks.tools.station.event_log.store import Journal, Known
+from siming_tasks.tools.station.event_log.events import Event, check_event
+from siming_tasks.tools.station.event_log.file import is_event_log, rubric_digest
+from siming_tasks.tools.station.event_log.replay import ExamState, StepState, replay, replay_exams
+from siming_tasks.tools.station.event_log.store import EventLog, Known
 
 __all__ = [
-    "Act",
+    "Event",
+    "EventLog",
     "ExamState",
-    "Journal",
     "Known",
     "StepState",
-    "check_act",
-    "fold",
-    "folded_exams",
-    "is_journal",
+    "check_event",
+    "is_event_log",
+    "replay",
+    "replay_exams",
     "rubric_digest",
 ]

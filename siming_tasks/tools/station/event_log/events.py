@@ -1,4 +1,4 @@
-"""One act of a physician, and which acts there are."""
+"""One event of a physician, and which events there are."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from siming_tasks.rubrics import Rubric, allowed_points
 
-__all__ = ["ABOUT_EXAM", "ABOUT_STEP", "ADJUDICATION", "MAX_COMMENT", "RATING", "Act", "check_act"]
+__all__ = ["ABOUT_EXAM", "ABOUT_STEP", "ADJUDICATION", "MAX_COMMENT", "RATING", "Event", "check_event"]
 
 RATING, ADJUDICATION = "rate", "adjudicate"
-"""Works of a journal: scoring and marking spans; deciding where two raters differ. Answering as a model is another."""
+"""Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
 
 ABOUT_STEP = ("points", "verdict", "applicable", "start", "end", "comment")
 """Acts that set a step's field; the value None clears it."""
 ABOUT_EXAM = ("open", "undo", "redo")
 """Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
-says what a model would have been shown); the last act was taken back; the last undo was taken back."""
+says what a model would have been shown); the last event was taken back; the last undo was taken back."""
 
 MAX_COMMENT = 2_000
 """Characters of a comment."""
@@ -25,16 +25,16 @@ MAX_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
-class Act:
-    """One row of the journal.
+class Event:
+    """One row of the event log.
 
     Attributes:
-        seq: ascending over the whole journal, never used twice.
+        seq: ascending over the whole event log, never used twice.
         time: when it was written, ISO 8601, UTC.
         work: ``rate``, ``adjudicate`` or a setting with its conditions.
         rater: who.
         exam: SHA-256 of the video.
-        step: rubric step; None for an act about the whole exam.
+        step: rubric step; None for an event about the whole exam.
         kind: one of :data:`ABOUT_STEP` and :data:`ABOUT_EXAM`.
         value: points; ``correct`` or ``incorrect``; a bool; seconds; text; None clears.
     """
@@ -49,14 +49,14 @@ class Act:
     value: Any
 
 
-def check_act(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
-    """Why an act cannot stand in a journal under this rubric, in one sentence; None if it can."""
+def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
+    """Reason why an event cannot stand in a log under this rubric, in one sentence; None if it can."""
     if kind in ABOUT_EXAM:
         fits = value is None or (kind == "open" and isinstance(value, dict))
         known = step is None or step in rubric.by_id
         return None if fits and known else f"{kind} takes no value."
     if kind not in ABOUT_STEP:
-        return f"there is no act {kind!r:.40}."
+        return f"there is no event {kind!r:.40}."
     rule = rubric.by_id.get(step or "")
     if rule is None:
         return f"the rubric has no step {step!r:.80}."

@@ -1,4 +1,4 @@
-"""The journal's file: SQLite, acts are added and never changed, and what was acknowledged is on the disk.
+"""The event log's file: SQLite, events are added and never changed, and what was acknowledged is on the disk.
 
 ::
 
@@ -8,7 +8,7 @@
     acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
 
 Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
-disk before an act is acknowledged, so that neither a killed process nor a power cut takes it back.
+disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import open_regular, sha256_json
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["check_ours", "connect", "is_journal", "make_tables", "rubric_digest", "said"]
+__all__ = ["check_ours", "connect", "is_event_log", "make_tables", "rubric_digest", "said"]
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
 _VERSION = 1
@@ -57,8 +57,8 @@ CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts
 """
 
 
-def is_journal(path: Path) -> bool:
-    """Whether a file is an SQLite file, by its first bytes (False if it cannot be read)."""
+def is_event_log(path: Path) -> bool:
+    """True if a file is an SQLite file, by its first bytes (False if it cannot be read)."""
     try:
         with open_regular(path) as stream:
             return stream.read(len(_MAGIC)) == _MAGIC
@@ -67,7 +67,7 @@ def is_journal(path: Path) -> bool:
 
 
 def rubric_digest(rubric: Rubric) -> str:
-    """What stands for a rubric's content, however its file is laid out."""
+    """Digest of a rubric's content, however its file is laid out."""
     return sha256_json(rubric.model_dump(mode="json"))
 
 
@@ -81,7 +81,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool) -> None:
-    """Make an empty file a journal."""
+    """Make an empty file an event log."""
     for statement in _SCHEMA.split(";\n"):
         connection.execute(statement)
     about = {
@@ -97,7 +97,7 @@ def make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool)
 
 
 def check_ours(path: Path, connection: sqlite3.Connection) -> None:
-    """DataError, unless the file is a journal of this format."""
+    """DataError, unless the file is an event log of this format."""
     (mark,), (version,) = (
         connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
     )
@@ -109,7 +109,7 @@ def check_ours(path: Path, connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def said(path: Path) -> Iterator[None]:
-    """What SQLite says about the file, in a sentence."""
+    """Message of SQLite about the file, in a sentence."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its own message may hold what it could not read

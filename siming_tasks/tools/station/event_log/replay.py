@@ -1,4 +1,4 @@
-"""What a sequence of acts comes to: the state of an exam is the fold of its acts, undone ones left out."""
+"""Replay of events: the state of an exam follows from its events in order, undone ones left out."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
-from siming_tasks.tools.station.event_log.events import ABOUT_STEP, Act
+from siming_tasks.tools.station.event_log.events import ABOUT_STEP, Event
 
-__all__ = ["BREAK", "ExamState", "StepState", "fold", "folded_exams", "seconds_by_step"]
+__all__ = ["BREAK", "ExamState", "StepState", "replay", "replay_exams", "seconds_by_step"]
 
 BREAK = 600.0
-"""Seconds between two acts above which the physician was elsewhere: such a gap counts for nothing."""
+"""Seconds between two events above which the physician was elsewhere: such a gap counts for nothing."""
 
 
 @dataclass(frozen=True)
 class StepState:
-    """What a physician has said of a step so far; ``start`` and ``end`` are seconds from the first frame."""
+    """Answers of a physician to a step so far; ``start`` and ``end`` are seconds from the first frame."""
 
     points: float | None = None
     verdict: str | None = None
@@ -28,7 +28,7 @@ class StepState:
 
     @property
     def decided(self) -> bool:
-        """Whether there are points or a verdict, or the step does not apply."""
+        """True if there are points or a verdict, or the step does not apply."""
         return not self.applicable or self.points is not None or self.verdict is not None
 
     @property
@@ -36,15 +36,15 @@ class StepState:
         """``(start, end)`` if both are marked."""
         return None if self.start is None or self.end is None else (self.start, self.end)
 
-    def after(self, act: Act) -> StepState:
-        """The state when the act has been done: points and "not applicable" put each other out."""
-        if act.kind in ("points", "verdict"):
-            return replace(self, applicable=True, **{act.kind: act.value})
-        if act.kind == "applicable":
-            return replace(self, applicable=act.value is not False, points=None, verdict=None)
-        if act.kind == "comment":
-            return replace(self, comment=act.value or "")
-        return replace(self, **{act.kind: act.value})
+    def after(self, event: Event) -> StepState:
+        """The state when the event has been done: points and "not applicable" put each other out."""
+        if event.kind in ("points", "verdict"):
+            return replace(self, applicable=True, **{event.kind: event.value})
+        if event.kind == "applicable":
+            return replace(self, applicable=event.value is not False, points=None, verdict=None)
+        if event.kind == "comment":
+            return replace(self, comment=event.value or "")
+        return replace(self, **{event.kind: event.value})
 
 
 NOTHING = StepState()
@@ -55,8 +55,8 @@ class ExamState:
     """An exam under one physician's hands: the steps with any state, and what undo and redo would touch."""
 
     steps: Mapping[str, StepState] = field(default_factory=dict)
-    last: Act | None = None
-    undone: Act | None = None
+    last: Event | None = None
+    undone: Event | None = None
     seconds: float = 0.0
 
     def step(self, step_id: str) -> StepState:
@@ -68,50 +68,50 @@ class ExamState:
         return [step for step in steps if not self.step(step).decided]
 
 
-def fold(acts: Iterable[Act]) -> ExamState:
-    """The state after the acts of one physician on one exam, in the order of their numbers."""
-    acts = list(acts)
-    done: list[Act] = []
-    undone: list[Act] = []
-    for act in acts:
-        if act.kind in ABOUT_STEP:
-            done.append(act)
+def replay(events: Iterable[Event]) -> ExamState:
+    """The state after the events of one physician on one exam, in the order of their numbers."""
+    events = list(events)
+    done: list[Event] = []
+    undone: list[Event] = []
+    for event in events:
+        if event.kind in ABOUT_STEP:
+            done.append(event)
             undone.clear()
-        elif act.kind == "undo" and done:
+        elif event.kind == "undo" and done:
             undone.append(done.pop())
-        elif act.kind == "redo" and undone:
+        elif event.kind == "redo" and undone:
             done.append(undone.pop())
     steps: dict[str, StepState] = {}
-    for act in done:
-        assert act.step is not None
-        steps[act.step] = steps.get(act.step, NOTHING).after(act)
-    seconds = sum(gap for gap, _ in _gaps(acts))
+    for event in done:
+        assert event.step is not None
+        steps[event.step] = steps.get(event.step, NOTHING).after(event)
+    seconds = sum(gap for gap, _ in _gaps(events))
     return ExamState(steps, done[-1] if done else None, undone[-1] if undone else None, seconds)
 
 
-def folded_exams(acts: Iterable[Act]) -> dict[tuple[str, str], ExamState]:
-    """By rater and exam, what the acts of one work come to."""
-    sorted_out: dict[tuple[str, str], list[Act]] = {}
-    for act in acts:
-        sorted_out.setdefault((act.rater, act.exam), []).append(act)
-    return {key: fold(mine) for key, mine in sorted_out.items()}
+def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:
+    """By rater and exam, what the events of one work come to."""
+    sorted_out: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        sorted_out.setdefault((event.rater, event.exam), []).append(event)
+    return {key: replay(mine) for key, mine in sorted_out.items()}
 
 
-def seconds_by_step(acts: Iterable[Act]) -> dict[str, float]:
-    """How long a physician worked on each step of one exam: the time before an act goes to the act's step."""
+def seconds_by_step(events: Iterable[Event]) -> dict[str, float]:
+    """Seconds of work on each step of one exam: the time before an event goes to the event's step."""
     found: dict[str, float] = {}
-    for gap, act in _gaps(list(acts)):
-        if act.step is not None:
-            found[act.step] = found.get(act.step, 0.0) + gap
+    for gap, event in _gaps(list(events)):
+        if event.step is not None:
+            found[event.step] = found.get(event.step, 0.0) + gap
     return found
 
 
-def _gaps(acts: list[Act]) -> list[tuple[float, Act]]:
-    """Seconds of work before each act but the first; opening an exam begins a new stretch."""
-    times = [datetime.fromisoformat(act.time) for act in acts]
+def _gaps(events: list[Event]) -> list[tuple[float, Event]]:
+    """Seconds of work before each event but the first; opening an exam begins a new stretch."""
+    times = [datetime.fromisoformat(event.time) for event in events]
     gaps = []
-    for (before, after), act in zip(pairwise(times), acts[1:], strict=True):
+    for (before, after), event in zip(pairwise(times), events[1:], strict=True):
         gap = (after - before).total_seconds()
-        if act.kind != "open" and 0 <= gap <= BREAK:
-            gaps.append((gap, act))
+        if event.kind != "open" and 0 <= gap <= BREAK:
+            gaps.append((gap, event))
     return gaps

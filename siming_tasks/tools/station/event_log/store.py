@@ -1,4 +1,4 @@
-"""The journal: what a station writes into its file, and what anybody reads there."""
+"""The event log: what a station writes into its file, and what anybody reads there."""
 
 from __future__ import annotations
 
@@ -14,28 +14,35 @@ from typing import Any, NamedTuple
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import Rubric, rubric_from
-from siming_tasks.tools.station.event_log.events import Act, check_act
-from siming_tasks.tools.station.event_log.file import check_ours, connect, is_journal, make_tables, rubric_digest, said
+from siming_tasks.tools.station.event_log.events import Event, check_event
+from siming_tasks.tools.station.event_log.file import (
+    check_ours,
+    connect,
+    is_event_log,
+    make_tables,
+    rubric_digest,
+    said,
+)
 
-__all__ = ["Journal", "Known"]
+__all__ = ["EventLog", "Known"]
 
 _RESTORE = "Restore a copy, or begin another file with --store."
 
 
 class Known(NamedTuple):
-    """An exam as the journal knows it: its name, the SHA-256 of its video, and the steps on its score sheet."""
+    """An exam as the event log knows it: its name, the SHA-256 of its video, and the steps on its score sheet."""
 
     name: str
     digest: str
     steps: tuple[str, ...]
 
 
-class Journal:
-    """An open journal; may be used by several threads.
+class EventLog:
+    """An open event log; may be used by several threads.
 
     Attributes:
         path: the file.
-        rubric: what the acts refer to.
+        rubric: what the events refer to.
         synthetic: whether the videos are simulated.
     """
 
@@ -51,8 +58,8 @@ class Journal:
             raise DataError(f"{path}: is not whole. {_RESTORE}") from None
 
     @classmethod
-    def begin(cls, path: Path, rubric: Rubric, *, synthetic: bool = False) -> Journal:
-        """The journal at ``path``, made if it is not there: readable by its owner only.
+    def begin(cls, path: Path, rubric: Rubric, *, synthetic: bool = False) -> EventLog:
+        """The event log at ``path``, made if it is not there: readable by its owner only.
 
         Raises:
             DataError: the file is something else, or was begun with another rubric or other data.
@@ -73,24 +80,24 @@ class Journal:
                 make_tables(connection, rubric, synthetic)
             connection.execute("COMMIT")
             check_ours(path, connection)
-            journal = cls(path, connection)
-        if rubric_digest(journal.rubric) != rubric_digest(rubric):
-            what = f"was begun with another rubric ({journal.rubric.rubric_id} {journal.rubric.version})."
+            event_log = cls(path, connection)
+        if rubric_digest(event_log.rubric) != rubric_digest(rubric):
+            what = f"was begun with another rubric ({event_log.rubric.rubric_id} {event_log.rubric.version})."
             raise DataError(f"{path}: {what} Give that rubric, or begin another file with --store.")
-        if journal.synthetic != synthetic:
+        if event_log.synthetic != synthetic:
             kinds = ("real", "SYNTHETIC") if synthetic else ("SYNTHETIC", "real")
             raise DataError(f"{path}: was begun with {kinds[0]} videos, these are {kinds[1]}. Name another --store.")
-        return journal
+        return event_log
 
     @classmethod
-    def read(cls, path: Path) -> Journal:
-        """A journal to read from only, also while others write.
+    def read(cls, path: Path) -> EventLog:
+        """An event log to read from only, also while others write.
 
         Raises:
-            DataError: there is no such file, or it is no journal.
+            DataError: there is no such file, or it is no event log.
         """
-        if not is_journal(path):
-            missing = "is no journal of `siming rate`" if path.exists() else "no such file"
+        if not is_event_log(path):
+            missing = "is no event log of `siming rate`" if path.exists() else "no such file"
             raise DataError(f"{path}: {missing}. Give the file that `siming rate` names when it starts.")
         with said(path):
             connection = connect(path, "ro")
@@ -155,7 +162,7 @@ class Journal:
     def append(
         self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
     ) -> int:
-        """Write one act and wait until it is on the disk; an act whose ``name`` is there already is not written again.
+        """Write one event and wait until it is on the disk; an event of the same ``name`` is not written twice.
 
         Returns:
             Its number.
@@ -173,11 +180,11 @@ class Journal:
             ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
         return int(seq)
 
-    def join(self, other: Journal) -> int:
-        """Take over another journal's exams, orders and acts; what is here already is not taken twice.
+    def join(self, other: EventLog) -> int:
+        """Take over another event log's exams, orders and events; what is here already is not taken twice.
 
         Returns:
-            How many acts were new. They keep their times and their order among themselves.
+            How many events were new. They keep their times and their order among themselves.
 
         Raises:
             DataError: another rubric, other data, or exams that do not fit together.
@@ -197,8 +204,8 @@ class Journal:
             self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?)", orders)
         return new
 
-    def acts(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Act]:
-        """The acts in the order in which they were written, all or those that match.
+    def events(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Event]:
+        """The events in the order in which they were written, all or those that match.
 
         Raises:
             DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
@@ -209,29 +216,29 @@ class Journal:
         rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *given.values())
         exams = self.exams()
         found = [self._act(row) for row in rows]
-        for act in found:
-            wrong = check_act(self.rubric, act.step, act.kind, act.value)
-            if wrong or act.exam not in exams:
-                raise DataError(f"{self.path}: act {act.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
+        for event in found:
+            wrong = check_event(self.rubric, event.step, event.kind, event.value)
+            if wrong or event.exam not in exams:
+                raise DataError(f"{self.path}: event {event.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
         return found
 
-    def _act(self, row: tuple[Any, ...]) -> Act:
+    def _act(self, row: tuple[Any, ...]) -> Event:
         seq, time, work, rater, exam, step, kind, value = row
         try:
             whole = all(isinstance(text, str) for text in (work, rater, exam, kind, step or ""))
             if whole and datetime.fromisoformat(time).tzinfo is not None:
-                return Act(int(seq), time, work, rater, exam, step, kind, json.loads(value))
+                return Event(int(seq), time, work, rater, exam, step, kind, json.loads(value))
         except (TypeError, ValueError, RecursionError):
             pass
-        raise DataError(f"{self.path}: act {seq} is damaged. {_RESTORE}")
+        raise DataError(f"{self.path}: event {seq} is damaged. {_RESTORE}")
 
     def raters(self, work: str) -> list[str]:
-        """Who has given any point, verdict or word in a work, sorted."""
+        """Names of all who have given any point, verdict or word in a worklist, sorted."""
         rows = self._rows("SELECT DISTINCT rater FROM acts WHERE work = ? AND step IS NOT NULL ORDER BY rater", work)
         return [name for (name,) in rows]
 
     def works(self) -> list[str]:
-        """The works that there are acts of, sorted."""
+        """The works that there are events of, sorted."""
         return [work for (work,) in self._rows("SELECT DISTINCT work FROM acts ORDER BY work")]
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:

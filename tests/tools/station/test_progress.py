@@ -12,8 +12,8 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.options import Options
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tools.station.event_log import Journal, Known
-from siming_tasks.tools.station.progress import so_far
+from siming_tasks.tools.station.event_log import EventLog, Known
+from siming_tasks.tools.station.progress import read_progress
 from tests.tools.station.conftest import STEPS, rubric_of
 
 A, B = "a" * 64, "b" * 64
@@ -21,24 +21,24 @@ A, B = "a" * 64, "b" * 64
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Two raters, two exams; times set by hand: x takes 10 s for each act of exam a, y 60 s.
+    """Two raters, two exams; times set by hand: x takes 10 s for each event of exam a, y 60 s.
 
     Exam a: x 2, 10, 3 and y 2, 4, N/A (they differ on call and press). Exam b: x has begun with look alone.
     """
     path = tmp_path / "s.sqlite"
-    journal = Journal.begin(path, rubric_from(rubric_of(dict(STEPS))))
-    journal.know([Known("a.mp4", A, tuple(STEPS)), Known("b.mp4", B, tuple(STEPS))])
+    event_log = EventLog.begin(path, rubric_from(rubric_of(dict(STEPS))))
+    event_log.know([Known("a.mp4", A, tuple(STEPS)), Known("b.mp4", B, tuple(STEPS))])
     rows: list[tuple[str, str, str | None, str, Any]] = []
     for rater, given in (("x", (2, 10, 3)), ("y", (2, 4, None))):
-        journal.order(rater, "rate", [A, B])
+        event_log.order(rater, "rate", [A, B])
         rows.append((rater, A, None, "open", None))
         for step, points in zip(STEPS, given, strict=True):
             rows.append((rater, A, step, *(("applicable", False) if points is None else ("points", points))))
     rows += [("x", B, None, "open", None), ("x", B, "look", "points", 1)]
     rows += [("y", A, "call", "comment", "is <b>shouting</b> a call?")]
     for number, (rater, exam, step, kind, value) in enumerate(rows):
-        journal.append(f"act-{number:05}", work="rate", rater=rater, exam=exam, step=step, kind=kind, value=value)
-    journal.close()
+        event_log.append(f"event-{number:05}", work="rate", rater=rater, exam=exam, step=step, kind=kind, value=value)
+    event_log.close()
     with sqlite3.connect(path) as raw:
         raw.execute("DROP TRIGGER acts_stay")
         for rater, pace in (("x", 10), ("y", 60)):
@@ -53,10 +53,10 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_pace_and_doubt_by_hand(store: Path) -> None:
-    found = so_far(store, Options(resamples=20))
+    found = read_progress(store, Options(resamples=20))
     x, y = found.raters["x"], found.raters["y"]
     assert (x.finished, x.begun, x.of, x.minutes, x.seconds) == (1, 2, 2, 0.5, 10)
-    assert (y.finished, y.begun, y.of, y.minutes, y.seconds) == (1, 1, 2, 4.0, 60), "three acts and a comment"
+    assert (y.finished, y.begun, y.of, y.minutes, y.seconds) == (1, 1, 2, 4.0, 60), "three events and a comment"
     counts = {step: (doubt.pairs, doubt.differ, len(doubt.comments)) for step, doubt in found.steps.items()}
     assert counts == {"call": (1, 1, 1), "press": (1, 1, 0), "look": (1, 0, 0)}
     assert list(found.steps) == ["call", "press", "look"], "the least clear first"
@@ -78,8 +78,8 @@ def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
 
 
 def test_a_beginning_has_no_agreement(tmp_path: Path, capsys: Any) -> None:
-    journal = Journal.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
-    journal.know([Known("a.mp4", A, tuple(STEPS))])
+    event_log = EventLog.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
+    event_log.know([Known("a.mp4", A, tuple(STEPS))])
     assert main(["raters", str(tmp_path / "s.sqlite")]) == 0
     printed = capsys.readouterr().out
     assert "SYNTHETIC" in printed and "No step has points of two raters yet." in printed

@@ -19,7 +19,7 @@ from siming_tasks.plugin.hooks.messages import doc_to_visual, shown_view
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.station.answer_as_model import AsModel
-from siming_tasks.tools.station.event_log import Journal
+from siming_tasks.tools.station.event_log import EventLog
 from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import make_folder
 from tests.plugin.hooks.conftest import docs
@@ -82,18 +82,18 @@ def test_verdicts_by_keyboard_scored_by_hand(
 
 
 def _name(store: Path, place: int) -> str:
-    """Which exam the journal has at a place of x's order."""
-    journal = Journal.read(store)
-    (work,) = [act.work for act in journal.acts()][:1]
-    names = {f"full_error/{known.name}": known.name for known in journal.exams().values()}
-    return names[journal.orders("x", work)[place]]
+    """Which exam the event log has at a place of x's order."""
+    event_log = EventLog.read(store)
+    (work,) = [event.work for event in event_log.events()][:1]
+    names = {f"full_error/{known.name}": known.name for known in event_log.exams().values()}
+    return names[event_log.orders("x", work)[place]]
 
 
 def worker(folder: Path, setting: str, tmp_path: Path, **options: Any) -> tuple[AsModel, Dataset]:
     dataset = open_dataset(folder)
     chosen = Options(cache=str(tmp_path / "cache"), **options)
-    journal = Journal.begin(tmp_path / "s.sqlite", dataset.rubric, synthetic=dataset.synthetic)
-    return AsModel(journal, "x", dataset, TASKS[setting], chosen, tmp_path / f"{setting}.jsonl"), dataset
+    event_log = EventLog.begin(tmp_path / "s.sqlite", dataset.rubric, synthetic=dataset.synthetic)
+    return AsModel(event_log, "x", dataset, TASKS[setting], chosen, tmp_path / f"{setting}.jsonl"), dataset
 
 
 def answer(work: AsModel, points: Callable[[str, str], Any]) -> None:
@@ -101,8 +101,8 @@ def answer(work: AsModel, points: Callable[[str, str], Any]) -> None:
     for number, item in enumerate(work.items):
         work.open(number, f"open-{work.name}-{number:05}".replace("/", "-").replace("_", "-"))
         for step in item.steps:
-            name = f"act-{work.name}-{number}-{step}".replace("/", "-").replace("_", "-")
-            work.act(number, name, step, kind, points(item.exam.name, step))
+            name = f"event-{work.name}-{number}-{step}".replace("/", "-").replace("_", "-")
+            work.event(number, name, step, kind, points(item.exam.name, step))
 
 
 @pytest.mark.parametrize("setting", ["full_score", "full_error", "clip_score", "clip_error"])
@@ -165,9 +165,9 @@ def test_undo_is_about_the_question_on_screen(folder: Path, tmp_path: Path) -> N
     work, _ = worker(folder, "clip_score", tmp_path, clip_frames=2)
     exam = work.items[0].exam.name
     one, two = [number for number, item in enumerate(work.items) if item.exam.name == exam][:2]
-    for number, name in ((one, "act-0001"), (two, "act-0002")):
-        work.act(number, name, work.items[number].part, "points", 1)
-    assert work.act(one, "act-0003", None, "undo", None)["left"] == 1
+    for number, name in ((one, "event-0001"), (two, "event-0002")):
+        work.event(number, name, work.items[number].part, "points", 1)
+    assert work.event(one, "event-0003", None, "undo", None)["left"] == 1
     assert not work.left(work.items[two]), "the other clip of the same exam keeps its points"
 
 

@@ -1,4 +1,4 @@
-"""The journal by itself: what acts come to, what is refused, what it says of damaged and foreign files."""
+"""The event log by itself: what events come to, what is refused, what it says of damaged and foreign files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.builder.sheets.event_log_sheet import UseRatings, ratings_sheet
-from siming_tasks.tools.station.event_log import Act, Journal, Known, fold
+from siming_tasks.tools.station.event_log import Event, EventLog, Known, replay
 from siming_tasks.tools.station.event_log.replay import seconds_by_step
 from tests.tools.station.conftest import STEPS, rubric_of
 
@@ -28,44 +28,46 @@ def three() -> Rubric:
     return rubric_from(rubric_of(dict(STEPS)))
 
 
-def acts(*rows: tuple[str | None, str, Any]) -> list[Act]:
+def events(*rows: tuple[str | None, str, Any]) -> list[Event]:
     """Acts one after the other, one a second."""
     times = [f"2026-01-01T10:00:{number:02}+00:00" for number in range(len(rows))]
     return [
-        Act(number, time, "rate", "a", EXAM, *row) for number, (time, row) in enumerate(zip(times, rows, strict=True))
+        Event(number, time, "rate", "a", EXAM, *row) for number, (time, row) in enumerate(zip(times, rows, strict=True))
     ]
 
 
-def write(journal: Journal, name: str, kind: str, step: str | None = None, value: Any = None, rater: str = "a") -> int:
-    return journal.append(name, work="rate", rater=rater, exam=EXAM, kind=kind, step=step, value=value)
+def write(
+    event_log: EventLog, name: str, kind: str, step: str | None = None, value: Any = None, rater: str = "a"
+) -> int:
+    return event_log.append(name, work="rate", rater=rater, exam=EXAM, kind=kind, step=step, value=value)
 
 
 def test_undo_and_redo_by_hand() -> None:
     told = [("look", "points", 1), ("look", "points", 2), ("call", "applicable", False), (None, "undo", None)]
-    state = fold(acts(*told))
+    state = replay(events(*told))
     assert state.step("look").points == 2 and state.step("call").applicable
     assert (state.last and state.last.value, state.undone and state.undone.kind) == (2, "applicable")
-    state = fold(acts(*told, (None, "undo", None)))
+    state = replay(events(*told, (None, "undo", None)))
     assert state.step("look").points == 1
-    state = fold(acts(*told, (None, "undo", None), (None, "redo", None)))
+    state = replay(events(*told, (None, "undo", None), (None, "redo", None)))
     assert state.step("look").points == 2 and state.undone is not None
-    state = fold(acts(*told, ("press", "points", 0), (None, "redo", None)))
-    assert state.undone is None and state.step("call").applicable, "a new act ends what can be redone"
-    state = fold(acts((None, "undo", None), (None, "redo", None), *[(None, "undo", None)] * 3))
+    state = replay(events(*told, ("press", "points", 0), (None, "redo", None)))
+    assert state.undone is None and state.step("call").applicable, "a new event ends what can be redone"
+    state = replay(events((None, "undo", None), (None, "redo", None), *[(None, "undo", None)] * 3))
     assert state.steps == {} and state.last is None
 
 
 def test_points_and_not_applicable_put_each_other_out() -> None:
-    step = fold(acts(("look", "points", 1), ("look", "applicable", False))).step("look")
+    step = replay(events(("look", "points", 1), ("look", "applicable", False))).step("look")
     assert (step.points, step.applicable, step.decided) == (None, False, True)
-    step = fold(acts(("look", "applicable", False), ("look", "points", 1))).step("look")
+    step = replay(events(("look", "applicable", False), ("look", "points", 1))).step("look")
     assert (step.points, step.applicable) == (1, True)
-    assert not fold(acts(("look", "points", 1), ("look", "points", None))).step("look").decided
+    assert not replay(events(("look", "points", 1), ("look", "points", None))).step("look").decided
 
 
 def test_time_is_counted_without_breaks() -> None:
-    """Opened at 0 s, acts at 10 s (look), 30 s (call), then 20 minutes of lunch, then an act after 5 s more."""
-    rows = acts(
+    """Opened at 0 s, events at 10 s (look), 30 s (call), then 20 minutes of lunch, then an event after 5 s more."""
+    rows = events(
         (None, "open", None),
         ("look", "points", 1),
         ("call", "points", 1),
@@ -74,7 +76,7 @@ def test_time_is_counted_without_breaks() -> None:
     )
     times = ["10:00:00", "10:00:10", "10:00:30", "10:20:30", "10:20:35"]
     rows = [replace(row, time=f"2026-01-01T{time}+00:00") for row, time in zip(rows, times, strict=True)]
-    assert fold(rows).seconds == 10 + 20 + 5
+    assert replay(rows).seconds == 10 + 20 + 5
     assert seconds_by_step(rows) == {"look": 10, "call": 20, "press": 5}
 
 
@@ -86,11 +88,11 @@ def test_half_points_and_odd_scales() -> None:
 
 def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
     path = tmp_path / "new" / "s.sqlite"
-    journal = Journal.begin(path, three)
-    journal.know([Known("exam a", EXAM, ("look",))])
-    first = write(journal, "name-0001", "points", "look", 1)
-    assert write(journal, "name-0001", "points", "look", 1) == first, "sent twice, done once"
-    assert write(journal, "name-0002", "undo") > first
+    event_log = EventLog.begin(path, three)
+    event_log.know([Known("exam a", EXAM, ("look",))])
+    first = write(event_log, "name-0001", "points", "look", 1)
+    assert write(event_log, "name-0001", "points", "look", 1) == first, "sent twice, done once"
+    assert write(event_log, "name-0002", "undo") > first
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}, "the log's files too"
     with sqlite3.connect(path) as other:
         for statement in ("DELETE FROM acts", "UPDATE acts SET value = '2'"):
@@ -98,10 +100,10 @@ def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
                 other.execute(statement)
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     other.close()
-    assert journal._connection.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
-    assert [act.kind for act in Journal.read(path).acts()] == ["points", "undo"]
+    assert event_log._connection.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+    assert [event.kind for event in EventLog.read(path).events()] == ["points", "undo"]
     with pytest.raises(DataError, match="readonly"):
-        write(Journal.read(path), "name-0003", "undo")
+        write(EventLog.read(path), "name-0003", "undo")
 
 
 def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) -> None:
@@ -111,97 +113,99 @@ def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) ->
     mine, theirs = shuffled(keys, "a", "rate"), shuffled(keys, "b", "rate")
     assert sorted(mine) == sorted(theirs) == sorted(keys) and len({tuple(mine), tuple(theirs), tuple(keys)}) == 3
     assert shuffled(reversed(keys), "a", "rate") == mine
-    journal = Journal.begin(tmp_path / "s.sqlite", three)
-    assert journal.order("a", "rate", mine) == mine
-    assert journal.order("a", "rate", shuffled([*keys, "new"], "a", "rate")) == [*mine, "new"], "a new exam comes last"
+    event_log = EventLog.begin(tmp_path / "s.sqlite", three)
+    assert event_log.order("a", "rate", mine) == mine
+    assert event_log.order("a", "rate", shuffled([*keys, "new"], "a", "rate")) == [*mine, "new"], (
+        "a new exam comes last"
+    )
 
 
 def test_swapped_and_renamed_videos_are_refused(tmp_path: Path, three: Rubric) -> None:
-    journal = Journal.begin(tmp_path / "s.sqlite", three)
-    journal.know([Known("exam a", EXAM, ("look",)), Known("exam b", "b" * 64, ("look",))])
+    event_log = EventLog.begin(tmp_path / "s.sqlite", three)
+    event_log.know([Known("exam a", EXAM, ("look",)), Known("exam b", "b" * 64, ("look",))])
     with pytest.raises(DataError, match="'exam a' is not the video that was rated under this name"):
-        journal.know([Known("exam a", "b" * 64, ("look",)), Known("exam b", EXAM, ("look",))])
+        event_log.know([Known("exam a", "b" * 64, ("look",)), Known("exam b", EXAM, ("look",))])
     with pytest.raises(DataError, match="'other' was rated as 'exam a'"):
-        journal.know([Known("exam c", "c" * 64, ("look",)), Known("other", EXAM, ("look",))])
-    assert [exam.name for exam in journal.exams().values()] == ["exam a", "exam b"], "all or nothing"
+        event_log.know([Known("exam c", "c" * 64, ("look",)), Known("other", EXAM, ("look",))])
+    assert [exam.name for exam in event_log.exams().values()] == ["exam a", "exam b"], "all or nothing"
 
 
 def test_another_rubric_or_kind_of_data_is_refused(tmp_path: Path, three: Rubric) -> None:
-    Journal.begin(tmp_path / "s.sqlite", three).close()
+    EventLog.begin(tmp_path / "s.sqlite", three).close()
     with pytest.raises(DataError, match="was begun with another rubric"):
-        Journal.begin(tmp_path / "s.sqlite", rubric_from(rubric_of({"look": 2})))
+        EventLog.begin(tmp_path / "s.sqlite", rubric_from(rubric_of({"look": 2})))
     with pytest.raises(DataError, match="was begun with real videos, these are SYNTHETIC"):
-        Journal.begin(tmp_path / "s.sqlite", three, synthetic=True)
-    Journal.begin(tmp_path / "s.sqlite", three).close()
+        EventLog.begin(tmp_path / "s.sqlite", three, synthetic=True)
+    EventLog.begin(tmp_path / "s.sqlite", three).close()
 
 
-def test_files_that_are_no_journal(tmp_path: Path, three: Rubric) -> None:
+def test_files_that_are_no_event_log(tmp_path: Path, three: Rubric) -> None:
     text = tmp_path / "s.csv"
     text.write_text("video_id,step_id\n" * 100)
     foreign = tmp_path / "f.sqlite"
     with sqlite3.connect(foreign) as other:
         other.execute("CREATE TABLE mine (x)")
     other.close()
-    for path, said in ((text, "is no journal"), (tmp_path / "none", "no such file"), (foreign, "another program's")):
+    for path, said in ((text, "is no event log"), (tmp_path / "none", "no such file"), (foreign, "another program's")):
         with pytest.raises(DataError, match=said):
-            Journal.read(path)
+            EventLog.read(path)
     for path, said in ((text, "file is not a database"), (foreign, "another program's")):
         with pytest.raises(DataError, match=said):
-            Journal.begin(path, three)
+            EventLog.begin(path, three)
     assert text.read_text().startswith("video_id") and len(text.read_bytes()) == 1700
     with pytest.raises(DataError, match="cannot be written"):
-        Journal.begin(tmp_path, three)
+        EventLog.begin(tmp_path, three)
 
 
 @pytest.mark.parametrize(
     ("column", "value"), [("value", "{"), ("time", "yesterday"), ("time", "2026-01-01"), ("step", b"\xff")]
 )
-def test_a_damaged_act_is_named(tmp_path: Path, three: Rubric, column: str, value: Any) -> None:
-    journal = Journal.begin(tmp_path / "s.sqlite", three)
-    journal.know([Known("exam a", EXAM, ("look",))])
-    write(journal, "name-0001", "points", "look", 1)
-    journal.close()
+def test_a_damaged_event_is_named(tmp_path: Path, three: Rubric, column: str, value: Any) -> None:
+    event_log = EventLog.begin(tmp_path / "s.sqlite", three)
+    event_log.know([Known("exam a", EXAM, ("look",))])
+    write(event_log, "name-0001", "points", "look", 1)
+    event_log.close()
     with sqlite3.connect(tmp_path / "s.sqlite") as other:
         other.execute("DROP TRIGGER acts_stay")
         other.execute(f"UPDATE acts SET {column} = ?", (value,))
     other.close()
-    with pytest.raises(DataError, match="act 1 is damaged"):
-        Journal.read(tmp_path / "s.sqlite").acts()
+    with pytest.raises(DataError, match="event 1 is damaged"):
+        EventLog.read(tmp_path / "s.sqlite").events()
 
 
 RATE = """
 import sys
 from pathlib import Path
-from siming_tasks.tools.station.event_log import Journal, Known
+from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.rubrics import load_rubric
 path, rubric, rater = sys.argv[1:]
-journal = Journal.begin(Path(path), load_rubric(rubric))
-journal.know([Known("exam a", "a" * 64, ("call",))])
+event_log = EventLog.begin(Path(path), load_rubric(rubric))
+event_log.know([Known("exam a", "a" * 64, ("call",))])
 for number in range(150):
     about = {"work": "rate", "rater": rater, "exam": "a" * 64, "step": "call"}
-    journal.append(f"{rater}-{number:07}", **about, kind="points", value=number % 13)
+    event_log.append(f"{rater}-{number:07}", **about, kind="points", value=number % 13)
 """
 
 
 def test_two_processes_lose_nothing(tmp_path: Path, rubric: Path) -> None:
-    """Both begin the file at the same time and write 150 acts each."""
+    """Both begin the file at the same time and write 150 events each."""
     path = tmp_path / "s.sqlite"
     writers = [subprocess.Popen([sys.executable, "-c", RATE, path, rubric, rater]) for rater in ("a", "b")]
     assert [writer.wait(120) for writer in writers] == [0, 0]
-    found = Journal.read(path)
+    found = EventLog.read(path)
     for rater in ("a", "b"):
-        assert [act.value for act in found.acts("rate", rater)] == [number % 13 for number in range(150)]
-    numbers = [act.seq for act in found.acts()]
+        assert [event.value for event in found.events("rate", rater)] == [number % 13 for number in range(150)]
+    numbers = [event.seq for event in found.events()]
     assert numbers == sorted(set(numbers)) and len(numbers) == 300
 
 
 def test_spoiled_files_are_refused_in_a_sentence(tmp_path: Path, three: Rubric) -> None:
     """Bytes overwritten at random: what is read is a sheet on the scale, or a sentence says why not."""
-    journal = Journal.begin(tmp_path / "s.sqlite", three)
-    journal.know([Known("exam a", EXAM, tuple(STEPS))])
+    event_log = EventLog.begin(tmp_path / "s.sqlite", three)
+    event_log.know([Known("exam a", EXAM, tuple(STEPS))])
     for number, step in enumerate(STEPS):
-        write(journal, f"name-{number:04}", "points", step, 1)
-    journal.close()
+        write(event_log, f"name-{number:04}", "points", step, 1)
+    event_log.close()
     good = (tmp_path / "s.sqlite").read_bytes()
     rng, refused = np.random.default_rng(5), 0
     used = np.flatnonzero(np.frombuffer(good, np.uint8))

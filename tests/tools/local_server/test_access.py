@@ -133,7 +133,7 @@ def test_an_act_that_makes_no_sense_is_refused_in_a_sentence(station: Station) -
         (None, "undo", 1, "Undo takes no value."),
         ("look", ["points"], None, "does not take"),
     ):
-        answer = station.act(number, step, kind, value)
+        answer = station.event(number, step, kind, value)
         assert answer["status"] == 409 and said in answer["error"], (kind, value, answer)
     assert station.ask("/act", [1])[0] == 400
     assert station.ask("/act", {"item": 0, "id": "a b", "step": "look", "kind": "points", "value": 1})[0] == 409
