@@ -1,4 +1,4 @@
-"""How long ``siming check`` takes, as a ratio to decoding the same videos once.
+"""How long ``siming data check`` takes, as a ratio to decoding the same videos once.
 
     python utils/bench_check.py [DATASET_FOLDER] [--videos 6] [--seconds 60] [--rounds 3]
 
@@ -108,8 +108,8 @@ def main() -> None:
         jobs: dict[str, Callable[[], object]] = {
             "decode, one by one": lambda: one_by_one(dataset),
             "decode, side by side": lambda: side_by_side(dataset),
-            "siming check": lambda: check_dataset(dataset.root),
-            "siming check --quick": lambda: check_dataset(dataset.root, quick=True),
+            "siming data check": lambda: check_dataset(dataset.root),
+            "siming data check --quick": lambda: check_dataset(dataset.root, quick=True),
         }
         times: dict[str, list[float]] = {name: [] for name in jobs}
         for _ in range(arguments.rounds):

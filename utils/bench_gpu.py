@@ -131,7 +131,7 @@ def prompts(dataset: Dataset, video: Video, request: Request) -> list[str]:
 def main() -> None:
     """Prepare, run the three ways, print where the time went."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--data", type=Path, required=True, help="a dataset folder; `siming demo DIR` makes one")
+    options.add_argument("--data", type=Path, required=True, help="a dataset folder; `siming data demo DIR` makes one")
     options.add_argument("--videos", type=int, default=24)
     options.add_argument("--clips", type=int, default=33, help="clips of each video")
     options.add_argument("--frames", type=int, default=64)

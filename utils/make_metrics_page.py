@@ -1,10 +1,10 @@
-"""Put what the commands print now into docs/reference/metrics.md: the samples of `siming compare` and `siming raters`.
+"""Put what `siming compare` and `siming study raters` print now into the samples of docs/reference/metrics.md.
 
 A block of the page that begins with ``$ siming ...`` is replaced by that command's output, on a demo of 60 short exams
 and runs of reference judges on it (synthetic).
 
     python utils/make_metrics_page.py            a minute or two; makes the demo
-    python utils/make_metrics_page.py --data D   with a demo that is there: siming demo D --videos 60 --short
+    python utils/make_metrics_page.py --data D   with a demo that is there: siming data demo D --videos 60 --short
 """
 
 from __future__ import annotations

@@ -1,24 +1,28 @@
-"""Write docs/reference/commands.md and options.md from the argument parsers and the options: ``[--check]``."""
+"""Write docs/reference/commands.md and options.md from the commands and the options: ``[--check]``."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from siming_tasks.cli.main import parser
+import click
+
+from siming_tasks.cli.main import all_commands
+from siming_tasks.cli.parameters import Command
 from siming_tasks.options import OPTIONS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "This page is made by `utils/make_reference_pages.py`"
 
-COMMANDS = f"""# The command line
+CONTEXT = click.Context(click.Command("siming"))
 
-Every command of `siming`. `siming COMMAND --help` prints the same. Words and flags may stand in any order. Exit codes:
-0 well, 1 findings or bad data, 2 bad usage, 130 interrupted. {MADE} of the
-argument parsers.
+COMMANDS_HEAD = f"""# The command line
+
+Every command of `siming`; `siming COMMAND --help` prints the same. lmms-eval itself evaluates a model; these commands
+prepare its input and read its output. Words and flags may stand in any order. Exit codes: 0 well, 1 findings or bad
+data, 2 bad usage, 130 interrupted. {MADE}.
 """
 
 OPTIONS_HEAD = f"""# Options and environment variables
@@ -46,58 +50,44 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<").replace("\n", " ")
 
 
-def words(action: argparse.Action) -> str:
-    """How an argument is written, as code."""
-    name = action.metavar or (action.choices and "{" + ",".join(map(str, action.choices)) + "}") or action.dest.upper()
-    value = " ".join(name) if isinstance(name, tuple) else str(name)
-    if not action.option_strings:
-        return f"`{cell(value)}`"
-    return ", ".join(f"`{flag}{'' if action.nargs == 0 else cell(' ' + value)}`" for flag in action.option_strings)
+def written(param: click.Parameter) -> str:
+    """The way an argument is written, as code."""
+    if isinstance(param, click.Argument):
+        return f"`{cell(param.make_metavar(CONTEXT))}`"
+    flag = isinstance(param, click.Option) and param.is_flag
+    value = "" if flag else " " + param.make_metavar(CONTEXT)
+    return ", ".join(f"`{name}{cell(value)}`" for name in param.opts)
 
 
-def told(command: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The arguments that help shows: old names of flags are accepted, and not told."""
-    return [action for action in command._actions if action.help != argparse.SUPPRESS]
+def usage(name: str, command: Command) -> str:
+    """One line: the command, its words, the flags that are required, and that there are others."""
+    words = [param.make_metavar(CONTEXT) for param in command.params if isinstance(param, click.Argument)]
+    flags = [param for param in command.params if isinstance(param, click.Option)]
+    required = [written(param).strip("`").replace("\\|", "|") for param in flags if param.required]
+    return " ".join(["siming", name, *words, *required, *(["[FLAGS]"] if flags else [])])
 
 
-def usage(command: argparse.ArgumentParser) -> str:
-    """One line: the command, its words, and that there are flags."""
-    found = []
-    for action in told(command):
-        if not action.option_strings:
-            name = words(action).strip("`").replace("\\|", "|")
-            found.append({"?": f"[{name}]", "+": f"{name}...", "*": f"[{name}...]"}.get(str(action.nargs), name))
-    flags = any(action.option_strings and action.dest != "help" for action in told(command))
-    required = [words(action).strip("`") for action in told(command) if action.option_strings and action.required]
-    return " ".join([command.prog, *found, *required, *(["[FLAGS]"] if flags else [])])
-
-
-def meaning(action: argparse.Action) -> str:
+def meaning(param: click.Parameter) -> str:
     """The help of an argument, with its default where that says something."""
-    text = argparse.HelpFormatter("")._expand_help(action) if action.help else ""
-    said = "default" in text or not action.option_strings or action.default in (None, "", False, [])
-    return cell(text if said or action.nargs == 0 else f"{text} (default: {action.default})".strip())
+    text = getattr(param, "help", None) or ""
+    default = None if isinstance(param, click.Argument) else param.to_info_dict().get("default")
+    if "default" in text or param.is_flag if isinstance(param, click.Option) else True:
+        return cell(text)
+    return cell(f"{text} (default: {default})" if default else text)
 
 
 def commands() -> Iterator[str]:
-    """The section of every subcommand."""
-    (choices,) = [a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)]
-    helps = {choice.dest: choice.help for choice in choices._choices_actions}
-    yield COMMANDS
-    for name, command in choices.choices.items():
-        yield f"## siming {name}\n\n{sentence(helps[name])}\n"
-        yield f"```\n{usage(command)}\n```\n"
-        if command.description:
-            yield " ".join(command.description.split()) + "\n"
-        rows = [f"| {words(action)} | {meaning(action)} |" for action in told(command) if action.dest != "help"]
+    """The section of every command."""
+    yield COMMANDS_HEAD
+    for name, command in all_commands().items():
+        first, _, description = (command.help or "").partition("\n\n")
+        yield f"## siming {name}\n\n{first}\n"
+        yield f"```\n{usage(name, command)}\n```\n"
+        if description:
+            yield " ".join(description.split()) + "\n"
+        rows = [f"| {written(param)} | {meaning(param)} |" for param in command.params]
         if rows:
             yield "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
-
-
-def sentence(text: str | None) -> str:
-    """A help line as a sentence."""
-    text = (text or "").strip()
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def options() -> Iterator[str]:

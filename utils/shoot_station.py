@@ -37,7 +37,7 @@ COLOURS = 256
 @contextmanager
 def station(*words: Any) -> Iterator[str]:
     """A running station; its address."""
-    command = [*SIMING, "rate", *map(str, words), "--no-browser"]
+    command = [*SIMING, "data", "rate", *map(str, words), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
@@ -89,7 +89,7 @@ def main() -> None:
     out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
         demo, store = Path(folder) / "exams", Path(folder) / "s.sqlite"
-        subprocess.run([*SIMING, "demo", str(demo), "--videos", "1"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*SIMING, "data", "demo", str(demo), "--videos", "1"], check=True, stdout=subprocess.DEVNULL)
         steps = [line["step_id"] for line in json.loads((demo / "videos.jsonl").read_text())["steps"]]
         down, enter = Keys.ARROW_DOWN, Keys.ENTER
         with station(demo, "--rater", "Dr. Li", "--store", store) as address:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.cli.dataset import add_data, open_chosen
-from siming_tasks.cli.flags import SCORED, add_options, options_from
-from siming_tasks.cli.markdown import show
+import click
+
+from siming_tasks.cli.parameters import SCORING_OPTIONS, DatasetChoice, command, dataset_flags, option_flags
 from siming_tasks.cli.study.raters import no_ceiling, origin, title
+from siming_tasks.cli.terminal import show_markdown
 from siming_tasks.common.errors import DataError
+from siming_tasks.options import Options
 from siming_tasks.results.uncollected import uncollected
 
 if TYPE_CHECKING:
@@ -19,45 +20,46 @@ if TYPE_CHECKING:
 
     from siming_tasks.analysis.compare_runs import RunComparison
     from siming_tasks.data import Dataset
-    from siming_tasks.options import Options
     from siming_tasks.report.table import Section
     from siming_tasks.results.run import Run
 
-__all__ = ["add"]
+__all__ = ["compare"]
 
 
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    command = commands.add_parser(
-        "compare", help="compare runs over the same videos: paired intervals, no-video baselines, ablations"
-    )
-    command.add_argument("runs", nargs="+", metavar="RUN", help="prediction file, sample log or folder; or NAME=PATH")
-    command.add_argument("--setting", action="append", metavar="NAME", help="only this setting; may be repeated")
-    command.add_argument("--against", metavar="NAME", help="compare all runs with this one instead of all pairs")
-    command.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="WHAT",
-        help="accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, sampler, "
-        "videos, steps",
-    )
-    command.add_argument(
-        "--partial", action="store_true", help="count only requests that have a line (limited runs that do not say so)"
-    )
-    command.add_argument(
-        "--repeated", action="store_true", help="the runs are repeats of one judge: how much asking again changes"
-    )
-    command.add_argument("--max-t", action="store_true", help="also print step-down max-T p-values")
-    command.add_argument("--two-way", action="store_true", help="also print intervals over videos and steps")
-    add_data(command, labels=True)
-    add_options(command, *SCORED)
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of Markdown")
-    command.set_defaults(run=compare)
-
-
+@command()
+@dataset_flags(labels=True)
+@click.argument(
+    "run_paths", nargs=-1, required=True, metavar="RUN...", help="prediction file, sample log or folder; or NAME=PATH"
+)
+@click.option("--setting", "only_settings", multiple=True, metavar="NAME", help="only this setting; may be repeated")
+@click.option("--against", metavar="NAME", help="compare all runs with this one instead of all pairs")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="WHAT",
+    help="accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, sampler, "
+    "videos, steps",
+)
+@click.option("--partial", is_flag=True, help="count only requests that have a line (limited runs that do not say so)")
+@click.option("--repeated", is_flag=True, help="the runs are repeats of one judge; print how much they differ")
+@click.option("--max-t", is_flag=True, help="also print step-down max-T p-values")
+@click.option("--two-way", is_flag=True, help="also print intervals over videos and steps")
+@option_flags(*SCORING_OPTIONS)
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object instead of Markdown")
 @uncollected()
-def compare(arguments: argparse.Namespace) -> None:
+def compare(
+    chosen: DatasetChoice,
+    options: Options,
+    run_paths: tuple[str, ...],
+    only_settings: tuple[str, ...],
+    against: str | None,
+    allow: tuple[str, ...],
+    partial: bool,
+    repeated: bool,
+    max_t: bool,
+    two_way: bool,
+    as_json: bool,
+) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
     from siming_tasks.analysis.compare_runs import common_settings
     from siming_tasks.analysis.compare_runs import compare as compare_runs
@@ -69,22 +71,22 @@ def compare(arguments: argparse.Namespace) -> None:
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import NON_ABLATION_TASKS
 
-    options = options_from(arguments)
-    check_allowed(arguments.allow)
-    sources = find_runs(arguments.runs)
-    dataset = open_chosen(arguments, options, sources, reference=True)
-    runs = [read_run(source, dataset, partial=arguments.partial, allow=arguments.allow) for source in sources]
-    if arguments.repeated:
-        _repeated(runs, options, arguments, dataset)
+    check_allowed(allow)
+    sources = find_runs(run_paths)
+    dataset = chosen.open(sources, reference=True)
+    runs = [read_run(source, dataset, partial=partial, allow=allow) for source in sources]
+    if repeated:
+        settings = common_settings(runs, only_settings or None)
+        _print_repeats(runs, settings, options, allow, dataset, as_json)
         return
-    wanted = arguments.setting or NON_ABLATION_TASKS
+    wanted = only_settings or NON_ABLATION_TASKS
     ablated = {(run, name): each for run in runs for name in NON_ABLATION_TASKS if name in wanted
-              if (each := analyse_ablations(run, name, options, arguments.allow))}  # fmt: skip
-    how = {"allow": arguments.allow, "against": arguments.against, "steps_too": arguments.two_way}
+              if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
+    how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
     found: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
     alone = len(runs) == 1 and ablated  # one run's ablations beside its own plain tasks
-    for setting in () if alone else common_settings(runs, arguments.setting):
+    for setting in () if alone else common_settings(runs, only_settings or None):
         try:
             found[setting] = compare_runs(runs, setting, options, **how)
         except DataError as error:
@@ -92,7 +94,7 @@ def compare(arguments: argparse.Namespace) -> None:
     if not found and not alone:
         raise DataError("\n".join(f"{setting}: {why}" for setting, why in refused.items())) if len(refused) > 1 else (
             DataError(next(iter(refused.values()))))  # fmt: skip
-    if arguments.json:
+    if as_json:
         parts = {setting: part.to_json() for setting, part in found.items()}
         parts = {
             setting: part if part["human_ratio"] else {**part, "human_ratio_reason": no_ceiling(dataset)}
@@ -105,36 +107,43 @@ def compare(arguments: argparse.Namespace) -> None:
         print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
     for setting, part in found.items():
-        show(f"## {setting} on {title(dataset)}", _section(part, dataset, joint=arguments.max_t))
+        show_markdown(f"## {setting} on {title(dataset)}", _section(part, dataset, joint=max_t))
     for setting, why in refused.items():
-        show(f"## {setting} on {title(dataset)}", f"Not compared: {why}")
+        show_markdown(f"## {setting} on {title(dataset)}", f"Not compared: {why}")
     for (run, setting), each in ablated.items():
         section = ablation_section(each, reads_labels=run.source.reference)
-        show(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", section)
+        show_markdown(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", section)
 
 
-def _repeated(runs: Sequence[Run], options: Options, arguments: argparse.Namespace, dataset: Dataset) -> None:
-    """Print what asking the same judge again changes, for every setting that all runs have."""
-    from siming_tasks.analysis.compare_runs import common_settings
+def _print_repeats(
+    runs: Sequence[Run],
+    settings: Sequence[str],
+    options: Options,
+    allow: Sequence[str],
+    dataset: Dataset,
+    as_json: bool,
+) -> None:
+    """Print how much repeated requests to one judge differ, for every setting that all runs have."""
     from siming_tasks.analysis.comparison.repeatability import repeats
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.tables.comparison import repeats_section
     from siming_tasks.results.comparable import TaskRun, comparison_entries
 
     found = {}
-    for setting in common_settings(runs, arguments.setting):
-        entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], arguments.allow)
-        how = {"allow": arguments.allow, "mapping": options.mapping, "positive": options.positive}
+    for setting in settings:
+        entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
+        how: dict[str, Any] = {"allow": allow, "mapping": options.mapping, "positive": options.positive}
         found[setting] = repeats(entered, **how)
-    if arguments.json:
-        settings = {name: {metric: plain(asdict(one)) for metric, one in part.items()} for name, part in found.items()}
-        print(json.dumps(origin(dataset) | {"repeated": settings}, allow_nan=False))
+    if as_json:
+        parts = {name: {metric: plain(asdict(one)) for metric, one in part.items()} for name, part in found.items()}
+        print(json.dumps(origin(dataset) | {"repeated": parts}, allow_nan=False))
         return
     for setting, part in found.items():
-        show(f"## {setting} on {title(dataset)}, {len(runs)} repeats", repeats_section(part))
+        show_markdown(f"## {setting} on {title(dataset)}, {len(runs)} repeats", repeats_section(part))
 
 
 def _section(found: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
+    """The comparison of one setting: the runs, the video's contribution and the human ratio."""
     from siming_tasks.report.tables import comparison, controls, raters
 
     best_first = comparison.ranked_runs(found.comparison)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
-from typing import Any
 
+import click
+
+from siming_tasks.cli.parameters import command
 from siming_tasks.common.errors import DataError
 
-__all__ = ["add"]
+__all__ = ["docs"]
 
 
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    command = commands.add_parser("docs", help="list the pages of the documentation, or print one")
-    command.add_argument("page", nargs="?", metavar="PAGE", help="name of a page; none: list all")
-    command.set_defaults(run=docs)
-
-
-def docs(arguments: argparse.Namespace) -> None:
+@command()
+@click.argument("page", required=False, metavar="[PAGE]", help="the name of a page; without it, all are listed")
+def docs(page: str | None) -> None:
     """Print a page, or what there is.
 
     Raises:
@@ -27,13 +23,13 @@ def docs(arguments: argparse.Namespace) -> None:
     from siming_tasks.common.doc_pages import pages, read_page
 
     there = pages()
-    if arguments.page in there:
-        print(read_page(arguments.page).rstrip())
+    if page and page in there:
+        print(read_page(page).rstrip())
         return
-    if arguments.page:
-        near = difflib.get_close_matches(arguments.page, there, 1)
+    if page:
+        near = difflib.get_close_matches(page, there, 1)
         meant = f"Did you mean `{near[0]}`? " if near else ""
-        raise DataError(f"there is no page {arguments.page!r}. {meant}`siming docs` lists all.")
+        raise DataError(f"there is no page {page!r}. {meant}`siming docs` lists all.")
     wide = max(map(len, there)) + 2
     for kind in dict.fromkeys(path.parent.name for path in there.values()):
         print(kind)

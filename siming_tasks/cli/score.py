@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from siming_tasks.cli.arguments import Checked
-from siming_tasks.cli.dataset import add_data, open_chosen
-from siming_tasks.cli.findings import show
-from siming_tasks.cli.flags import SCORED, add_options, options_from
-from siming_tasks.cli.list_failed import list_failed
-from siming_tasks.cli.markdown import show as show_markdown
-from siming_tasks.options import Decimal
+import click
+
+from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
+from siming_tasks.cli.terminal import say, show_markdown, show_problems
+from siming_tasks.options import Decimal, Options
 from siming_tasks.results.uncollected import uncollected
 
-__all__ = ["add"]
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.results.discovery import RunSource
+
+__all__ = ["score"]
 
 
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    score = commands.add_parser("score", help="score predictions or sample logs without a model")
-    add_data(score, word=True, labels=True)
-    score.add_argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
-    add_options(score, *SCORED, "prices")
-    score.add_argument("--partial", action="store_true", help="count only requests that have a line (run with --limit)")
-    score.add_argument(
-        "--allow", action="append", default=[], metavar="WHAT", help="dataset: accept other labels or media"
-    )
-    score.add_argument("--observable", action="store_true", help="leave out steps that were not shown well enough")
-    score.add_argument(
-        "--fps",
-        action=Checked,
-        kind=Decimal(above=0),
-        help="with --observable: frames a second, if the logs do not say",
-    )
-    score.add_argument("--audio", action="store_true", help="with --observable: the model heard the sound track")
-    score.add_argument("--validate-only", action="store_true", help="check the predictions; no labels needed")
-    score.add_argument("--list-failed", action="store_true", help="requests that failed, and how to ask them again")
-    score.add_argument("--json", action="store_true", help="print one JSON object")
-    score.set_defaults(run=_score)
-
-
+@command()
+@dataset_flags(word=True, labels=True)
+@click.argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
+@option_flags(*SCORING_OPTIONS, "prices")
+@click.option("--partial", is_flag=True, help="count only requests that have a line (run with --limit)")
+@click.option("--allow", multiple=True, metavar="WHAT", help="dataset: accept other labels or media")
+@click.option("--observable", is_flag=True, help="leave out steps that were not shown well enough")
+@click.option(
+    "--fps",
+    type=Checked(Decimal(above=0)),
+    metavar="X",
+    help="with --observable: frames a second, if the logs do not say",
+)
+@click.option("--audio", is_flag=True, help="with --observable: the model heard the sound track")
+@click.option("--validate-only", is_flag=True, help="check the predictions; no labels needed")
+@click.option("--list-failed", "failed_only", is_flag=True, help="requests that failed, and how to ask them again")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 @uncollected()
-def _score(arguments: argparse.Namespace) -> int:
+def score(
+    chosen: DatasetChoice,
+    options: Options,
+    predictions: Path,
+    partial: bool,
+    allow: tuple[str, ...],
+    observable: bool,
+    fps: float | None,
+    audio: bool,
+    validate_only: bool,
+    failed_only: bool,
+    as_json: bool,
+) -> int:
+    """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.metrics.estimate import FLAGS
     from siming_tasks.report.formatting import usage_line
@@ -54,22 +64,19 @@ def _score(arguments: argparse.Namespace) -> int:
     from siming_tasks.results.run import load_run, read_run
     from siming_tasks.results.scores import score_run, validation
 
-    options = options_from(arguments)
-    if not arguments.dir and (arguments.predictions / "dataset.yaml").is_file():
-        raise OptionsError(f"{arguments.predictions} is a data set. Give the predictions after it.")
-    source = run_at(arguments.predictions)
-    dataset = open_chosen(
-        arguments, options, [source], reference=not (arguments.validate_only or arguments.list_failed)
-    )
-    if arguments.list_failed:
-        return list_failed(arguments, source, dataset)
-    if arguments.validate_only:
-        found = load_run(source, dataset, allow=arguments.allow)
+    if not chosen.word and (predictions / "dataset.yaml").is_file():
+        raise OptionsError(f"{predictions} is a data set. Give the predictions after it.")
+    source = run_at(predictions)
+    dataset = chosen.open([source], reference=not (validate_only or failed_only))
+    if failed_only:
+        return _list_failed(source, dataset, partial, allow, as_json)
+    if validate_only:
+        found = load_run(source, dataset, allow=allow)
         summary = validation(found)
-        if arguments.json:
+        if as_json:
             print(json.dumps(summary, indent=1, allow_nan=False))
         else:
-            show(found.problems)
+            show_problems(found.problems)
             for name, counts in summary["settings"].items():
                 statuses = ", ".join(f"{status} {count}" for status, count in counts["statuses"].items())
                 print(
@@ -78,12 +85,12 @@ def _score(arguments: argparse.Namespace) -> int:
                 )
             print("usable" if summary["ok"] else "not usable as it is")
         return 0 if summary["ok"] else 1
-    run = read_run(source, dataset, partial=arguments.partial, allow=arguments.allow)
-    scores = score_run(run, options, observable=arguments.observable, fps=arguments.fps, has_audio=arguments.audio)
-    if arguments.json:
+    run = read_run(source, dataset, partial=partial, allow=allow)
+    scores = score_run(run, options, observable=observable, fps=fps, has_audio=audio)
+    if as_json:
         print(json.dumps(scores.to_json(), indent=1, allow_nan=False))
         return 0
-    show(scores.problems)
+    show_problems(scores.problems)
     label = " SYNTHETIC" if dataset.synthetic else ""
     print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
     rows = [
@@ -105,7 +112,7 @@ def _score(arguments: argparse.Namespace) -> int:
         if result["usage"]:
             videos = len({record["video_id"] for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], videos)}")
-        if arguments.observable:
+        if observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             below.append(f"{name} left out: {left_out}")
     flags = {flag for estimate in flagged for flag in estimate["flags"]} & set(_SAID)
@@ -131,3 +138,36 @@ def _cells(metric: str, estimate: dict[str, Any], imputed: dict[str, Any] | None
         metric, number("value") + star, number("stderr"), interval, value, str(estimate.get("n_videos", "-")),
         number("coverage"),
     ]  # fmt: skip
+
+
+def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:
+    """Print the failed requests of a run and the commands that ask them again; 0."""
+    from siming_tasks.common.redact import MASK, redact
+    from siming_tasks.results.retry_failed import commands, failed_requests, joined_at
+    from siming_tasks.results.run import read_run
+
+    run = read_run(source, dataset, partial=partial, allow=allow)
+    failed = failed_requests(run)
+    again = commands(run, failed)
+    empty = sum(record["status"] == "empty" for records in run.records.values() for record in records)
+    join = shlex.join(["siming", "score", str(dataset.root), str(joined_at(run))])
+    if as_json:
+        found = {"failed": [asdict(one) for one in failed], "empty": empty, "commands": again, "join": join}
+        print(json.dumps(redact(found), indent=1))
+        return 0
+    for one in failed:
+        print(f"{one.id}  {one.task} {one.document}")
+    print(
+        f"{len(failed)} requests failed." + (f" {empty} empty replies are the model's own and stay." if empty else "")
+    )
+    if not failed:
+        return 0
+    print("\nThese commands ask exactly those again:\n")
+    say("\n".join(again))
+    print()
+    if not source.facts.get("model"):
+        print("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
+    elif any(MASK in command for command in again):
+        print(f"Secrets are not shown: fill them in where {MASK} stands.")
+    say(f"Then join the parts: {join}\nAn answer takes the place of a failed request; one that fails again stays so.")
+    return 0

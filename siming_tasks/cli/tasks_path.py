@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import resources
-from typing import Any
 
-__all__ = ["add"]
+from siming_tasks.cli.parameters import command
 
-
-def add(commands: Any) -> None:
-    """Add this module's subcommands."""
-    command = commands.add_parser("tasks-path", help="print the folder of the task files, for lmms-eval --include_path")
-    command.set_defaults(run=tasks_path)
+__all__ = ["tasks_path"]
 
 
-def tasks_path(arguments: argparse.Namespace) -> None:
+@command()
+def tasks_path() -> None:
     """Print the folder."""
     print(resources.files("siming_tasks.yaml_tasks"))

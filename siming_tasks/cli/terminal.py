@@ -1,23 +1,46 @@
-"""What reaches the terminal: text from strangers' files stands in much of it, and must not act there."""
+"""Output of the commands: lines for people, findings about their data, tables; text from files cannot act.
+
+Text from strangers' files stands in much of what is printed. Control characters in it must not move, colour or clear
+anything on the terminal.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from siming_tasks.common.redact import redact
-from siming_tasks.common.sanitize import visible
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.redact import redact, redact_paths
+from siming_tasks.common.sanitize import one_line, visible
 
-__all__ = ["Harmless", "harmless_terminal", "say", "several"]
+if TYPE_CHECKING:
+    from siming_tasks.report.table import Block
 
+__all__ = [
+    "FOLDED",
+    "SafeStream",
+    "count_problems",
+    "fold_problems",
+    "plural",
+    "safe_terminal",
+    "say",
+    "show_markdown",
+    "show_problems",
+]
+
+FOLDED = 3
+"""Findings of one kind that are printed in full."""
+
+_SEVERITIES = ("error", "warning", "note")
 _BAR = re.compile(r"\r|\n*(\x1b\[A)*")
-"""What a progress bar writes besides text: back to the line's start, and up to another bar's line."""
+"""The control characters of a progress bar: back to the start of the line, and up to the line of another bar."""
 
 
-class Harmless:
+class SafeStream:
     """A text stream that spells out control, zero-width and direction-changing characters before they are written.
 
     So no name in a file can colour, move or clear anything, whoever prints it and however. A carriage return at the
@@ -58,16 +81,89 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 @contextmanager
-def harmless_terminal() -> Iterator[None]:
-    """Standard output and error as :class:`Harmless` streams within the block."""
+def safe_terminal() -> Iterator[None]:
+    """Standard output and error as :class:`SafeStream` streams within the block."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Harmless(sys.stdout), Harmless(sys.stderr)
+    sys.stdout, sys.stderr = SafeStream(sys.stdout), SafeStream(sys.stderr)
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-def several(count: int, what: str) -> str:
+def plural(count: int, what: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{count} {what}{'s' * (count != 1)}"
+
+
+def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_out: str = "") -> Iterator[str]:
+    """A line for each finding, kinds together in the order in which they come first.
+
+    Args:
+        problems: the findings.
+        most: of one kind that are printed; the others are counted and the next few places named. None: all.
+        way_out: how to see each, if there is a way.
+    """
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault((problem.severity, problem.code), []).append(problem)
+    for (severity, code), found in kinds.items():
+        shown = found if most is None or len(found) <= most else found[:most]
+        yield from (f"{severity} [{code}] {problem}" for problem in shown)
+        if rest := found[len(shown) :]:
+            places = [place for place, _ in groupby(map(_place, rest)) if place]
+            names = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
+            yield f"... and {len(rest)} more [{code}]{': ' * bool(names)}{names}{way_out}"
+
+
+def _place(problem: Problem) -> str:
+    file = one_line(redact_paths(problem.file)) if problem.file else ""
+    return f"{file}:{problem.line}" if problem.file and problem.line else file
+
+
+def count_problems(problems: Iterable[Problem]) -> str:
+    """``2 errors, 1 warning``; notes are mentioned if there are any."""
+    found: list[str] = [problem.severity for problem in problems]
+    return ", ".join(plural(found.count(name), name) for name in _SEVERITIES if name != "note" or name in found)
+
+
+def show_problems(problems: Iterable[Problem], most: int = 20) -> None:
+    """Findings on stderr; long lists of one kind are cut."""
+    for line in fold_problems(problems, most):
+        print(line, file=sys.stderr)
+
+
+def show_markdown(*blocks: Block | Iterable[Block]) -> None:
+    """Print paragraphs, headings and tables in the one style of all commands.
+
+    On a terminal its width is kept and colours are used unless ``NO_COLOR`` is set; in a file or a pipe it is Markdown
+    with aligned columns. Text is made harmless before it is drawn.
+
+    Args:
+        blocks: Markdown text, tables, or sections of both; a blank line is put between them.
+    """
+    from siming_tasks.report.table import drawable, to_markdown
+
+    section: list[Block] = []
+    for block in blocks:
+        if isinstance(block, str) or not isinstance(block, Iterable):
+            section.append(block)
+        else:
+            section += block
+    section = [block.strip("\n") if isinstance(block, str) else block for block in section]
+    stream = sys.stdout.bare if isinstance(sys.stdout, SafeStream) else sys.stdout
+    if not stream.isatty():
+        print(to_markdown(section, aligned=True), end="")
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    console = Console(file=stream, highlight=False)
+    for piece in drawable(section):
+        if isinstance(piece, str):
+            text = visible(piece).encode(encoding, "backslashreplace").decode(encoding)
+            console.print(Markdown(text, hyperlinks=False))
+            console.print()
+        else:
+            console.print(piece)

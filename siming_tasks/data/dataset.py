@@ -166,7 +166,7 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
     try:
         rubric = load_rubric(root / "rubric.yaml")
     except RubricError as error:
-        fix = "`siming build` writes one; siming_tasks/rubrics/default.yaml is an example."
+        fix = "`siming data build` writes one; siming_tasks/rubrics/default.yaml is an example."
         problems += error.problems or [Problem("rubric-unreadable", str(error), fix, "rubric.yaml")]
         return None, problems
     videos, lines, rows = _read_videos(root, rubric, problems, media)
@@ -257,7 +257,7 @@ def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, 
             else:
                 yield line, row
     except OSError as error:
-        fix = "One JSON object per video; `siming build` writes it from a label sheet."
+        fix = "One JSON object per video; `siming data build` writes it from a label sheet."
         problems.append(Problem("videos-unreadable", f"{error.strerror}.", fix, "videos.jsonl"))
 
 

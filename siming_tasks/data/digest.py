@@ -58,7 +58,7 @@ def media_difference(root: Path, media: str, stated: str, found: str) -> Problem
 def _ways_out(root: Path) -> str:
     return (
         "Something was changed after the build: fetch or build it again or, if the change is meant, "
-        f"`siming check {root} --restate`."
+        f"`siming data check {root} --restate`."
     )
 
 
@@ -66,7 +66,7 @@ def fingerprint(path: Path) -> str:
     """Hex SHA-256 of a file's size and its first and last 64 KiB: milliseconds where the whole file takes minutes.
 
     A new encode changes the index at one end of an MP4, so that another video gets another fingerprint; a bit flipped
-    in the middle does not. ``siming check`` compares whole files.
+    in the middle does not. ``siming data check`` compares whole files.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(f"ends:{size}:".encode())

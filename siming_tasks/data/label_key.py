@@ -1,4 +1,4 @@
-"""The label file that `siming withhold` writes: the points of every rater, for one public folder."""
+"""The label file that `siming data split` writes: the points of every rater, for one public folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_KEY = 400_000_000
 Points = Mapping[str, float | None]
 """Points of one step by rater."""
 
-_MEND = "Restore the file, or write it anew from the full data set with `siming withhold`."
+_MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
 
 
 class _Key(BaseModel):
@@ -79,13 +79,13 @@ def read_key(path: Path, dataset: Dataset) -> dict[str, dict[str, Points]]:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    text = read_bytes(path, MAX_KEY, "Give the file that `siming withhold` wrote.")
+    text = read_bytes(path, MAX_KEY, "Give the file that `siming data split` wrote.")
     try:
         content = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: Invalid JSON: {error}. {_MEND}") from None
     if not isinstance(content, dict):
-        raise DataError(f"{path}: not an object. Give the file that `siming withhold` wrote.")
+        raise DataError(f"{path}: not an object. Give the file that `siming data split` wrote.")
     return content
 
 

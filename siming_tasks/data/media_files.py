@@ -43,7 +43,7 @@ def media_problem(root: Path, video_id: str, media: str, line: int, opened: bool
         return problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
     if path.suffix != ".mp4":
         what = f"{media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
-        return problem("media-not-mp4", what, "`siming build` converts it.")
+        return problem("media-not-mp4", what, "`siming data build` converts it.")
     with open_regular(path) as stream:
         head = stream.read(64)
     if not head:

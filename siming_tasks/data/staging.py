@@ -47,7 +47,7 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
     Args:
         dataset: with its media.
         folder: exists and is empty.
-        labels: whether scores go along; otherwise what is laid out is what ``siming withhold`` makes public.
+        labels: whether scores go along; otherwise what is laid out is what ``siming data split`` makes public.
         gated: whether the card is to tell people what they agree to.
 
     Returns:

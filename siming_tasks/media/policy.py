@@ -1,4 +1,4 @@
-"""What is shown of a video: the one rule that hooks, ``siming prepare``, ``siming plan`` and proxies ask."""
+"""What is shown of a video: the one rule that hooks, ``siming run prepare``, ``siming run plan`` and proxies ask."""
 
 from __future__ import annotations
 

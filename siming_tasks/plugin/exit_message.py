@@ -30,7 +30,7 @@ class Ended:
     withheld: bool = False
 
     def __str__(self) -> str:
-        command = "submit" if self.withheld else "report"
+        command = "board submit" if self.withheld else "report"
         if self.folders:
             names = " ".join(dict.fromkeys(shlex.quote(str(folder)) for folder in self.folders))
             return f"Next: siming {command} {names}"

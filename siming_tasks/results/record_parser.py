@@ -330,7 +330,7 @@ def _forwards(parts: Sequence[Part]) -> bool:
 
 
 def _is_reply(row: Mapping[str, Any]) -> bool:
-    """Whether a line answers a request of ``siming requests``: its id, and the reply or why there is none."""
+    """Whether a line answers a request of ``siming run requests``: its id, and the reply or why there is none."""
     return isinstance(row.get("id"), str) and ("reply" in row or "error" in row) and "response" not in row
 
 

@@ -1,4 +1,4 @@
-"""``siming check`` says what is wrong once, what repeats folded, and nothing about what is usual."""
+"""``siming data check`` says what is wrong once, what repeats fold_problems, and nothing about what is usual."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.cli.findings import folded
+from siming_tasks.cli.terminal import fold_problems
 from siming_tasks.common.errors import Problem
 from tests.data.conftest import unstate
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     capsys.readouterr()
-    code = main(["check", "--quick", *words])
+    code = main(["data", "check", "--quick", *words])
     return code, capsys.readouterr().out
 
 
@@ -90,7 +90,7 @@ def test_kinds_stand_together_with_the_places_of_the_rest() -> None:
         return Problem(code, "odd.", "", "a.jsonl", line)
 
     found = [problem(code, line) for line in range(1, 9) for code in ("one", "two")]
-    assert list(folded(found, 2)) == [
+    assert list(fold_problems(found, 2)) == [
         "error [one] a.jsonl:1: odd.",
         "error [one] a.jsonl:2: odd.",
         "... and 6 more [one]: a.jsonl:3, a.jsonl:4, a.jsonl:5, ...",
@@ -98,4 +98,4 @@ def test_kinds_stand_together_with_the_places_of_the_rest() -> None:
         "error [two] a.jsonl:2: odd.",
         "... and 6 more [two]: a.jsonl:3, a.jsonl:4, a.jsonl:5, ...",
     ]
-    assert len(list(folded(found, None))) == 16
+    assert len(list(fold_problems(found, None))) == 16

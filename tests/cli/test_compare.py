@@ -1,4 +1,4 @@
-"""``siming compare`` and ``siming raters`` on a small synthetic data set, as a user runs them."""
+"""``siming compare`` and ``siming study raters`` on a small synthetic data set, as a user runs them."""
 
 from __future__ import annotations
 
@@ -224,29 +224,32 @@ def test_empty_run(data, runs, capsys, tmp_path):
 
 
 def test_raters(data, capsys):
-    code, out, err = run(capsys, "raters", str(data))
+    code, out, err = run(capsys, "study", "raters", str(data))
     assert (code, err) == (0, "")
     assert out.startswith("## Raters of tiny 1, SYNTHETIC data\n\nrater_b against rater_a, before adjudication.\n")
     agreement, _, deeper = out.partition("\n### Totals\n")
     assert agreement.count("\n| cpr_") == 19
     assert "| severity |" in deeper and "not computed" in deeper
     assert "| aed |" in out
-    found = json.loads(run(capsys, "raters", "--data", str(data), "--json")[1], parse_constant=pytest.fail)
+    found = json.loads(run(capsys, "study", "raters", "--data", str(data), "--json")[1], parse_constant=pytest.fail)
     assert found["inflation"]["rater_a"]["qwk"]["n_videos"] == VIDEOS
 
 
 def test_raters_by_name(data, capsys):
-    assert "consensus against rater_b" in run(capsys, "raters", str(data), "--raters", "rater_b", "consensus")[1]
-    message = "siming raters: tiny has no rater 'x'; it has consensus, rater_a, rater_b.\n"
-    assert run(capsys, "raters", str(data), "--raters", "x", "rater_a") == (1, "", message)
+    assert (
+        "consensus against rater_b" in run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
+    )
+    message = "siming study raters: tiny has no rater 'x'; it has consensus, rater_a, rater_b.\n"
+    assert run(capsys, "study", "raters", str(data), "--raters", "x", "rater_a") == (1, "", message)
 
 
 def test_consensus_only(folder, data, runs, capsys):
     alone = folder("consensus")
-    code, out, err = run(capsys, "raters", str(alone))
+    code, out, err = run(capsys, "study", "raters", str(alone))
     assert (code, out) == (1, "")
     assert err == (
-        "siming raters: The human ceiling cannot be computed: it needs the labels of two raters before adjudication; "
+        "siming study raters: The human ceiling cannot be computed: it needs the labels of two raters before "
+        "adjudication; "
         "this data set has those of consensus. A rater's agreement with the consensus would be inflated and is no "
         "substitute.\n"
     )

@@ -52,15 +52,15 @@ def name_in(out: str) -> str:
     return str(found["name"] if isinstance(found, dict) else found)
 
 
-@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
-def test_flag_then_variable_then_run(
+@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
+def test_the_flag_goes_before_the_variable_and_the_variable_before_the_run(
     command: str,
     places: dict[str, Path],
     run: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = [command, *([f"a={run}", f"b={run}"] if command == "compare" else [str(run)]), *FEW, "--json"]
+    words = [*command.split(), *([f"a={run}", f"b={run}"] if command == "compare" else [str(run)]), *FEW, "--json"]
     monkeypatch.setenv("SIMING_DATA", str(places["variable"]))
     assert main([*words, "--data", str(places["flag"])]) == 0
     assert name_in(capsys.readouterr().out) == "flag"
@@ -73,49 +73,51 @@ def test_flag_then_variable_then_run(
     assert err == f"Data set: {places['run']}, which the run names.\n"
 
 
-def test_the_word_names_it_too(
+def test_the_word_dir_goes_before_the_variable(
     places: dict[str, Path], run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(places["variable"]))
     assert main(["score", str(places["word"]), str(run), *FEW, "--json"]) == 0
     assert name_in(capsys.readouterr().out) == "word"
-    assert main(["raters", str(places["word"]), *FEW, "--json"]) == 0
+    assert main(["study", "raters", str(places["word"]), *FEW, "--json"]) == 0
     assert name_in(capsys.readouterr().out) == "word"
-    assert main(["raters", "--data", str(places["flag"]), *FEW, "--json"]) == 0
+    assert main(["study", "raters", "--data", str(places["flag"]), *FEW, "--json"]) == 0
     assert name_in(capsys.readouterr().out) == "flag"
-    assert main(["check", "--quick"]) == 0
+    assert main(["data", "check", "--quick"]) == 0
     assert capsys.readouterr().out.startswith(f"{places['variable']}: SYNTHETIC 4 videos, ")
 
 
-def test_withhold_takes_the_named_one(places: dict[str, Path], tmp_path: Path) -> None:
+def test_split_takes_the_named_data_set(places: dict[str, Path], tmp_path: Path) -> None:
     key = ["--key", str(tmp_path / "k.json")]
-    assert main(["withhold", "--data", str(places["flag"]), *key, str(tmp_path / "out")]) == 0
+    assert main(["data", "split", "--data", str(places["flag"]), *key, str(tmp_path / "out")]) == 0
     assert (open_dataset(tmp_path / "out").name, open_dataset(tmp_path / "out").withheld) == ("flag", True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["raters", "a", "--data", "b"], 2, "DIR 'a' and --data 'b' both name the data set; give one."),
-        (["raters", ""], 2, "DIR '' must not be empty."),
-        (["raters", "--data", ""], 2, "--data '' must not be empty."),
+        (["study", "raters", "a", "--data", "b"], 2, "DIR 'a' and --data 'b' both name the data set; give one."),
+        (["study", "raters", ""], 2, "DIR '' must not be empty."),
+        (["study", "raters", "--data", ""], 2, "--data '' must not be empty."),
         (
-            ["raters", "no-such-name"],
+            ["study", "raters", "no-such-name"],
             1,
             "DIR 'no-such-name': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
             "with dataset.yaml, or leave out DIR for the synthetic demo.",
         ),
         (
-            ["plan", "--data", "/no/such"],
+            ["run", "plan", "--data", "/no/such"],
             1,
             "--data '/no/such': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
             "with dataset.yaml, or leave out --data for the synthetic demo.",
         ),
     ],
 )
-def test_bad_names(arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unusable_name_of_a_data_set_is_refused(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == code
-    assert capsys.readouterr() == ("", f"siming {arguments[0]}: {message}\n")
+    assert capsys.readouterr() == ("", f"siming {' '.join(arguments[:2])}: {message}\n")
 
 
 def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_
     shutil.copytree(short_demo, home)
     env = {name: value for name, value in os.environ.items() if not name.startswith("SIMING_")}
     env |= {"SIMING_CACHE": str(tmp_path), "SIMING_DEMO_VIDEOS": "4", "SIMING_RESAMPLS": "9"}
-    code = "import sys; from siming_tasks.cli import main; sys.exit(main(['raters', '--resamples', '20']))"
+    code = "import sys; from siming_tasks.cli import main; sys.exit(main(['study', 'raters', '--resamples', '20']))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr.splitlines()) == (
         0,
@@ -144,13 +146,13 @@ def public(places: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     return root / "data", root / "key.json"
 
 
-@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
-def test_labels_that_are_withheld(
+@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
+def test_withheld_labels_are_asked_for_and_give_the_same_numbers(
     command: str, places: dict[str, Path], public: tuple[Path, Path], run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, key = public
     runs = [f"a={run}", f"b={run}"] if command == "compare" else [str(run)]
-    assert main([command, *runs, "--data", str(folder), *FEW]) == 1
+    assert main([*command.split(), *runs, "--data", str(folder), *FEW]) == 1
     assert capsys.readouterr() == (
         "",
         f"siming {command}: {folder}: the labels are withheld. Give the label file with --labels, or only check "
@@ -158,7 +160,7 @@ def test_labels_that_are_withheld(
     )
     printed = []
     for data in (["--data", str(folder), "--labels", str(key)], ["--data", str(places["flag"])]):
-        assert main([command, *runs, *data, *FEW, "--json"]) == 0
+        assert main([*command.split(), *runs, *data, *FEW, "--json"]) == 0
         part = json.loads(capsys.readouterr().out)["settings"]["full_score"]
         if command == "compare":
             assert part["comparison"]["options"].pop("facts")["dataset"] == open_dataset(data[1]).digest[:12]
@@ -166,20 +168,22 @@ def test_labels_that_are_withheld(
     assert printed[0] == printed[1]
 
 
-def test_raters_of_withheld_labels(public: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["raters", str(public[0]), *FEW]) == 1
+def test_raters_of_withheld_labels_need_the_label_file(
+    public: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "raters", str(public[0]), *FEW]) == 1
     assert "The human ceiling cannot be computed" in capsys.readouterr().err
-    assert main(["raters", str(public[0]), "--labels", str(public[1]), *FEW]) == 0
+    assert main(["study", "raters", str(public[0]), "--labels", str(public[1]), *FEW]) == 0
     assert capsys.readouterr().out.startswith("## Raters of flag")
 
 
-@pytest.mark.parametrize("command", ["score", "diagnose", "compare"])
+@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
 def test_an_unknown_rater_is_named(
     command: str, places: dict[str, Path], run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """compare used to print a table of undefined values."""
     words = [f"a={run}", f"b={run}"] if command == "compare" else [str(run)]
-    assert main([command, *words, "--data", str(places["flag"]), "--rater", "rater_z"]) == 1
+    assert main([*command.split(), *words, "--data", str(places["flag"]), "--rater", "rater_z"]) == 1
     raters = "there are consensus, rater_a, rater_b."
     assert capsys.readouterr() == ("", f"siming {command}: {places['flag']}: no rater 'rater_z'; {raters}\n")
 
@@ -188,7 +192,7 @@ def test_diagnose_takes_the_options_that_score_takes(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def found(*flags: str) -> dict[str, Any]:
-        assert main(["diagnose", str(run), "--json", *flags]) == 0
+        assert main(["study", "diagnose", str(run), "--json", *flags]) == 0
         part: dict[str, Any] = json.loads(capsys.readouterr().out)["settings"]["full_score"]
         return part
 
@@ -218,7 +222,7 @@ def test_the_log_is_quiet_about_a_named_data_set(
 
 def test_shards_of_prepare_are_disjoint_and_together_everything(short_demo: Path, tmp_path: Path) -> None:
     """Two shards decode what one command does, each video once."""
-    common = ["prepare", "--data", str(short_demo), "--frames", "3", "--clip-frames", "1", "--cache"]
+    common = ["run", "prepare", "--data", str(short_demo), "--frames", "3", "--clip-frames", "1", "--cache"]
     made: list[set[str]] = []
     for part in ("1/3", "2/3", "3/3"):
         cache = tmp_path / part.replace("/", "of")

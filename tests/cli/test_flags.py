@@ -2,71 +2,88 @@
 
 from __future__ import annotations
 
-import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import click
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.cli.arguments import Checked
-from siming_tasks.cli.flags import SCORED, options_from
-from siming_tasks.cli.main import parser
+from siming_tasks.cli.main import COMMANDS, all_commands
+from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked
 from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
+from tests.cli.command_lines import flags, parse
 
 WORDS = {
-    "rubric": ["check"],
-    "template": ["out.xlsx", "--rubric", "r", "--videos", "v"],
-    "build": ["out", "--rubric", "r", "--labels", "l", "--videos", "v"],
-    "check": [],
-    "withhold": ["out", "--key", "k"],
-    "demo": ["out"],
-    "prepare": [],
-    "plan": [],
-    "recipe": [],
-    "shards": ["3", "--tasks", "siming"],
-    "join": ["a", "out"],
+    "data rubric": ["check"],
+    "data template": ["out.xlsx", "--rubric", "r", "--videos", "v"],
+    "data build": ["out", "--rubric", "r", "--labels", "l", "--videos", "v"],
+    "data check": [],
+    "data split": ["out", "--key", "k"],
+    "data demo": ["out"],
+    "run prepare": [],
+    "run plan": [],
+    "run recipe": [],
+    "run shards": ["3", "--tasks", "siming"],
+    "run join": ["a", "out"],
     "score": ["p"],
     "compare": ["a", "b"],
-    "raters": [],
-    "diagnose": ["a"],
-    "power": [],
-    "lint-table": ["paper"],
+    "study raters": [],
+    "study diagnose": ["a"],
+    "study power": [],
+    "study lint-table": ["paper"],
     "report": ["a"],
     "view": ["a"],
-    "submit": ["a"],
-    "board": ["inbox"],
-    "rate": ["videos", "--rater", "r"],
+    "board submit": ["a"],
+    "board build": ["inbox"],
+    "data rate": ["videos", "--rater", "r"],
     "tasks-path": [],
     "docs": [],
-    "edit": ["d", "out"],
-    "requests": ["out.jsonl", "--setting", "full_score"],
-    "export": ["a", "out", "--format", "jsonl"],
-    "import": ["a", "out", "--format", "inspect"],
-    "push": ["org/name"],
-    "baseline": ["d"],
+    "data edit": ["d", "out"],
+    "run requests": ["out.jsonl", "--setting", "full_score"],
+    "run export": ["a", "out", "--format", "jsonl"],
+    "run import": ["a", "out", "--format", "inspect"],
+    "data push": ["org/name"],
+    "run baseline": ["d"],
 }
-"""What each subcommand cannot do without."""
+"""The words and flags that each command requires."""
 
-SCORING = ("score", "compare", "diagnose", "report", "submit", "board")
+FORMER_COMMANDS = {
+    "rate": "data rate",
+    "template": "data template",
+    "build": "data build",
+    "check": "data check",
+    "withhold": "data split",
+    "push": "data push",
+    "edit": "data edit",
+    "demo": "data demo",
+    "rubric": "data rubric",
+    "plan": "run plan",
+    "prepare": "run prepare",
+    "recipe": "run recipe",
+    "shards": "run shards",
+    "join": "run join",
+    "requests": "run requests",
+    "import": "run import",
+    "export": "run export",
+    "baseline": "run baseline",
+    "raters": "study raters",
+    "diagnose": "study diagnose",
+    "power": "study power",
+    "lint-table": "study lint-table",
+    "submit": "board submit",
+}
+"""Commands before they were put in groups, and their present names."""
+
+SCORING = ("score", "compare", "study diagnose", "report", "board submit", "board build")
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
-    (found,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return dict(found.choices)
-
-
-def actions(*, hidden: bool = False) -> Iterator[tuple[str, argparse.Action]]:
-    for name, command in commands().items():
-        for action in command._actions:
-            if hidden or action.help != argparse.SUPPRESS:
-                yield name, action
-
-
-def taken(name: str) -> tuple[str, ...]:
-    """The options that a subcommand takes."""
-    return commands()[name].get_default("option_names") or ()
+def parameters() -> Iterator[tuple[str, click.Parameter]]:
+    for name, command in all_commands().items():
+        for parameter in command.params:
+            yield name, parameter
 
 
 def wrong_texts(kind: object) -> list[str]:
@@ -89,24 +106,43 @@ def wrong_texts(kind: object) -> list[str]:
 
 WRONG = [
     pytest.param(name, flag, text, id=f"{name} {flag} {text!r}")
-    for name, action in actions(hidden=True)
-    if isinstance(action, Checked)
-    for flag in action.option_strings
-    for text in wrong_texts(action.kind)
+    for name, parameter in parameters()
+    if isinstance(parameter.type, Checked) and isinstance(parameter, click.Option)
+    for flag in parameter.opts
+    for text in wrong_texts(parameter.type.kind)
 ]
 
 
-def test_the_table_of_words_is_whole() -> None:
-    assert set(WORDS) == set(commands())
+def test_every_command_has_an_example_that_can_be_read() -> None:
+    assert set(WORDS) == set(COMMANDS)
     for name, words in WORDS.items():
-        assert callable(parser().parse_args([name, *words]).run)
+        assert isinstance(parse([*name.split(), *words]), dict)
+
+
+def test_one_page_of_help_names_every_command_and_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    lines = text.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    assert "lmms-eval --model MODEL --tasks siming" in text
+    for name in COMMANDS:
+        group, _, last = name.rpartition(" ")
+        (line,) = (line for line in lines if line.startswith(f"  {group or last} "))
+        assert last in line.replace(",", " ").split()
+
+
+@pytest.mark.parametrize("group", ["data", "run", "study", "board"])
+def test_a_group_lists_its_commands(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([group, "--help"]) == 0
+    listed = re.findall(r"^  ([a-z-]+)  ", capsys.readouterr().out, re.MULTILINE)
+    assert [f"{group} {name}" for name in listed] == [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 
 @pytest.mark.parametrize(("name", "flag", "text"), WRONG)
 def test_a_wrong_value_is_refused_in_one_sentence(
     name: str, flag: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([name, *WORDS[name], f"{flag}={text}"]) == 2
+    assert main([*name.split(), *WORDS[name], f"{flag}={text}"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     start = f"siming {name}: {flag} {text!r} "
@@ -116,54 +152,100 @@ def test_a_wrong_value_is_refused_in_one_sentence(
     assert reason.startswith(("is not ", "must be ", "must not be empty"))
 
 
-def test_the_flags_above_are_many() -> None:
-    """Every command that draws at random refuses a negative seed, and so on: the list above is not empty by mistake."""
+def test_the_wrong_values_above_cover_every_kind_of_flag() -> None:
+    """The list of wrong values is not empty by mistake: every command that draws at random refuses a negative seed."""
     shown = {param.id for param in WRONG}
-    for name in (*SCORING, "raters"):
+    for name in (*SCORING, "study raters"):
         assert {f"{name} --seed '-1'", f"{name} --resamples '-5'", f"{name} --resamples '1'"} <= shown
-    assert {"check --jobs '0'", "plan --videos '0'", "power --replicates '99'", "board --match '2'"} <= shown
-    assert {"diagnose --pass-mark '2'", "power --alpha '1'", "prepare --frames 'x'"} <= shown
+    assert {"data check --jobs '0'", "run plan --videos '0'", "study power --replicates '99'"} <= shown
+    assert {"board build --match '2'", "study diagnose --pass-mark '2'", "study power --alpha '1'"} <= shown
+    assert "run prepare --frames 'x'" in shown
 
 
-def test_no_number_is_left_to_argparse() -> None:
-    """``type=int`` would refuse in other words, and take -5."""
-    assert not [(name, action.dest) for name, action in actions(hidden=True) if action.type in (int, float)]
+def test_no_number_is_checked_by_click() -> None:
+    """``type=int`` would refuse in other words, and accept -5."""
+    assert not [
+        (name, parameter.name)
+        for name, parameter in parameters()
+        if isinstance(parameter.type, (click.types.IntParamType, click.types.FloatParamType))
+    ]
 
 
-@pytest.mark.parametrize("name", [name for name in WORDS if taken(name)])
+@pytest.mark.parametrize("name", [name for name in WORDS if all_commands()[name].option_names])
 def test_a_wrong_variable_is_refused_in_one_sentence(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SIMING_RESAMPLES", "1")
-    assert main([name, *WORDS[name]]) == 2
+    assert main([*name.split(), *WORDS[name]]) == 2
     assert capsys.readouterr() == ("", f"siming {name}: SIMING_RESAMPLES='1' must be at least 2.\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["score"], "siming score: the following arguments are required: PREDICTIONS (see siming score --help)\n"),
-        (["report", "--jobs"], "siming report: --jobs: expected one argument (see siming report --help)\n"),
-        (["raters", "--json=1"], "siming raters: --json: ignored explicit argument '1' (see siming raters --help)\n"),
-        (["plan", "--frame"], "siming plan: ambiguous option: --frame could match --frames, --frame-size (see siming"),
-        ([], "siming: the following arguments are required: COMMAND (see siming --help)\n"),
-        (["plan", "--colour", "red"], "siming: unrecognized arguments: --colour red (see siming --help)\n"),
+        ("score", "siming score: missing argument 'PREDICTIONS' (see siming score --help)\n"),
+        ("report --jobs", "siming report: option '--jobs' requires an argument (see siming report --help)\n"),
+        (
+            "study raters --json=1",
+            "siming study raters: option '--json' does not take a value (see siming study raters",
+        ),
+        (
+            "run plan --frame",
+            "siming run plan: no such option '--frame'; did you mean one of: '--clip-frames', '--frame-size'",
+        ),
+        ("run plan --colour red", "siming run plan: no such option '--colour'"),
+        ("score a b c", "siming score: unexpected extra word 'b' (see siming score --help)\n"),
+        ("data", "siming data: a command is missing; the commands: data rate, data template, "),
     ],
 )
-def test_bad_usage_is_said_in_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
+def test_bad_usage_is_refused_in_one_line(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split()) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith(message) and err.count("\n") == 1
 
 
+def test_no_words_at_all_are_refused_with_the_page_of_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("Usage: siming COMMAND ...")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        *((former, now) for former, now in FORMER_COMMANDS.items()),
+        ("scor", "score"),
+        ("data chekc", "data check"),
+        ("study power-analysis", None),
+        ("withold", "data split"),
+    ],
+)
+def test_an_unknown_command_is_refused_and_the_nearest_one_named(
+    arguments: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments.split(), "exams"]) == 2
+    out, err = capsys.readouterr()
+    way_out = f"did you mean `siming {meant}`?" if meant else "the commands: "
+    assert out == "" and f"there is no command {arguments.split()[-1]!r}; {way_out}" in err and err.count("\n") == 1
+
+
+def test_the_inbox_of_a_board_is_not_taken_for_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["board", "inbox"]) == 2
+    said = "siming board: there is no command 'inbox'; the commands: board submit, board build.\n"
+    assert capsys.readouterr() == ("", said)
+
+
 @pytest.mark.parametrize("name", WORDS)
 def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--help"]) == 0
+    assert main([*name.split(), "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    for field in taken(name):
+    line = COMMANDS[name]
+    assert f"Usage: siming {name} " in text and f" {line[0].upper()}{line[1:]}." in text
+    for field in all_commands()[name].option_names:
         option = OPTIONS[field]
         assert f"{option.flag} {option.kind.metavar} " in text
-        assert f"{option.help.replace('`', '')} (default: {option.variable}, else {option.default_text})" in text
+        said = f"{option.help.replace('`', '')} (default: {option.variable}, else {option.default_text})"
+        assert said.replace(" ", "") in text.replace(" ", "")  # a word with a hyphen may be broken
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
@@ -171,70 +253,31 @@ def test_a_flag_means_the_same_everywhere() -> None:
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
-        for command, action in actions()
-        for flag in action.option_strings
-        if flag in by_flag and by_flag[flag] not in taken(command)
+        for command in COMMANDS
+        for flag in flags(command)
+        if flag in by_flag and by_flag[flag] not in all_commands()[command].option_names
     }
-    assert others == {("demo", "--seed"), ("edit", "--seed"), ("rate", "--rater")}
+    assert others == {("data demo", "--seed"), ("data edit", "--seed"), ("data rate", "--rater")}
 
 
-def test_which_commands_take_what() -> None:
+def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> None:
     asking = {name for name, option in OPTIONS.items() if option.changes == "asking"}
-    assert {field for name in WORDS for field in taken(name)} == set(OPTIONS) - asking
+    assert {field for name in WORDS for field in all_commands()[name].option_names} == set(OPTIONS) - asking
     for name in SCORING:
-        assert taken(name) == ("data", *SCORED, *(["prices"] if name in ("score", "report") else []))
-    assert [name for name in WORDS if "data" in taken(name)] == [
-        *(
-            "check",
-            "withhold",
-            "prepare",
-            "plan",
-            "shards",
-            "join",
-            "score",
-            "compare",
-            "raters",
-            "diagnose",
-            "report",
-            "view",
-            "submit",
-            "board",
-            "edit",
-            "requests",
-            "export",
-            "push",
-            "baseline",
-        )
-    ]
-    labels = {name for name, action in actions() if "--labels" in action.option_strings}
-    assert labels - {"build"} == {*SCORING, "raters", "export", "baseline"}
+        priced = ["prices"] if name in ("score", "report") else []
+        assert set(all_commands()[name].option_names) == {"data", *SCORING_OPTIONS, *priced}
+    without_data = {"data rate", "data template", "data build", "data demo", "data rubric", "run recipe", "run import"}
+    without_data |= {"study power", "study lint-table", "docs", "tasks-path"}
+    assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
+    labels = {name for name in WORDS if "--labels" in flags(name)}
+    assert labels - {"data build"} == {*SCORING, "study raters", "run export", "run baseline"}
 
 
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIMING_SEED", "5")
     monkeypatch.setenv("SIMING_MAPPING", "proportional")
-    given = parser().parse_args(["score", "p", "--seed", "7", "--positive", "Correct", "--data", "exams"])
-    expected = Options(data="exams", seed=7, mapping="proportional", positive="correct")
-    assert options_from(given) == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["prepare", "--mode", "proxy"], Options(media="proxy")),
-        (["prepare", "--matched"], Options(clip_density="matched")),
-        (["plan", "--matched"], Options(clip_density="matched")),
-    ],
-)
-def test_former_names_of_options_still_work(arguments: list[str], expected: Options) -> None:
-    assert options_from(parser().parse_args(arguments)) == expected
-
-
-def test_former_names_of_other_flags_still_work() -> None:
-    assert parser().parse_args(["report", "a", "--media", "none"]).video_files == "none"
-    assert parser().parse_args(["report", "a"]).video_files == "link"
-    built = parser().parse_args(["build", "out", "--rubric", "r", "--labels", "l", "--videos", "v", "--mapping", "m"])
-    assert str(built.columns) == "m"
+    values = parse(["score", "p", "--seed", "7", "--positive", "Correct", "--data", "exams"])
+    assert values["options"] == Options(data="exams", seed=7, mapping="proportional", positive="correct")
 
 
 @pytest.mark.parametrize(
@@ -245,19 +288,26 @@ def test_former_names_of_other_flags_still_work() -> None:
         (["score", "exams", "--json", "run"], ("exams", "run")),
         (["score", "--json", "run"], (None, "run")),
         (["score", "--resamples", "50", "exams", "--json", "--seed", "3", "run"], ("exams", "run")),
-        (["withhold", "exams", "--key", "k", "out"], ("exams", "out")),
-        (["withhold", "--key", "k", "out"], (None, "out")),
+        (["data", "split", "exams", "--key", "k", "out"], ("exams", "out")),
+        (["data", "split", "--key", "k", "out"], (None, "out")),
     ],
 )
 def test_flags_may_stand_between_words(arguments: list[str], expected: tuple[str | None, str]) -> None:
-    found = parser().parse_args(arguments)
-    last = found.predictions if arguments[0] == "score" else found.out
-    assert (found.dir, str(last)) == expected
+    values = parse(arguments)
+    last = values["predictions"] if arguments[0] == "score" else values["out"]
+    assert (values["chosen"].word, str(last)) == expected
 
 
-def test_help_loads_nothing_heavy() -> None:
-    heavy = "{'numpy', 'scipy', 'pydantic', 'yaml', 'PIL', 'av', 'jinja2', 'tqdm', 'torch'}"
-    code = "import sys; from siming_tasks.cli import main; main(['score', '-h']); "
+@pytest.mark.parametrize("words", [["--help"], ["data", "--help"], ["score", "-h"], ["score", "--help"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    heavy = "{'numpy', 'scipy', 'pydantic', 'yaml', 'PIL', 'av', 'jinja2', 'tqdm', 'torch', 'rich'}"
+    code = f"import sys; from siming_tasks.cli import main; main({words}); "
     code += f"print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_takes_less_than_a_quarter_of_a_second() -> None:
+    code = "import time; from siming_tasks.cli import main; main(['--help']); print(time.process_time())"
+    done = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    assert min(float(one.stdout.splitlines()[-1]) for one in done) < 0.25

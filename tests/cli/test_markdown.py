@@ -13,8 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from siming_tasks.cli import main
-from siming_tasks.cli.markdown import show
-from siming_tasks.cli.terminal import harmless_terminal
+from siming_tasks.cli.terminal import safe_terminal, show_markdown
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import open_dataset
 from siming_tasks.report.table import Block, Name, Table
@@ -41,8 +40,8 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 def printed(*parts: Block, on: Screen | None = None) -> None:
-    with redirect_stdout(on or sys.stdout), harmless_terminal():
-        show(*parts)
+    with redirect_stdout(on or sys.stdout), safe_terminal():
+        show_markdown(*parts)
 
 
 def lines_of(screen: Screen) -> list[str]:

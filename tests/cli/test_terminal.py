@@ -9,7 +9,7 @@ import pytest
 from tqdm import tqdm
 
 from siming_tasks.cli import main
-from siming_tasks.cli.terminal import Harmless, harmless_terminal
+from siming_tasks.cli.terminal import SafeStream, safe_terminal
 
 ACTS = set("\x1b\x9b\x07\x08\x00\u202e\u2066\u200b")
 EVIL = "\x1b]0;owned\x07\x9b2J\x08\u202e\u200b"
@@ -17,7 +17,7 @@ EVIL = "\x1b]0;owned\x07\x9b2J\x08\u202e\u200b"
 
 def test_text_is_spelled_out_and_restored_streams_are_the_old_ones(capsys) -> None:
     before = sys.stdout
-    with harmless_terminal():
+    with safe_terminal():
         sys.stderr.write(f"a {EVIL} b\n")
         sys.stdout.write("张三 ✓\ttab\n")
     assert sys.stdout is before
@@ -27,21 +27,21 @@ def test_text_is_spelled_out_and_restored_streams_are_the_old_ones(capsys) -> No
 
 def test_a_progress_bar_still_moves() -> None:
     stream = io.StringIO()
-    for _ in tqdm(range(3), file=Harmless(stream), desc=f"x{EVIL}", mininterval=0):  # type: ignore[arg-type]
+    for _ in tqdm(range(3), file=SafeStream(stream), desc=f"x{EVIL}", mininterval=0):  # type: ignore[arg-type]
         pass
     assert stream.getvalue().count("\r") >= 3 and not ACTS & set(stream.getvalue())
 
 
 def test_a_carriage_return_inside_a_name_does_not_overwrite_the_line() -> None:
     stream = io.StringIO()
-    Harmless(stream).write("error in file\rall is well\n")
+    SafeStream(stream).write("error in file\rall is well\n")
     assert stream.getvalue() == "error in file⟦U+000D⟧all is well\n"
 
 
 def test_what_the_encoding_lacks_is_escaped() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    Harmless(stream).write("é 张\n")
+    SafeStream(stream).write("é 张\n")
     stream.flush()
     assert raw.getvalue() == b"\\xe9 \\u5f20\n"
 
@@ -58,7 +58,13 @@ def poison(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["check", "--quick"], ["check", "--quick", "--json"], ["plan", "--data"], ["raters"]]
+    "command",
+    [
+        ["data", "check", "--quick"],
+        ["data", "check", "--quick", "--json"],
+        ["run", "plan", "--data"],
+        ["study", "raters"],
+    ],
 )
 def test_no_command_lets_a_data_set_act_on_the_terminal(short_demo: Path, tmp_path: Path, command, capsys) -> None:
     folder = tmp_path / f"data{EVIL[:-1]}"
@@ -67,7 +73,7 @@ def test_no_command_lets_a_data_set_act_on_the_terminal(short_demo: Path, tmp_pa
         (folder / item.name).symlink_to(item) if item.name != "videos.jsonl" else None
     (folder / "videos.jsonl").write_bytes((short_demo / "videos.jsonl").read_bytes())
     poison(folder)
-    first = 2 if "--data" in command else 1
+    first = 3 if "--data" in command else 2
     assert main([*command[:first], str(folder), *command[first:]]) == 1
     out, err = capsys.readouterr()
     assert out + err and not ACTS & set(out + err)

@@ -182,7 +182,7 @@ def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path, 
 def test_the_command_says_it_in_one_line(data: Path, capsys) -> None:
     (data / "dataset.yaml").unlink()
     os.mkfifo(data / "dataset.yaml")
-    assert main(["check", str(data), "--quick", "--json"]) == 1
+    assert main(["data", "check", str(data), "--quick", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert "only regular files are read" in json.dumps(found)
 

@@ -9,21 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.cli.main import parser
 from siming_tasks.data import open_dataset
 from siming_tasks.results.read import load_predictions
+from tests.cli.command_lines import find_words, parse
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/data.md").read_text(encoding="utf-8")
-COMMANDS = sorted(set(re.findall(r"^(?:\$ )?(siming (?:template|build|check|score|withhold) .*)$", PAGE, re.MULTILINE)))
+COMMANDS = sorted(
+    set(
+        re.findall(
+            r"^(?:\$ )?(siming (?:data template|data build|data check|score|data split) .*)$", PAGE, re.MULTILINE
+        )
+    )
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_exist(command: str) -> None:
-    assert callable(parser().parse_args(shlex.split(command)[1:]).run)
+    assert isinstance(parse(shlex.split(command)[1:]), dict)
 
 
 def test_there_are_commands_for_every_task() -> None:
-    assert {command.split()[1] for command in COMMANDS} == {"template", "build", "check", "score", "withhold"}
+    named = {find_words(shlex.split(command)[1:])[0] for command in COMMANDS}
+    assert named == {"data template", "data build", "data check", "score", "data split"}
 
 
 def test_the_prediction_lines_are_read(folder: Path, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_key_that_does_not_fit(
 def test_a_key_that_was_changed(public: Dataset, key: Path, how: Callable[[Key], Any]) -> None:
     change(key, how)
     (said,) = refused(public, key)
-    assert "changed after it was written" in said and "siming withhold" in said
+    assert "changed after it was written" in said and "siming data split" in said
 
 
 @pytest.mark.parametrize(

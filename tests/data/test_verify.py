@@ -73,7 +73,7 @@ def test_swapped_videos_are_refused_although_they_were_verified(folder: Path, tm
     assert str(caught.value).splitlines()[0] == (
         "dataset.yaml: media_sha256: media/v001.mp4 is not the file that the digest was taken of "
         f"(stated {first[:12]}, found {second[:12]}). Something was changed after the build: fetch or build it again "
-        f"or, if the change is meant, `siming check {folder} --restate`."
+        f"or, if the change is meant, `siming data check {folder} --restate`."
     )
     with pytest.raises(DataError, match=r"media/v001\.mp4 is not the file"):
         dataset.media_digest(dataset.videos[0])  # the key of the frame store, whoever asks
@@ -181,8 +181,8 @@ def test_scoring_without_videos_verifies_labels_and_rubric(folder: Path) -> None
 
 @pytest.mark.parametrize(
     "command",
-    ["prepare --dry-run", "plan", "withhold OUT --key KEY", "check"],
-    ids=lambda text: text.split()[0],
+    ["run prepare --dry-run", "run plan", "data split OUT --key KEY", "data check"],
+    ids=lambda text: text.split()[1],
 )
 def test_commands_that_show_videos_refuse_swapped_ones(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
@@ -190,8 +190,8 @@ def test_commands_that_show_videos_refuse_swapped_ones(
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
     swap(folder)
     words = [str(tmp_path / word) if word.isupper() else word for word in command.split()]
-    where = [words[0], "--data", str(folder)] if words[0] in ("prepare", "plan") else [words[0], str(folder)]
-    assert main([*where, *words[1:]]) != 0
+    where = ["--data", str(folder)] if words[0] == "run" else [str(folder)]
+    assert main([*words[:2], *where, *words[2:]]) != 0
     said = "".join(capsys.readouterr())
     assert "media/v001.mp4 is not the file that the digest was taken of" in said and "--restate" in said
     assert not (tmp_path / "OUT").exists() and not (tmp_path / "KEY").exists()
@@ -221,8 +221,8 @@ def test_a_change_that_is_meant_is_stated_anew(
     old = open_dataset(folder).digest
     relabel(folder)
     swap(folder)
-    assert main(["check", str(folder), "--quick"]) == 1
-    assert main(["check", str(folder), "--restate"]) == 0
+    assert main(["data", "check", str(folder), "--quick"]) == 1
+    assert main(["data", "check", str(folder), "--restate"]) == 0
     said = capsys.readouterr()
     new = open_dataset(folder).digest
     assert f"digest {old[:12]} is now {new[:12]}. Raise `version`" in said.err

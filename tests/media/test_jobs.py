@@ -68,7 +68,18 @@ def test_the_estimate_counts_what_is_left(videos: Any, tmp_path: Path) -> None:
 
 
 def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--frames", "6", "--clip-frames", "2"]
+    command = [
+        "run",
+        "prepare",
+        "--data",
+        str(short_demo),
+        "--cache",
+        str(tmp_path),
+        "--frames",
+        "6",
+        "--clip-frames",
+        "2",
+    ]
     assert main([*command, "--dry-run"]) == 0
     first = capsys.readouterr().out
     assert first.startswith("4 videos, 4 to decode: ")
@@ -90,7 +101,7 @@ def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_command_says_no_before_it_overflows(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
-    command = ["prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.0001"]
+    command = ["run", "prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.0001"]
     assert main(command) == 2
     assert "more than the limit of 0.0001 GB" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jpg"))
@@ -106,10 +117,10 @@ def test_the_command_lists_what_failed(short_demo: Path, tmp_path: Path, capsys:
     content = broken.read_bytes()
     broken.write_bytes(content[: len(content) // 2])
     arguments = ["--cache", str(tmp_path / "c"), "--frames", "2", "--clip-frames", "1"]
-    assert main(["prepare", "--data", str(data), *arguments]) == 1
+    assert main(["run", "prepare", "--data", str(data), *arguments]) == 1
     assert f"{lines[1]['media']} is not the file that the digest" in capsys.readouterr().err
     (data / "dataset.yaml").write_text("name: by-hand\nsynthetic: true\n")  # a folder that states nothing of its media
-    assert main(["prepare", "--data", str(data), *arguments]) == 1
+    assert main(["run", "prepare", "--data", str(data), *arguments]) == 1
     captured = capsys.readouterr()
     assert str(broken) in captured.out
     assert "4 videos prepared, 1 problems (above)." in captured.out

@@ -246,7 +246,7 @@ class TestAMetricMore:
 
     def test_in_planning(self, toy, capsys):
         """What the judge gets above one that calls as many steps wrong at random; never more than 2 p (1 - p)."""
-        arguments = ["power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
+        arguments = ["study", "power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
         assert main(arguments) == 0
         assert "| HITS over blind | 0.0" in " ".join(capsys.readouterr().out.split())  # columns are padded
         sample = draw(StudyDesign(steps=5), 100, 20, np.random.default_rng(0))
@@ -256,7 +256,7 @@ class TestAMetricMore:
         assert score(sample.reference, sample.judged(0.7), "hits") == pytest.approx(expected)
 
     def test_planning_knows_only_what_stands_by_itself(self, capsys):
-        assert main(["power", "--metric", "precision"]) != 0
+        assert main(["study", "power", "--metric", "precision"]) != 0
         assert "invalid choice: 'precision' (choose from" in capsys.readouterr().err
 
     def test_in_the_hooks_of_the_host(self, toy, short_demo, monkeypatch):

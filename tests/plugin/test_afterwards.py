@@ -48,7 +48,7 @@ def test_without_labels_the_next_step_is_to_send_the_answers(
 ) -> None:
     public = withhold(short_demo, tmp_path / "public", tmp_path / "labels.key.json")
     said = last_line(host(*ORACLE[:-3], "kind=all_correct,media=False", *ORACLE[-2:], data=public.root))
-    assert said.startswith("Next: siming submit ")
+    assert said.startswith("Next: siming board submit ")
 
 
 @pytest.mark.parametrize(

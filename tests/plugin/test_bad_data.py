@@ -95,7 +95,7 @@ def test_videos_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch
     message = preflight(monkeypatch, copy)
     for name in ("media/sim001.mp4", "media/sim002.mp4"):
         assert f"{name} is not the file that the digest was taken of (stated " in message
-    assert f"siming check {copy} --restate" in message
+    assert f"siming data check {copy} --restate" in message
 
 
 def test_labels_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:

@@ -25,7 +25,17 @@ def test_a_board_takes_no_other_form(
     name: str, exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(exams, tmp_path / "run", "rater_a", model="org/M", settings=(name,))
-    command = ["submit", str(run), "--data", str(exams.root), "--out", str(tmp_path / "s.zip"), "--resamples", "50"]
+    command = [
+        "board",
+        "submit",
+        str(run),
+        "--data",
+        str(exams.root),
+        "--out",
+        str(tmp_path / "s.zip"),
+        "--resamples",
+        "50",
+    ]
     assert main(command) == 1
     assert f"holds siming_{name}, another form of the reply, which is no part" in capsys.readouterr().err
 
@@ -42,7 +52,17 @@ def reasoned(exams: Dataset, path: Path, **more: str) -> Path:
 
 def test_a_board_takes_no_other_question(exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = reasoned(exams, tmp_path / "p.jsonl", asking="reasoned")
-    command = ["submit", str(path), "--data", str(exams.root), "--out", str(tmp_path / "s.zip"), "--resamples", "50"]
+    command = [
+        "board",
+        "submit",
+        str(path),
+        "--data",
+        str(exams.root),
+        "--out",
+        str(tmp_path / "s.zip"),
+        "--resamples",
+        "50",
+    ]
     assert main(command) == 1
     assert "asked otherwise (reasoned), which is no part of the benchmark" in capsys.readouterr().err
 

@@ -33,17 +33,17 @@ def test_report_says_what_is_wrong(run: Path, capsys: pytest.CaptureFixture[str]
 
 def test_submit_then_board(run: Path, exams: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     data = ["--data", str(exams.root)]
-    assert main(["submit", str(run), *data, "--organization", "Lab", "--out", "inbox/model.zip"]) == 0
+    assert main(["board", "submit", str(run), *data, "--organization", "Lab", "--out", "inbox/model.zip"]) == 0
     assert "inbox/model.zip: ready. org/Model, 4 predictions on siming-demo." in capsys.readouterr().out
-    assert main(["submit", "--check", "inbox/model.zip", *data]) == 0
-    assert main(["submit", str(run), *data, "--url", "javascript:alert(1)"]) == 2
+    assert main(["board", "submit", "--check", "inbox/model.zip", *data]) == 0
+    assert main(["board", "submit", str(run), *data, "--url", "javascript:alert(1)"]) == 2
     assert "--url: " in capsys.readouterr().err
     Path("reruns").mkdir()
     (Path("reruns") / "model").symlink_to(run)
-    assert main(["board", "inbox", *data, "--reruns", "reruns", "--out", "board"]) == 0
+    assert main(["board", "build", "inbox", *data, "--reruns", "reruns", "--out", "board"]) == 0
     assert "board/index.html: 1 verified, 0 community rows." in capsys.readouterr().out
     Path("inbox/bad.zip").write_bytes(b"not a zip")
-    assert main(["board", "inbox", *data, "--out", "board"]) == 1
+    assert main(["board", "build", "inbox", *data, "--out", "board"]) == 1
     captured = capsys.readouterr()
     assert "refused: bad.zip: not a readable zip archive" in captured.err
     assert "0 verified, 1 community rows." in captured.out

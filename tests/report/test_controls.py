@@ -45,5 +45,5 @@ def test_the_commands_take_them_like_any_other(
     assert set(json.loads(capsys.readouterr().out)["settings"]) == set(TIMED)
     assert main(["compare", *map(str, runs), *data, *few]) == 0
     assert set(json.loads(capsys.readouterr().out)["settings"]) == set(TIMED)
-    assert main(["diagnose", str(runs[0]), *data, *few]) == 0
+    assert main(["study", "diagnose", str(runs[0]), *data, *few]) == 0
     assert set(json.loads(capsys.readouterr().out)["settings"]) == set(TIMED)

@@ -279,7 +279,7 @@ def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys) -> N
     root, entries, refused, *_ = hostile_board
     shown = {entry.received.path.name for entry in entries}
     for path in sorted((root / "inbox").iterdir()):
-        code = main(["submit", "--check", str(path), "--data", str(lab.dataset.root)])
+        code = main(["board", "submit", "--check", str(path), "--data", str(lab.dataset.root)])
         out, err = capsys.readouterr()
         assert code == (0 if path.name in shown else 1), path.name
         assert not set("\x1b\u202e\u200b\x00\r") & set(out + err)

@@ -118,7 +118,7 @@ def test_probes_alone_are_no_run_to_report_and_nothing_to_submit(
     data = ["--data", str(exams.root)]
     assert main(["report", str(runs["alone"]), *data, "--out", str(tmp_path / "out"), "--media", "none"]) == 1
     assert "holds ablations only, which say nothing without the plain tasks" in capsys.readouterr().err
-    assert main(["submit", str(runs["alone"]), *data, "--out", str(tmp_path / "a.zip")]) == 1
+    assert main(["board", "submit", str(runs["alone"]), *data, "--out", str(tmp_path / "a.zip")]) == 1
     assert "holds ablations only (siming_ablation_no_video_full_score" in capsys.readouterr().err
     assert not (tmp_path / "a.zip").exists()
 
@@ -127,7 +127,7 @@ def test_a_submission_leaves_probes_out_and_a_board_refuses_them(
     exams: Dataset, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ["--data", str(exams.root), "--resamples", "60"]
-    assert main(["submit", str(runs["model"]), *data, "--out", str(tmp_path / "a.zip")]) == 0
+    assert main(["board", "submit", str(runs["model"]), *data, "--out", str(tmp_path / "a.zip")]) == 0
     said = capsys.readouterr().out
     assert "Left out: siming_ablation_no_video_full_score" in said
     assert admit(tmp_path / "a.zip", exams, QUICK).run.settings == BENCHMARK_TASKS

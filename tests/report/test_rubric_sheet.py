@@ -91,13 +91,13 @@ def test_text_of_a_rubric_neither_acts_nor_hides() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sheet.html"
-    assert main(["rubric", "show", "--html", str(out), "--skill", "aed"]) == 0
+    assert main(["data", "rubric", "show", "--html", str(out), "--skill", "aed"]) == 0
     assert capsys.readouterr().out == f"{out}: print it; one sheet per skill.\n"
     assert Tags(out.read_text(encoding="utf-8")).tags.count("section") == 1
-    assert main(["rubric", "show", "--skill", "bmv"]) == 0
+    assert main(["data", "rubric", "show", "--skill", "bmv"]) == 0
     assert capsys.readouterr().out.splitlines()[2] == "== Bag-mask ventilation 球囊面罩通气 (bmv): 5 steps, 15 points"
     (tmp_path / "file").touch()
-    assert main(["rubric", "show", "--html", str(tmp_path / "file/x.html")]) == 2
+    assert main(["data", "rubric", "show", "--html", str(tmp_path / "file/x.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 

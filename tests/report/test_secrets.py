@@ -47,10 +47,10 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, place: str, 
     assert main(["report", str(run), *data, "--out", str(tmp_path / "out" / "report"), "--resamples", "10"]) == 0
     archive = tmp_path / "out" / "a.zip"
     card = ["--description", f"https://me:{secret}@host.example", "--url", f"https://me:{secret}@host.example/x"]
-    assert main(["submit", str(run), *data, "--out", str(archive), *card]) == 0
+    assert main(["board", "submit", str(run), *data, "--out", str(archive), *card]) == 0
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "out" / "unpacked")
-    assert main(["board", str(tmp_path / "out"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
+    assert main(["board", "build", str(tmp_path / "out"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
     assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
     _nowhere(secret, tmp_path / "out", capsys)
 
@@ -70,18 +70,18 @@ def test_no_secret_of_a_path_gets_out(lab, make_run, tmp_path: Path, capsys, cap
     assert main(["report", *map(str, (*runs, file)), *data, "--out", str(out / "report"), "--resamples", "10"]) == 0
     (tmp_path / "inbox").mkdir()
     archive = tmp_path / "inbox" / f"secret={secret}.zip"
-    assert main(["submit", str(runs[0]), *data, "--out", str(archive)]) == 0
-    assert main(["submit", "--check", str(archive), *data]) == 0
+    assert main(["board", "submit", str(runs[0]), *data, "--out", str(archive)]) == 0
+    assert main(["board", "submit", "--check", str(archive), *data]) == 0
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(out / "unpacked")
-    assert main(["board", str(archive.parent), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
+    assert main(["board", "build", str(archive.parent), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
     for run in (*runs, file):
         for words in ([], ["--json"], ["--validate-only"], ["--validate-only", "--json"], ["--list-failed"]):
             assert main(["score", *data, str(run), "--resamples", "10", *words]) in (0, 1)
     assert main(["compare", *map(str, runs), *data, "--resamples", "10"]) == 0
     assert main(["compare", *map(str, runs), *data, "--resamples", "10", "--json"]) == 0
-    assert main(["diagnose", str(runs[0]), *data]) == 0
-    assert main(["diagnose", str(file), *data]) in (0, 1)
+    assert main(["study", "diagnose", str(runs[0]), *data]) == 0
+    assert main(["study", "diagnose", str(file), *data]) in (0, 1)
     for bad in (home / f"api_key={secret}.gone", tmp_path / "inbox"):
         assert main(["score", str(lab.dataset.root), str(bad)]) == 1
     folder = home / f"data,api_key={secret}"
@@ -99,7 +99,7 @@ def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsy
     run = make_run(lab.dataset, tmp_path / "run", model="example/m", settings=("full_score",))
     data = ["--data", str(lab.dataset.root)]
     (tmp_path / "inbox").mkdir()
-    assert main(["submit", str(run), *data, "--out", str(tmp_path / "a.zip")]) == 0
+    assert main(["board", "submit", str(run), *data, "--out", str(tmp_path / "a.zip")]) == 0
     with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(tmp_path / "inbox" / "a.zip", "w") as new:
         about = json.loads(old.read("submission.json"))
         about["run"] |= {place: hide(secret) for place, hide in PLACES.items()} | {"api_key": secret}
@@ -108,7 +108,7 @@ def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsy
         about["created_with"] = f"Authorization: Bearer {secret}"
         new.writestr("submission.json", json.dumps(about))
         new.writestr("predictions.jsonl", old.read("predictions.jsonl"))
-    assert main(["board", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
+    assert main(["board", "build", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
     _nowhere(secret, tmp_path / "out", capsys)
 
 

@@ -111,8 +111,8 @@ def compared(folder: Path, other: Path, how: Sequence[str]) -> dict[str, dict[st
 
 
 def diagnosed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By setting, what ``siming diagnose --json`` says."""
-    found: dict[str, dict[str, Any]] = json.loads(siming("diagnose", folder, "--json", *how))["settings"]
+    """By setting, what ``siming study diagnose --json`` says."""
+    found: dict[str, dict[str, Any]] = json.loads(siming("study", "diagnose", folder, "--json", *how))["settings"]
     return found
 
 
@@ -128,8 +128,8 @@ def boarded(folders: Mapping[str, Path], out: Path, how: Sequence[str]) -> dict[
     """By name, the rows of ``board.json`` after each run was submitted under its name."""
     (out / "inbox").mkdir(parents=True)
     for name, folder in folders.items():
-        siming("submit", folder, "--name", name, "--out", out / "inbox" / f"{name}.zip", *how)
-    siming("board", out / "inbox", "--out", out / "board", *how)
+        siming("board", "submit", folder, "--name", name, "--out", out / "inbox" / f"{name}.zip", *how)
+    siming("board", "build", out / "inbox", "--out", out / "board", *how)
     return {row["model"]["name"]: row for row in json.loads((out / "board" / "board.json").read_text())["rows"]}
 
 

@@ -67,13 +67,13 @@ def test_two_may_be_chosen_and_strangers_are_refused(dataset: Dataset) -> None:
 
 
 def test_the_command_says_mean_and_range(three: Path, dataset: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["raters", str(three), "--resamples", "50"]) == 0
+    assert main(["study", "raters", str(three), "--resamples", "50"]) == 0
     out = capsys.readouterr().out
     values = [kappa(dataset, a, b) for a, b in PAIRS]
     assert "3 pairs of physicians, before adjudication." in out
     assert f"{np.mean(values):.3f}" in next(line for line in out.splitlines() if line.startswith("| mean "))
     assert f"{min(values):.3f} to {max(values):.3f}" in out
-    assert main(["raters", str(three), "--resamples", "50", "--json"]) == 0
+    assert main(["study", "raters", str(three), "--resamples", "50", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["pairs"]) == 3
 
 

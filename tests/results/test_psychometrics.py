@@ -102,12 +102,12 @@ def test_few_videos_say_what_is_missing(small: Dataset, videos: int) -> None:
 
 
 def test_the_command_prints_and_writes_json(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["raters", str(short_demo), "--resamples", "50"]) == 0
+    assert main(["study", "raters", str(short_demo), "--resamples", "50"]) == 0
     text = capsys.readouterr().out
     for heading in ("### Totals", "### Generalisability", "### Difficulty and severity (Rasch)"):
         assert heading in text
-    assert main(["raters", str(short_demo), "--resamples", "50", "--json"]) == 0
+    assert main(["study", "raters", str(short_demo), "--resamples", "50", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["psychometrics"]
     assert found["complete"] == [4, 33] and found["icc"]["agreement"]["n_videos"] == 4
-    assert main(["raters", str(short_demo), "--pass-mark", "1"]) == 2
+    assert main(["study", "raters", str(short_demo), "--pass-mark", "1"]) == 2
     assert "--pass-mark" in capsys.readouterr().err

@@ -222,12 +222,12 @@ def test_other_options_are_the_same_for_all(matrix: dict[str, Path], exams: Data
 
 
 def test_three_physicians(three: Path, tmp_path: Path) -> None:
-    """Everything agrees, and a pair of physicians has one kappa in the report and in ``siming raters``."""
+    """Everything agrees, and a pair of physicians has one kappa in the report and in ``siming study raters``."""
     data = open_dataset(three)
     run = a_run(data, tmp_path / "run", 1, ("full_score",))
     told = tell({"run": run}, three, tmp_path / "told", {**PLAIN, "rater": "rater_c"})
     agree(told, "run")
-    tables = json.loads(siming("raters", three, "--json", "--resamples", 40))["pairs"]
+    tables = json.loads(siming("study", "raters", three, "--json", "--resamples", 40))["pairs"]
     rows = {row["name"]: row["metrics"] for row in told.standings["full_score"]["rows"] if row["role"] == "human"}
     assert len(rows) == len(tables) == 3
     for table in tables:
@@ -252,7 +252,7 @@ def test_withheld_labels(exams: Dataset, tmp_path: Path) -> None:
         **dict.fromkeys(("plcc", "srcc", "qwk")),
         "coverage": told.score["run"]["full_score"]["metrics"]["coverage"]["value"],
     }
-    for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("diagnose", run)):
+    for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("study", "diagnose", run)):
         assert "the labels are withheld" in siming(*command, *how, code=1)
 
 
@@ -334,7 +334,7 @@ def test_the_board_notes_what_compare_refuses(matrix: dict[str, Path], exams: Da
     how = flags(exams.root, {"resamples": "2"})
     archives = {name: tmp_path / f"{name}.zip" for name in matrix if name != "clips"}
     for name, archive in archives.items():
-        siming("submit", matrix[name], "--name", name, "--out", archive, *how)
+        siming("board", "submit", matrix[name], "--name", name, "--out", archive, *how)
     for one, other in (("frames", "prompt"), *(("complete", name) for name in archives if name != "complete")):
         inbox = tmp_path / f"{one}-{other}"
         inbox.mkdir()

@@ -120,7 +120,7 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     [
         ("{}", "public_digest: Field required"),
         ("[", "Invalid JSON"),
-        (None, "no such file. Give the file that `siming withhold` wrote."),
+        (None, "no such file. Give the file that `siming data split` wrote."),
         ({"scores": {"v001": {"cpr_01": {"consensus": 9}}}}, "9 points are off the step's scale"),
         ({"public_digest": "0" * 64}, "these are the labels of dataset 000000000000, the folder is"),
     ],
@@ -191,7 +191,7 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert table[-2] == "Fewer than 10 videos: no interval."
     assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")
     assert sum(line.startswith("| ") for line in table) == 2 + 3 * (4 + 5)
-    assert main(["withhold", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
+    assert main(["data", "split", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"
     lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
@@ -202,18 +202,18 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
 
 
 def test_check_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(folder)]) == 0
+    assert main(["data", "check", str(folder)]) == 0
     lines_ = capsys.readouterr().out.splitlines()
     assert lines_[0] == f"{folder}: SYNTHETIC 3 videos, 0.1 min, 12 judged steps, labels present; 60 pictures decoded."
     assert lines_[1].startswith("0 errors, 0 warnings. Not looked at: faces, name badges")
     write_video(folder / "media/v001.mp4", seed=9, audio=True)
-    assert main(["check", str(folder), "--json"]) == 1
+    assert main(["data", "check", str(folder), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert (report["ok"], [problem["code"] for problem in report["errors"]]) == (False, ["media-digest"])
     assert [problem["code"] for problem in report["warnings"]] == ["media-audio"]
-    assert main(["check", str(folder), "--quick"]) == 0
+    assert main(["data", "check", str(folder), "--quick"]) == 0
     assert "headers and timestamps" in capsys.readouterr().out
-    assert main(["check", str(tmp_path / "nowhere")]) == 1
+    assert main(["data", "check", str(tmp_path / "nowhere")]) == 1
     assert "error [folder-missing]" in capsys.readouterr().out
 
 

@@ -106,7 +106,7 @@ def test_report_compare_and_submit_take_it(
 ) -> None:
     whole, folders = parts
     out = tmp_path / "joined"
-    assert main(["join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
+    assert main(["run", "join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
     assert "3 shards of siming-demo SYNTHETIC joined in" in capsys.readouterr().out
     data = ["--data", str(exams.root), "--resamples", "20"]
     assert main(["compare", str(whole), str(out), *data]) == 0
@@ -123,11 +123,11 @@ def test_the_leaderboard_takes_it(
     data = ["--data", str(exams.root), "--resamples", "20"]
     out, inbox = tmp_path / "joined", tmp_path / "inbox"
     inbox.mkdir()
-    assert main(["join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
+    assert main(["run", "join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
     found = {}
     for name, run in (("joined", out), ("whole", whole)):
-        assert main(["submit", str(run), "--out", str(inbox / f"{name}.zip"), *data]) == 0
-        assert main(["submit", "--check", str(inbox / f"{name}.zip"), *data]) == 0
+        assert main(["board", "submit", str(run), "--out", str(inbox / f"{name}.zip"), *data]) == 0
+        assert main(["board", "submit", "--check", str(inbox / f"{name}.zip"), *data]) == 0
         received = read_submission(inbox / f"{name}.zip")
         records = predictions_of(received, exams).records
         found[name] = {key: sorted((r["id"], str(r["answers"]), r["status"]) for r in records[key]) for key in records}
@@ -137,12 +137,15 @@ def test_the_leaderboard_takes_it(
     reruns = tmp_path / "reruns" / "joined"
     reruns.parent.mkdir()
     shutil.copytree(whole, reruns)
-    assert main(["board", str(inbox), "--out", str(tmp_path / "board"), "--reruns", str(reruns.parent), *data]) == 0
+    assert (
+        main(["board", "build", str(inbox), "--out", str(tmp_path / "board"), "--reruns", str(reruns.parent), *data])
+        == 0
+    )
     assert "1 verified, 1 community rows." in capsys.readouterr().out
     assert "org/Model" in (tmp_path / "board" / "index.html").read_text()
     part = tmp_path / "part"
-    assert main(["join", *map(str, folders[:2]), str(part), "--partial", "--data", str(exams.root)]) == 0
-    assert main(["submit", str(part), "--out", str(tmp_path / "part.zip"), *data]) == 0
+    assert main(["run", "join", *map(str, folders[:2]), str(part), "--partial", "--data", str(exams.root)]) == 0
+    assert main(["board", "submit", str(part), "--out", str(tmp_path / "part.zip"), *data]) == 0
     size = len(names(exams, "clip_score"))  # what is missing stays missing, and is said
     assert f"clip_score: {size - 2 * size // 3} of {size} requests have no line" in capsys.readouterr().err
 
@@ -159,7 +162,7 @@ def test_a_missing_shard_is_refused_and_named(
     assert f"{end - begin} of {size} requests of siming_clip_score are in no shard" in str(caught.value)
     assert f"(--offset {begin} --limit {end - begin})" in str(caught.value)
     assert not (tmp_path / "out").exists()
-    arguments = ["join", str(first), str(last), str(tmp_path / "out"), "--data", str(exams.root)]
+    arguments = ["run", "join", str(first), str(last), str(tmp_path / "out"), "--data", str(exams.root)]
     assert main(arguments) == 1
     assert main([*arguments, "--partial"]) == 0
     said = capsys.readouterr().out
@@ -210,13 +213,13 @@ def test_rows_of_missing_requests(exams: Dataset) -> None:
 
 def test_commands_and_script(exams: Dataset, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = [
-        "shards", "3", "--tasks", "siming", "--data", str(exams.root), "--model", "qwen2_5_vl", "--frames", "8",
+        "run", "shards", "3", "--tasks", "siming", "--data", str(exams.root), "--model", "qwen2_5_vl", "--frames", "8",
         "--model_args", "pretrained=a b", "--more", "--batch_size 1", "--out", str(tmp_path),
     ]  # fmt: skip
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     commands = [shlex.split(line) for line in lines if "lmms-eval" in line]
-    assert len(commands) == 6 and lines[-1].startswith("siming join ")
+    assert len(commands) == 6 and lines[-1].startswith("siming run join ")
     words = commands[-1]
     assert f"SIMING_DATA={exams.root}" in words and "SIMING_FRAMES=8" in words
     size = len(expected_requests(TASKS["clip_score"], exams.videos))
@@ -264,7 +267,7 @@ def test_shards_of_the_real_command_join_to_its_whole_run(
         "--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", "siming_full_score", data=exams.root
     )
     out = tmp_path / "joined"
-    assert main(["join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
+    assert main(["run", "join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
     assert scores(exams, out) == scores(exams, whole.folder)
     (file,) = out.rglob("*_results.json")
     mine, its = json.loads(file.read_text())["results"], whole.results()["results"]

@@ -1,54 +1,49 @@
-"""``siming board``: a static leaderboard of submitted archives."""
+"""``siming board build``: a static leaderboard of submitted archives."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
 
-from siming_tasks.cli.arguments import Checked
-from siming_tasks.cli.dataset import add_data, open_chosen
-from siming_tasks.cli.flags import SCORED, add_options, options_from
+import click
+
+from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
 from siming_tasks.cli.terminal import say
-from siming_tasks.options import Decimal
+from siming_tasks.options import Decimal, Options
 
-__all__ = ["add"]
-
-
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    command = commands.add_parser(
-        "board",
-        help="build a static leaderboard from submitted archives",
-        description="Scores every *.zip of a folder. A row is verified if the host's own run in --reruns gave the same "
-        "answers. Exit code 1 if an archive was refused.",
-    )
-    command.add_argument("folder", type=Path, metavar="INBOX", help="folder of archives")
-    add_data(command, labels=True)
-    command.add_argument("--out", type=Path, default=Path("siming_board"), metavar="DIR", help="default: %(default)s")
-    command.add_argument("--reruns", type=Path, metavar="DIR", help="the host's own runs, one folder per archive name")
-    command.add_argument(
-        "--match",
-        action=Checked,
-        kind=Decimal(above=0, most=1, metavar="SHARE"),
-        default=1.0,
-        help="equal answers that verify (default 1)",
-    )
-    add_options(command, *SCORED)
-    command.set_defaults(run=board)
+__all__ = ["build"]
 
 
-def board(arguments: argparse.Namespace) -> int:
+@command(
+    "Scores every *.zip of a folder. A row is verified if the organiser's own run in --reruns gave the same answers. "
+    "Exit code 1 if an archive was refused."
+)
+@dataset_flags(labels=True)
+@click.argument("folder", type=Path, metavar="INBOX", help="folder of archives")
+@click.option("--out", type=Path, default=Path("siming_board"), metavar="DIR", help="default: siming_board")
+@click.option("--reruns", type=Path, metavar="DIR", help="the organiser's own runs, one folder per archive name")
+@click.option(
+    "--match",
+    type=Checked(Decimal(above=0, most=1)),
+    default=1.0,
+    metavar="SHARE",
+    help="equal answers that verify (default 1)",
+)
+@option_flags(*SCORING_OPTIONS)
+def build(
+    chosen: DatasetChoice,
+    options: Options,
+    folder: Path,
+    out: Path,
+    reruns: Path | None,
+    match: float,
+) -> int:
     """Build the board; 1 if an archive was refused."""
     from siming_tasks.tools.board.build import build_board
 
-    options = options_from(arguments)
-    dataset = open_chosen(arguments, options)
-    entries, refused = build_board(
-        arguments.folder, dataset, arguments.out, options, reruns=arguments.reruns, match=arguments.match
-    )
+    dataset = chosen.open()
+    entries, refused = build_board(folder, dataset, out, options, reruns=reruns, match=match)
     for line in refused:
         say(f"refused: {line}", error=True)
     verified = sum(entry.verified for entry in entries)
-    say(f"{arguments.out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
+    say(f"{out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
     return 1 if refused else 0

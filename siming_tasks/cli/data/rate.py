@@ -1,24 +1,29 @@
-"""``siming rate``: the rating station, a local page on which one physician marks spans and scores exams."""
+"""``siming data rate``: the rating station, a local page on which one physician marks spans and scores exams."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from siming_tasks.cli.arguments import Checked
-from siming_tasks.cli.flags import add_options, options_from
-from siming_tasks.options import Whole
+import click
+
+from siming_tasks.cli.parameters import Checked, command, option_flags
+from siming_tasks.options import Options, Whole
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from siming_tasks.options import Options
     from siming_tasks.tools.station.event_log import EventLog
+=======
+    from siming_tasks.tools.station.event_log import Journal
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.tools.station.worklist import Work
 
-__all__ = ["add"]
+__all__ = ["rate"]
 
 
+<<<<<<< HEAD
 def add(commands: Any) -> None:
     """Add this module's subcommand."""
     rate = commands.add_parser("rate", help="a local page on which a physician scores exams")
@@ -46,24 +51,74 @@ def add(commands: Any) -> None:
 
 
 def _rate(arguments: argparse.Namespace) -> int:
+=======
+@command()
+@click.argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
+@click.option("--rater", metavar="NAME", help="who rates")
+@click.option("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
+@click.option("--store", type=Path, metavar="FILE", help="the journal (default: DIR.ratings.sqlite)")
+@click.option("--port", type=Checked(Whole(0)), default=0, metavar="N", help="default: a free one")
+@click.option("--no-browser", is_flag=True, help="print the address only")
+@click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
+@click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate, if more than two have rated")
+@click.option("--join", type=Path, multiple=True, metavar="FILE", help="first take over another journal's acts")
+@click.option("--as-model", is_flag=True, help="answer a setting from the frames that a model gets")
+@click.option("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
+@click.option("--out", type=Path, metavar="FILE", help="with --as-model: the prediction file to write")
+@option_flags("frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb")
+def rate(
+    options: Options,
+    dir: Path,
+    rater: str | None,
+    rubric: Path | None,
+    store: Path | None,
+    port: int,
+    no_browser: bool,
+    adjudicate: bool,
+    raters: tuple[str, str] | None,
+    join: tuple[Path, ...],
+    as_model: bool,
+    setting: str | None,
+    out: Path | None,
+) -> int:
+    """Serve the page until the process is interrupted, and say how much is rated; 0."""
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.common.errors import DataError
     from siming_tasks.tools.local_server.serve import serve
+    from siming_tasks.tools.station.adjudicate import Adjudication
     from siming_tasks.tools.station.app import application
+    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.rater import rater_name
+    from siming_tasks.tools.station.rating import Rating
+    from siming_tasks.tools.station.station_exams import find_exams
 
-    options = options_from(arguments)
-    _fitting(arguments)
-    folder = arguments.dir.expanduser()
+    _refuse_conflicts(adjudicate, rater, raters, as_model, setting, out, rubric)
+    folder = dir.expanduser()
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
+<<<<<<< HEAD
     work, event_log = _work(arguments, folder, options)
+=======
+    journal_file = store or _journal_beside(folder)
+    work: Work
+    if as_model:
+        work, journal = _model_work(
+            folder, journal_file, join, options, rater_name(str(rater)), str(setting), Path(str(out))
+        )
+    else:
+        exams = find_exams(folder, options.cache_dir, rubric)
+        journal = Journal.begin(journal_file, exams.rubric, synthetic=exams.synthetic)
+        _join(journal, join)
+        work = Adjudication(journal, exams, raters) if adjudicate else Rating(journal, rater_name(str(rater)), exams)
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     try:
         print(f"{_progress(work)}. Every event is kept in {event_log.path}: back it up, keep it private.")
         say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
         serve(
             lambda key: application(work, key=key, cache=options.cache_dir),
             name="siming_rate",
-            port=arguments.port,
-            browser=not arguments.no_browser,
+            port=port,
+            browser=not no_browser,
             say=lambda address: print(say.format(address), flush=True),
         )
         print(f"\n{_progress(work)}. All of it is in {event_log.path}.")
@@ -74,27 +129,36 @@ def _rate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _fitting(arguments: argparse.Namespace) -> None:
+def _refuse_conflicts(
+    adjudicate: bool,
+    rater: str | None,
+    raters: tuple[str, str] | None,
+    as_model: bool,
+    setting: str | None,
+    out: Path | None,
+    rubric: Path | None,
+) -> None:
     """Refuse flags that do not go together, before anything is read."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.tasks import BENCHMARK_TASKS
 
-    if arguments.adjudicate and arguments.as_model:
+    if adjudicate and as_model:
         raise OptionsError("--adjudicate and --as-model are two works; give one.")
-    if arguments.adjudicate and arguments.rater:
+    if adjudicate and rater:
         raise OptionsError("--adjudicate is the work of the rater `consensus`; leave out --rater.")
-    if not arguments.adjudicate and not arguments.rater:
+    if not adjudicate and not rater:
         raise OptionsError("--rater NAME: say who rates.")
-    if arguments.raters and not arguments.adjudicate:
+    if raters and not adjudicate:
         raise OptionsError("--raters A B goes with --adjudicate.")
-    if arguments.as_model and (arguments.setting not in BENCHMARK_TASKS or not arguments.out):
+    if as_model and (setting not in BENCHMARK_TASKS or not out):
         raise OptionsError(f"--as-model needs --setting ({', '.join(BENCHMARK_TASKS)}) and --out FILE.")
-    if not arguments.as_model and (arguments.setting or arguments.out):
+    if not as_model and (setting or out):
         raise OptionsError("--setting and --out go with --as-model.")
-    if arguments.as_model and arguments.rubric:
+    if as_model and rubric:
         raise OptionsError("--as-model asks by the data set's rubric; leave out --rubric.")
 
 
+<<<<<<< HEAD
 def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, EventLog]:
     """What there is to do, and the event log it goes to."""
     from siming_tasks.tools.station.adjudicate import Adjudication
@@ -121,6 +185,22 @@ def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tupl
     if arguments.adjudicate:
         return Adjudication(event_log, exams, arguments.raters), event_log
     return Rating(event_log, rater_name(arguments.rater), exams), event_log
+=======
+def _model_work(
+    folder: Path, store: Path, join: Sequence[Path], options: Options, rater: str, setting: str, out: Path
+) -> tuple[Work, Journal]:
+    """The requests of one setting as work for a rater, and the journal that keeps the answers."""
+    from siming_tasks.data import open_dataset, verify_media
+    from siming_tasks.tasks import TASKS
+    from siming_tasks.tools.station.answer_as_model import AsModel
+    from siming_tasks.tools.station.event_log import Journal
+
+    dataset = open_dataset(folder)
+    verify_media(dataset, options.cache_dir)
+    journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
+    _join(journal, join)
+    return AsModel(journal, rater, dataset, TASKS[setting], options, out), journal
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
 
 
 def _join(event_log: EventLog, others: Sequence[Path]) -> None:
@@ -138,7 +218,12 @@ def _progress(work: Work) -> str:
     return f"{done} of {len(work.items)} {work.unit} finished by {work.rater}{work.remark()}"
 
 
+<<<<<<< HEAD
 def _beside(folder: Path) -> Path:
     """Where the event log lies: beside the folder, as everything that holds original names."""
+=======
+def _journal_beside(folder: Path) -> Path:
+    """The default path of the journal: beside the folder, like everything that holds original names."""
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     whole = folder.resolve()
     return whole.with_name(f"{whole.name}.ratings.sqlite")

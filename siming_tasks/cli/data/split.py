@@ -1,31 +1,32 @@
-"""``siming withhold``: a public folder and a private label file."""
+"""``siming data split``: a public folder without labels, and a private label file."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
 
-from siming_tasks.cli.dataset import add_data, folder_of
-from siming_tasks.cli.flags import options_from
+import click
+
+from siming_tasks.cli.parameters import DatasetChoice, command, dataset_flags
 from siming_tasks.cli.terminal import say
+from siming_tasks.options import Options
 
-__all__ = ["add"]
-
-
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    withhold = commands.add_parser("withhold", help="split a dataset into a public folder and a private label file")
-    add_data(withhold, word=True)
-    withhold.add_argument("out", type=Path, metavar="OUT", help="the public folder")
-    withhold.add_argument("--key", type=Path, required=True, metavar="KEYFILE", help="the label file to keep")
-    withhold.set_defaults(run=_withhold)
+__all__ = ["split"]
 
 
-def _withhold(arguments: argparse.Namespace) -> int:
+@command()
+@dataset_flags(word=True)
+@click.argument("out", type=Path, metavar="OUT", help="the public folder")
+@click.option("--key", type=Path, required=True, metavar="KEYFILE", help="the label file to keep")
+def split(
+    chosen: DatasetChoice,
+    options: Options,
+    out: Path,
+    key: Path,
+) -> int:
+    """Write the public folder and the label file; 0."""
     from siming_tasks.data import withhold
 
-    public = withhold(folder_of(arguments, options_from(arguments)), arguments.out, arguments.key)
+    public = withhold(chosen.folder(), out, key)
     say(f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public.")
-    say(f"{arguments.key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {arguments.key}`.")
+    say(f"{key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {key}`.")
     return 0

@@ -1,39 +1,42 @@
-"""``siming join``: one run of its shards."""
+"""``siming run join``: one run of its shards."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.cli.dataset import add_data, open_chosen
-from siming_tasks.cli.flags import options_from
+import click
 
-__all__ = ["add"]
+from siming_tasks.cli.parameters import DatasetChoice, command, dataset_flags
+from siming_tasks.options import Options
 
-
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    command = commands.add_parser("join", help="make one run of its shards")
-    command.add_argument("shards", nargs="+", metavar="DIR", help="folders of the shards, and last the one to write")
-    add_data(command)
-    command.add_argument("--partial", action="store_true", help="join although requests are missing, and say which")
-    command.set_defaults(run=_join)
+__all__ = ["join"]
 
 
-def _join(arguments: argparse.Namespace) -> int:
+@command()
+@dataset_flags()
+@click.argument(
+    "folders", nargs=-1, required=True, metavar="DIR...", help="folders of the shards, and last the one to write"
+)
+@click.option("--partial", is_flag=True, help="join although requests are missing, and say which")
+def join(
+    chosen: DatasetChoice,
+    options: Options,
+    folders: tuple[str, ...],
+    partial: bool,
+) -> int:
+    """Write the joined run and count its requests; 0."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.join import join_shards
     from siming_tasks.tasks import TASKS
 
-    *shards, out = arguments.shards
+    *shards, out = folders
     if not shards:
         raise OptionsError("Give the folders of the shards, and after them the folder to write.")
-    options = options_from(arguments)
     sources = find_runs(shards)
-    dataset = open_chosen(arguments, options, sources)
-    joined = join_shards(sources, dataset, Path(out), partial=arguments.partial)
+    dataset = chosen.open(sources)
+    joined = join_shards(sources, dataset, Path(out), partial=partial)
     for name, count in joined.requests.items():
         print(f"{TASKS[name].task_name}: {count:,} requests" + _missing(joined.missing.get(name, ())))
     label = " SYNTHETIC" if dataset.synthetic else ""

@@ -1,58 +1,77 @@
-"""``siming plan``: what a run will show, need and cost."""
+"""``siming run plan``: what a run will show, need and cost."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from siming_tasks.cli.arguments import Checked
-from siming_tasks.cli.dataset import open_chosen
-from siming_tasks.cli.flags import add_options, options_from
-from siming_tasks.cli.markdown import show
-from siming_tasks.cli.run.prepare import media_options
-from siming_tasks.options import Decimal, Whole
+import click
+
+from siming_tasks.cli.parameters import MEDIA_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
+from siming_tasks.cli.terminal import show_markdown
+from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.common.schema import Scope
     from siming_tasks.data import Dataset
     from siming_tasks.media import Policy
     from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
-    from siming_tasks.models.recipes import Service
+    from siming_tasks.models.recipes import Service, Weight
     from siming_tasks.rubrics import Rubric
     from siming_tasks.tasks.prompting import Asking
 
-__all__ = ["add"]
+__all__ = ["plan"]
 
 DURATION = 168.9
 """Mean length in seconds of the benchmark's videos, as the paper gives it."""
 
-
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    command = commands.add_parser("plan", help="requests, frames, tokens, disk, time, cost, and steps beyond judging")
-    media_options(command)
-    add_options(command, "image_format", "limits", "prompt", "ask")
-    command.add_argument("--videos", action=Checked, kind=Whole(), metavar="V", help="of a plan without a dataset")
-    command.add_argument(
-        "--duration",
-        action=Checked,
-        kind=Decimal(above=0),
-        metavar="S",
-        help=f"their length in seconds (default {DURATION})",
-    )
-    command.add_argument(
-        "--model", metavar="NAME", help="a recipe, a model of the paper or a service: its frames, limits"
-    )
-    command.add_argument("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
-    for way in ("in", "out"):
-        price = Decimal(least=0, metavar="P")
-        command.add_argument(f"--price-{way}", action=Checked, kind=price, help=f"price of a million {way}put tokens")
-    command.set_defaults(run=plan)
+BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.09, "webp80": 0.21, "png": 1.9}
+"""Bytes per pixel of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth pictures take a third."""
 
 
-def plan(arguments: argparse.Namespace) -> None:
+@command()
+@dataset_flags()
+@option_flags(*MEDIA_OPTIONS, "image_format", "limits", "prompt", "ask")
+@click.option(
+    "--videos",
+    type=Checked(Whole()),
+    metavar="V",
+    help="number of videos, to plan without a data set",
+)
+@click.option(
+    "--duration",
+    type=Checked(Decimal(above=0)),
+    metavar="S",
+    help=f"length of the videos in seconds (default {DURATION})",
+)
+@click.option(
+    "--model", metavar="NAME", help="a recipe, a model of the paper or a service; sets its frames and checks its limits"
+)
+@click.option("--tokens", default="qwen2_5_vl,openai_tiles", metavar="F[,F]", help="image-token formulas")
+@click.option(
+    "--price-in",
+    type=Checked(Decimal(least=0, metavar="P")),
+    metavar="P",
+    help="price of a million input tokens",
+)
+@click.option(
+    "--price-out",
+    type=Checked(Decimal(least=0, metavar="P")),
+    metavar="P",
+    help="price of a million output tokens",
+)
+def plan(
+    chosen: DatasetChoice,
+    options: Options,
+    videos: int | None,
+    duration: float | None,
+    model: str | None,
+    tokens: str,
+    price_in: float | None,
+    price_out: float | None,
+) -> None:
     """Work out the run and print it."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
@@ -62,28 +81,29 @@ def plan(arguments: argparse.Namespace) -> None:
     from siming_tasks.rubrics import default_rubric
     from siming_tasks.tasks.prompting import REASONED_TOKENS, TOKENS, Asking
 
-    options = options_from(arguments)
     policy, service = Policy.of(options), None
-    if arguments.model:
-        frames, service = _model(arguments.model)
-        if frames and arguments.frames is not None and not service:
+    if model:
+        frames, service = _model(model)
+        source = click.get_current_context().get_parameter_source("frames")
+        given = source is click.core.ParameterSource.COMMANDLINE
+        if frames and given and not service:
             raise OptionsError("--model stands for a number of frames; give it or --frames.")
-        policy = replace(policy, frames=policy.frames if arguments.frames else frames or policy.frames)
-    formulas = arguments.tokens.split(",")
+        policy = replace(policy, frames=policy.frames if given else frames or policy.frames)
+    formulas = tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
-    if (arguments.price_in is None) != (arguments.price_out is None):
+    if (price_in is None) != (price_out is None):
         raise OptionsError("Give --price-in and --price-out together.")
-    if arguments.videos is not None:
-        if arguments.data is not None:
+    if videos is not None:
+        if chosen.data is not None:
             raise OptionsError("--videos plans without a data set; give it or --data.")
-        rubric, duration = default_rubric(), arguments.duration or DURATION
-        exams = alike(rubric, arguments.videos, duration)
+        rubric, duration = default_rubric(), duration or DURATION
+        exams = alike(rubric, videos, duration)
         print(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
-        if arguments.duration is not None:
+        if duration is not None:
             raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
-        dataset = open_chosen(arguments, options, media=True)
+        dataset = chosen.open(media=True)
         rubric, exams = dataset.rubric, _exams(dataset)
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
     print(f"{policy.frames} frames per video, {_clip_words(policy)}, longest side {policy.frame_size} pixels.", end=" ")
@@ -101,13 +121,11 @@ def plan(arguments: argparse.Namespace) -> None:
         prompt_bytes=_prompt_bytes(rubric, exams, asking),
         reply_tokens=reply,
         asking=asking,
-        prices=None if arguments.price_in is None else (arguments.price_in, arguments.price_out),
+        prices=None if price_in is None or price_out is None else (price_in, price_out),
     )
     _print_plan(found, rubric, formulas, reply)
     if service:
-        from siming_tasks.cli.fit import print_fit
-
-        print_fit(found, exams, policy, service)
+        _print_fit(found, exams, policy, service)
 
 
 def _model(name: str) -> tuple[int | None, Service | None]:
@@ -178,7 +196,9 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
         for setting in found.settings
     ]  # fmt: skip
     print()
-    show(Table.of([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows))
+    show_markdown(
+        Table.of([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows)
+    )
     what = "images + 16 tokens per time stamp + prompt (its bytes)"
     print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
@@ -202,3 +222,55 @@ def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
     for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
         if named := [step for step, reason in always.items() if reason == why]:
             print(f"  {words}: {' '.join(named)}")
+
+
+def _print_fit(found: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
+    """Print each setting's heaviest request beside the limits, and what would fit where it does not."""
+    print(
+        f"\n{service.title}, as of {service.checked}: {service.request_mb:g} MB and {service.images} images a request"
+    )
+    print(f"({service.source}{'; ' + service.note if service.note else ''}). Frames are taken for noisy photographs.")
+    for setting in found.settings:
+        weight = _weight(setting.frames_max, exams, policy)
+        reasons = service.refuses(weight)
+        verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"
+        print(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
+        if reasons:
+            ways = list(_ways(setting.frames_max, exams, policy, service))
+            print(f"{'':19}would fit: {', or '.join(ways) if ways else 'nothing that changes one option alone'}")
+
+
+def _bytes_per_pixel(policy: Policy) -> float:
+    """Bytes per pixel of the images as they are sent: the nearest known quality that is not better."""
+    encoding = policy.encoding.beside(policy.quality)
+    if encoding.quality is None:
+        return BYTES_PER_PIXEL["png"]
+    known = {int(name[4:]): value for name, value in BYTES_PER_PIXEL.items() if name.startswith("jpeg")}
+    share = known[min((quality for quality in known if quality >= encoding.quality), default=90)]
+    return share * (BYTES_PER_PIXEL["webp80"] / known[75] if encoding.format == "webp" else 1)
+
+
+def _weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
+    from siming_tasks.media.picture import fitted
+    from siming_tasks.models.recipes import Weight
+
+    sides = [fitted(exam.width, exam.height, policy.frame_size) for exam in exams]
+    size = max((width * height for width, height in sides), default=0) * _bytes_per_pixel(policy)
+    return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
+
+
+def _ways(images: int, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
+    from siming_tasks.media.encoding import Encoding
+
+    weight = _weight(images, exams, policy)
+    if (fewer := service.fitting(weight)) > 0 and not service.refuses(_weight(fewer, exams, policy)):
+        yield f"{fewer} frames"
+    scale = math.sqrt(service.request_mb * 1e6 / weight.request)
+    smaller = min(service.side_above_20_images or weight.side, math.floor(weight.side * scale / 32) * 32)
+    if smaller >= 224 and not service.refuses(_weight(images, exams, replace(policy, frame_size=smaller))):
+        yield f"--frame-size {smaller}"
+    for form in ("jpeg", "jpeg75", "jpeg60", "jpeg40"):
+        other = replace(policy, encoding=Encoding.of(form))
+        if other.encoding != policy.encoding and not service.refuses(_weight(images, exams, other)):
+            yield f"--image-format {form}"
+            return

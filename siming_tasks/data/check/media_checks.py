@@ -78,7 +78,7 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
             timeline = timeline_of(path, container, stream)
     except MediaError as error:
         code = next((code for words, code in _BROKEN if words in str(error)), "media-unreadable")
-        found = about.problem(code, str(error), "Export it again; `siming build` repairs odd timestamps.")
+        found = about.problem(code, str(error), "Export it again; `siming data build` repairs odd timestamps.")
         return Inspection((found,))
     problems += _timing(about, timeline)
     if quick:
@@ -101,8 +101,13 @@ class _About:
 
 
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
+<<<<<<< HEAD
     """Problems in the container's header."""
-    rebuild = "`siming build` writes it as every reader expects."
+    rebuild = "`siming data build` writes it as every reader expects."
+=======
+    """What the container says about itself."""
+    rebuild = "`siming data build` writes it as every reader expects."
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     if "mp4" not in container.format.name:
         what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
         yield about.problem("media-container", what, rebuild, "warning")
@@ -136,8 +141,13 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
 
 
 def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
+<<<<<<< HEAD
     """Differences between the file's timestamps and its row."""
-    rebuild = "`siming build` writes it at a constant rate from 0."
+    rebuild = "`siming data build` writes it at a constant rate from 0."
+=======
+    """What the timestamps say, against the row."""
+    rebuild = "`siming data build` writes it at a constant rate from 0."
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     steps = np.diff(timeline.pts) * float(timeline.time_base)
     if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
         what = f"has a variable frame rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)."
@@ -182,7 +192,7 @@ def _decode(
             for frame in container.decode(stream):
                 if not frames and frame.rotation:
                     what = f"is to be shown turned by {frame.rotation:g} degrees, which some readers ignore."
-                    fix = "`siming build` turns the pictures themselves."
+                    fix = "`siming data build` turns the pictures themselves."
                     problems.append(about.problem("media-rotated", what, fix, "warning"))
                 noted = noted or _user_data(frame)
                 if frame.is_corrupt:
@@ -197,7 +207,7 @@ def _decode(
         reason = str(error)
     if noted:
         what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
-        problems.append(about.problem("media-user-data", what, "`siming build` leaves it out.", "warning"))
+        problems.append(about.problem("media-user-data", what, "`siming data build` leaves it out.", "warning"))
     lost = timeline.n_frames - frames
     if damaged or lost > 0 or reason:
         at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])

@@ -172,8 +172,8 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
     stated: Mapping[str, str] = dataset.meta.get("media_sha256") or {}
     if not stated:
         fix = (
-            f"`siming check {dataset.root} --restate` writes them; without them nobody can tell whether two copies are "
-            "the same."
+            f"`siming data check {dataset.root} --restate` writes them; without them nobody can tell whether two "
+            "copies are the same."
         )
         yield Problem("digest-absent", "gives no media_sha256.", fix, "dataset.yaml", severity="warning")
         return
@@ -182,7 +182,7 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
         if real[media] != stated[media]:
             yield media_difference(dataset.root, media, stated[media], real[media])
     if lacking := sorted({video.media for video in dataset.videos} - stated.keys()):
-        fix = f"`siming check {dataset.root} --restate` writes it."
+        fix = f"`siming data check {dataset.root} --restate` writes it."
         yield Problem(
             "digest-absent", f"{lacking[0]} has no digest.", fix, "dataset.yaml", None, "media_sha256", "warning"
         )
@@ -197,7 +197,7 @@ def _about(dataset: Dataset) -> Iterator[Problem]:
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
     if not (dataset.root / "README.md").is_file():
-        fix = "`siming build` writes one."
+        fix = "`siming data build` writes one."
         yield Problem("card-absent", "there is no dataset card.", fix, "README.md", severity="warning")
 
 

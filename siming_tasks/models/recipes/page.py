@@ -11,9 +11,9 @@ __all__ = ["as_page", "as_text"]
 
 INTRO = """# Recipes
 
-How to run the paper's twelve models and some successors. `siming recipe` lists them, `siming recipe NAME` prints one;
-both and this page are made of `siming_tasks/models/recipes/recipes.yaml` (`python utils/make_recipe_page.py`). A test
-parses
+How to run the paper's twelve models and some successors. `siming run recipe` lists them, `siming run recipe NAME`
+prints one; both and this page are made of `siming_tasks/models/recipes/recipes.yaml` (`python
+utils/make_recipe_page.py`). A test parses
 every command against the installed lmms-eval: its backend exists and its class takes the arguments. Another runs it.
 
 What the paper does not say of any model: the size of the images, how many frames a clip was given, the snapshot of a
@@ -30,8 +30,8 @@ should be);
 LIMITS = """## What services accept
 
 Before its first request a run encodes a few of its requests, from different videos; if the service that the model
-object asks would refuse one, the run ends with one sentence that says how many frames fit. `siming plan --model NAME`
-estimates the same without a model. Limits change: `SIMING_LIMITS=off` asks all the same.
+object asks would refuse one, the run ends with one sentence that says how many frames fit. `siming run plan --model
+NAME` estimates the same without a model. Limits change: `SIMING_LIMITS=off` asks all the same.
 
 | service | MB a request | images | as of | source |
 |---|---|---|---|---|

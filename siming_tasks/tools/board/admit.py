@@ -51,7 +51,7 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Admitted:
         return _admitted(read_submission(path, dataset), dataset, options)
     except _ODD as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
-        raise DataError(f"{path}: cannot be scored ({what}). Make it with `siming submit`.") from error
+        raise DataError(f"{path}: cannot be scored ({what}). Make it with `siming board submit`.") from error
 
 
 def refusal(path: Path, error: DataError) -> str:
@@ -74,7 +74,7 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
             what = "a ablation" if name in ABLATION_TASKS else "another form of the reply"
             raise DataError(
                 f"{received.path}: holds {TASKS[name].task_name}, {what}, which is no part of the benchmark. Make "
-                "it with `siming submit`."
+                "it with `siming board submit`."
             )
     settings = {name: run.evaluate(name, options) for name in run.settings}
     _check_claims(received)
@@ -98,7 +98,7 @@ def _check_untrained(received: Received, run: Run) -> None:
 
 def _check_claims(received: Received) -> None:
     """Numbers are claimed of settings and metrics that there are, and are possible."""
-    where, fix = f"{received.path}: submission.json: claims", "Make it with `siming submit`."
+    where, fix = f"{received.path}: submission.json: claims", "Make it with `siming board submit`."
     for name, claims in received.submission.claims.items():
         if name not in TASKS:
             raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(TASKS)}. {fix}")

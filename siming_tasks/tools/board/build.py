@@ -90,10 +90,10 @@ def build_board(
         DataError: no archive, no labels, or ``out`` is in use.
     """
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming submit`.")
+        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
     archives = sorted(path for path in folder.iterdir() if path.name.lower().endswith(".zip"))
     if not archives:
-        raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming submit` there.")
+        raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
     if reruns is not None and not reruns.is_dir():
         raise DataError(f"{reruns}: no such folder. Give the one with your own runs, or leave --reruns out.")
     if dataset.withheld:

@@ -1,7 +1,8 @@
 """What the predictions of a submission may be: answers to the data set's questions, a line each, and nothing else.
 
 A few kilobytes of zip unpack to hundreds of megabytes of lines that each cost time to read. So there is room for what
-the data set asks and not for more, and everything that `siming submit` would not write is refused before it is read.
+the data set asks and not for more, and everything that `siming board submit` would not write is refused before it is
+read.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from siming_tasks.tasks.expected_requests import expected_requests
 __all__ = ["check_lines", "room"]
 
 FULL_LINE, CLIP_LINE = 20_000, 2_000
-"""Bytes for one request's line: `siming submit` writes 3,000 for 33 steps and 64 frames, 500 for a clip."""
+"""Bytes for one request's line: `siming board submit` writes 3,000 for 33 steps and 64 frames, 500 for a clip."""
 LONGEST_ANSWER = 40
 MOST_FACTS = 40
 
 _ANSWERS = ("score", "scores", "verdict", "verdicts")
 _KEYS = {"setting", "video_id", "step_id", *_ANSWERS, "status", "missing", "prompt", "dataset", "media", "judge"}
-_FIX = "Make it with `siming submit`."
+_FIX = "Make it with `siming board submit`."
 
 
 def room(dataset: Dataset) -> int:

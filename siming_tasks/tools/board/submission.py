@@ -147,7 +147,7 @@ def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
     Raises:
         DataError: not such an archive; names the file, what is wrong and the way out.
     """
-    fix = "Make it with `siming submit`."
+    fix = "Make it with `siming board submit`."
     parts = read_archive(
         path, MEMBERS if dataset is None else {**MEMBERS, "predictions.jsonl": min(room(dataset), MOST)}, fix
     )
@@ -175,7 +175,7 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     """The archive's predictions, checked against the data set; problems name ``predictions.jsonl``.
 
     Raises:
-        DataError: more lines than the data set has questions for, or lines that `siming submit` would not write.
+        DataError: more lines than the data set has questions for, or lines that `siming board submit` would not write.
     """
     check_lines(received.path, received.predictions, dataset)
     with TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
             counts[setting] = counts.get(setting, 0) + 1
             stream.write(json.dumps(reply, ensure_ascii=False) + "\n")
         if not counts:
-            raise DataError(f"{file}: holds no reply to a request of `siming requests`.")
+            raise DataError(f"{file}: holds no reply to a request of `siming run requests`.")
     return counts
 
 
@@ -57,7 +57,7 @@ def _once(replies: Iterable[tuple[str, Reply]]) -> Iterator[Reply]:
     for place, reply in replies:
         request = str(reply["id"])
         if request.partition("/")[0] not in TASKS or "/" not in request:
-            fix = "Ask with the requests of `siming requests`, and keep their ids."
+            fix = "Ask with the requests of `siming run requests`, and keep their ids."
             raise DataError(f"{place}: {request[:200]!r} is no id of a request. {fix}")
         if request in places:
             fix = "Keep one, or name the repetition (--epoch)."

@@ -55,7 +55,7 @@ configs:
 # Simulated clinical skill exams: SYNTHETIC
 
 {videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program
-(`siming demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
+(`siming data demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
 physician gave a score.** The labels are true by construction: a simulated trainee makes the rubric's named errors, the
 points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and `rater_b` are
 simulated too; where they differ, an adjudicator with the event log decides, so the consensus is the truth.

@@ -31,7 +31,7 @@ WRITTEN_EVERY = 10.0
 
 
 class AsModel(Work):
-    """The work of ``siming rate DIR --as-model --setting S``.
+    """The work of ``siming data rate DIR --as-model --setting S``.
 
     Answers given under other conditions (data, prompt, frames) are another work of the event log and are left alone.
 

@@ -20,7 +20,7 @@ def frames_of(exam: Exam) -> Frames:
 
 
 class Rating(Work):
-    """The work of ``siming rate DIR --rater NAME``."""
+    """The work of ``siming data rate DIR --rater NAME``."""
 
     mode = "rate"
     kinds = ("points", "applicable", "start", "end", "comment")

@@ -431,7 +431,7 @@ class TestCommand:
         return path
 
     def test_markdown(self, run, short_demo, capsys):
-        assert main(["diagnose", str(run), "--data", str(short_demo), "--resamples", "50"]) == 0
+        assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--resamples", "50"]) == 0
         out = capsys.readouterr().out
         assert out.startswith("# Diagnostics: full_score on ")
         assert "synthetic data" in out.splitlines()[0]
@@ -439,19 +439,19 @@ class TestCommand:
         assert "physicians decide alike" in out
 
     def test_json(self, run, short_demo, capsys):
-        assert main(["diagnose", str(run), "--data", str(short_demo), "--resamples", "20", "--json"]) == 0
+        assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--resamples", "20", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["synthetic"] is True
         assert len(found["settings"]["full_score"]["steps"]["rows"]) == 33
 
     def test_requests_without_a_line_are_missing_unless_partial(self, run, short_demo, capsys):
         run.write_text("\n".join(run.read_text().splitlines()[:3]))
-        base = ["diagnose", str(run), "--data", str(short_demo), "--resamples", "2"]
+        base = ["study", "diagnose", str(run), "--data", str(short_demo), "--resamples", "2"]
         assert main(base) == 0
         assert "4 videos, 75.0% of the asked steps answered" in capsys.readouterr().out
         assert main([*base, "--partial"]) == 0
         assert "3 videos, 100.0% of the asked steps answered" in capsys.readouterr().out
 
     def test_setting_that_the_run_lacks(self, run, short_demo, capsys):
-        assert main(["diagnose", str(run), "--data", str(short_demo), "--setting", "clip_score"]) == 1
+        assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--setting", "clip_score"]) == 1
         assert "nothing to diagnose for clip_score. It holds full_score." in capsys.readouterr().err

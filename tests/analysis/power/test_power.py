@@ -156,7 +156,7 @@ class TestDetectable:
         """Ten videos: a correlation of 1.4 would be found; none is above 1."""
         found = smallest_effects(StudyDesign(), 10, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
         assert found.two is None and found.holm is None and found.zero <= 1
-        assert main(["power", "--videos", "10", "--replicates", "100", "--metric", "plcc"]) == 0
+        assert main(["study", "power", "--videos", "10", "--replicates", "100", "--metric", "plcc"]) == 0
         assert capsys.readouterr().out.count("out of reach") == 2
 
     def test_reach_is_that_of_a_normal_test(self):
@@ -198,18 +198,30 @@ class TestPlan:
 
 class TestCommand:
     def test_table(self, capsys):
-        assert main(["power", "--metric", "plcc", "--replicates", "200", "--videos", "100"]) == 0
+        assert main(["study", "power", "--metric", "plcc", "--replicates", "200", "--videos", "100"]) == 0
         out = capsys.readouterr().out
         assert out.startswith("Simulated: 33 steps, 18.6% not fully correct, raters' kappa 0.732")
         assert "| PLCC | 0.3" in " ".join(out.split())  # columns are padded
 
     def test_json_and_bad_input(self, capsys):
-        arguments = ["power", "--metric", "mcc", "--effect", "0.3", "--replicates", "100", "--steps", "10", "--json"]
+        arguments = [
+            "study",
+            "power",
+            "--metric",
+            "mcc",
+            "--effect",
+            "0.3",
+            "--replicates",
+            "100",
+            "--steps",
+            "10",
+            "--json",
+        ]
         assert main(arguments) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["synthetic"] is True
         assert [item["question"] for item in found["results"]] == list(QUESTIONS)
-        assert main(["power", "--videos", "3"]) == 2
-        assert capsys.readouterr().err == "siming power: --videos '3' must be at least 10.\n"
-        assert main(["power", "--alpha", "2"]) == 2
-        assert capsys.readouterr().err == "siming power: --alpha '2' must be below 1.\n"
+        assert main(["study", "power", "--videos", "3"]) == 2
+        assert capsys.readouterr().err == "siming study power: --videos '3' must be at least 10.\n"
+        assert main(["study", "power", "--alpha", "2"]) == 2
+        assert capsys.readouterr().err == "siming study power: --alpha '2' must be below 1.\n"

@@ -96,15 +96,15 @@ def test_the_page_is_made_of_the_file() -> None:
 
 
 def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipe"]) == 0
+    assert main(["run", "recipe"]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]  # below the head of the table
     assert len(lines) == len(recipes()) and "retired 2026-03-09" in next(
         line for line in lines if "gemini-3-pro" in line
     )
-    assert main(["recipe", "Gemini 3 Pro"]) == 0
+    assert main(["run", "recipe", "Gemini 3 Pro"]) == 0
     said = capsys.readouterr().out
     assert "CANNOT be run again: retired on 2026-03-09" in said and "SIMING_FRAMES=120 lmms-eval --model gemini" in said
-    assert main(["recipe", "x"]) == 2
+    assert main(["run", "recipe", "x"]) == 2
 
 
 def test_limits_by_hand() -> None:
@@ -143,7 +143,7 @@ def photograph(shape: tuple[int, int], quality: int) -> float:
 
 def test_the_plan_says_what_fits_and_what_would(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> dict[str, str]:
-        assert main(["plan", "--videos", "2", *arguments]) == 0
+        assert main(["run", "plan", "--videos", "2", *arguments]) == 0
         lines = [*capsys.readouterr().out.partition(" a request\n(")[2].splitlines(), ""]
         return {
             line.split()[0]: line + after * ("would fit" in after)

@@ -145,7 +145,7 @@ def test_what_the_plan_says(run: Dataset, begin: Any, capsys: pytest.CaptureFixt
 
     def rows(*flags: str) -> dict[str, list[str]]:
         capsys.readouterr()
-        assert main(["plan", *flags]) == 0
+        assert main(["run", "plan", *flags]) == 0
         said = capsys.readouterr().out
         assert f"a reply of {'16,384' if 'reasoned' in flags else '4,096'}" in said
         cells = [line.replace(",", "").replace("|", " ").split() for line in said.splitlines()]
@@ -157,5 +157,5 @@ def test_what_the_plan_says(run: Dataset, begin: Any, capsys: pytest.CaptureFixt
         assert parts[name][3] == once[name][3]
     assert parts["clip_score"][1:4] == once["clip_score"][1:4]
     begin(run.root, ASK="step")
-    assert main(["shards", "2", "--tasks", "siming_full"]) == 2
+    assert main(["run", "shards", "2", "--tasks", "siming_full"]) == 2
     assert "Shards are made of whole exams" in capsys.readouterr().err

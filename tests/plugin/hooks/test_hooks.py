@@ -229,7 +229,7 @@ def test_after_prepare_no_hook_decodes_anything(
 ) -> None:
     """Prepare, hooks and plan show the same frames of the real files."""
     begin(run.root, CLIP_DENSITY=density)
-    assert main(["prepare"]) == 0
+    assert main(["run", "prepare"]) == 0
     monkeypatch.setattr(store, "decode", None)
     asked: dict[str, list[Doc]] = {name: docs(name) for name in PLAIN_TASKS}
     shown = {name: [media_of(doc) for doc in mine] for name, mine in asked.items()}
@@ -241,7 +241,7 @@ def test_after_prepare_no_hook_decodes_anything(
     }
     assert len(list(Options.from_env().cache_dir.rglob("*.jpg"))) == len(stored)
     capsys.readouterr()
-    assert main(["plan"]) == 0
+    assert main(["run", "plan"]) == 0
     out = capsys.readouterr().out
     assert f"frame store: {len(stored):,} frames" in out
     cells = [line.replace(",", "").replace("|", " ").split() for line in out.splitlines()]

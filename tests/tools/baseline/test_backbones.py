@@ -186,8 +186,8 @@ def test_a_name_on_the_hub(shelf: Path, tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_command_takes_a_backbone(
     shelf: Path, short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["baseline", str(short_demo), "--folds", "2", "--frames", "2", "--clip-frames", "1", "--frame-size", "64",
-               "--cache", str(tmp_path / "cache"), "--device", "cpu", "--out", str(tmp_path / "out.jsonl")]  # fmt: skip
+    command = f"run baseline {short_demo} --folds 2 --frames 2 --clip-frames 1 --frame-size 64 --device cpu".split()
+    command += ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out.jsonl")]
     assert main([*command, "--backbone", str(shelf / "siglip")]) == 0
     digest = BackboneFeatures(str(shelf / "siglip"), "cpu").digest
     first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])

@@ -141,12 +141,12 @@ def test_a_video_that_cannot_be_shown_is_named_and_left_out(short_demo: Path, op
 def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "baseline.jsonl"
     small = ["--frames", "2", "--clip-frames", "1", "--frame-size", "480", "--cache", str(tmp_path / "cache")]
-    command = ["baseline", str(short_demo), "--out", str(out), "--device", "cpu", "--folds", "2", *small]
+    command = ["run", "baseline", str(short_demo), "--out", str(out), "--device", "cpu", "--folds", "2", *small]
     assert main(command) == 0
     said = capsys.readouterr().out
     assert "SYNTHETIC siming-demo, supervised, cross-fitted: 2 folds over 4 groups of 4 videos." in said
     assert main(["score", str(short_demo), str(out), "--validate-only"]) == 0
-    assert main(["submit", str(out), "--data", str(short_demo), "--out", str(tmp_path / "a.zip")]) == 1
+    assert main(["board", "submit", str(out), "--data", str(short_demo), "--out", str(tmp_path / "a.zip")]) == 1
     assert "a supervised baseline, which learnt from the labels of this very data set" in capsys.readouterr().err
     assert not (tmp_path / "a.zip").exists()
     assert main([*command[: -len(small)], *small, "--device", "nowhere"]) == 2
@@ -181,7 +181,7 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, 
     assert "judge" not in read_submission(archive).submission.run
     with pytest.raises(DataError, match=r"b\.zip: a supervised baseline"):
         admit(archive, dataset, few)
-    assert main(["submit", str(again), "--data", str(short_demo), "--out", str(tmp_path / "c.zip")]) == 1
+    assert main(["board", "submit", str(again), "--data", str(short_demo), "--out", str(tmp_path / "c.zip")]) == 1
     assert not (tmp_path / "c.zip").exists()
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in once))
     assert not is_supervised(read_run(again, dataset).records)

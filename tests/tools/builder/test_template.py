@@ -36,7 +36,7 @@ def given(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def made(given: tuple[Path, Path], out: Path, *flags: str) -> Any:
-    assert main(["template", str(out), "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == 0
+    assert main(["data", "template", str(out), "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == 0
     return openpyxl.load_workbook(out)
 
 
@@ -230,6 +230,6 @@ def test_refusals(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.xlsx").touch()
-    assert main(["template", "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == code
+    assert main(["data", "template", "--rubric", str(given[0]), "--videos", str(given[1]), *flags]) == code
     assert message in capsys.readouterr().err
     assert not (tmp_path / "t.xlsx").exists()

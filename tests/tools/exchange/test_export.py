@@ -1,4 +1,4 @@
-"""``siming export``: what other people's readers and schemas say of it, and what must not be in it."""
+"""``siming run export``: what other people's readers and schemas say of it, and what must not be in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def export(folder: Path, exams: Dataset, out: Path, form: str, *more: str) -> Path:
-    words = ["export", str(folder), str(out), "--format", form, "--data", str(exams.root), *FEW, *more]
+    words = ["run", "export", str(folder), str(out), "--format", form, "--data", str(exams.root), *FEW, *more]
     assert main(words) == 0
     return out
 
@@ -126,7 +126,9 @@ def test_a_log_is_one_that_inspect_reads(folder: Path, exams: Dataset, tmp_path:
     assert [sample.scores["read"].value for sample in found.samples] == ["refused", "request_failed", "ok", "ok"]
     assert [sample.error is not None for sample in found.samples] == [False, True, False, False]
     out = tmp_path / "replies.jsonl"
-    assert main(["import", str(tmp_path / "logs" / "siming_full_score.eval"), str(out), "--format", "inspect"]) == 0
+    assert (
+        main(["run", "import", str(tmp_path / "logs" / "siming_full_score.eval"), str(out), "--format", "inspect"]) == 0
+    )
     again = score_predictions(exams, out, Options(resamples=100)).settings["full_score"]
     assert again["metrics"] == numbers
 
@@ -153,7 +155,7 @@ def test_a_table_is_latex_whatever_a_model_is_called(
 ) -> None:
     other = make_run(exams, tmp_path / "other", "rater_a", model=HOSTILE)
     out = tmp_path / "t.tex"
-    words = ["export", str(folder), str(other), str(out), "--format", "latex", "--data", str(exams.root), *FEW]
+    words = ["run", "export", str(folder), str(other), str(out), "--format", "latex", "--data", str(exams.root), *FEW]
     assert main(words) == 0
     table = out.read_text()
     numbers = score_run(read_run(folder, exams), Options(resamples=100)).settings["clip_error"]["metrics"]["mcc"]
@@ -169,7 +171,7 @@ def test_a_table_is_latex_whatever_a_model_is_called(
 
 
 def test_several_runs_are_a_table_only(folder: Path, exams: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["export", str(folder), str(folder), "out", "--format", "jsonl", "--data", str(exams.root)]
+    words = ["run", "export", str(folder), str(folder), "out", "--format", "jsonl", "--data", str(exams.root)]
     assert main(words) == 2
     assert "--format jsonl takes one run, and 2 were found." in capsys.readouterr().err
 
@@ -189,6 +191,7 @@ def test_labels_do_not_leave(
     run = read_run(folder, exams)
     rows.write_text("".join(json.dumps(line) + "\n" for line in lines_of(run.records)))
     words = [
+        "run",
         "export",
         str(rows),
         str(tmp_path / f"b.{form}"),
@@ -209,7 +212,7 @@ def test_labels_do_not_leave(
         assert main(words) == 0  # answers without any label at hand
     if form == "inspect":  # nor any reply: what was read must not come back as an empty one
         log = str(tmp_path / "b.inspect" / "siming_clip_error.eval")
-        assert main(["import", log, str(tmp_path / "c.jsonl"), "--format", "inspect"]) == 1
+        assert main(["run", "import", log, str(tmp_path / "c.jsonl"), "--format", "inspect"]) == 1
         assert "was exported from answers without replies." in capsys.readouterr().err
 
 
@@ -231,6 +234,8 @@ def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) 
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     export(tmp_path / "a.jsonl", exams, tmp_path / "logs", "inspect")
     out = tmp_path / "b.jsonl"
-    assert main(["import", str(tmp_path / "logs" / "siming_full_error.eval"), str(out), "--format", "inspect"]) == 0
+    assert (
+        main(["run", "import", str(tmp_path / "logs" / "siming_full_error.eval"), str(out), "--format", "inspect"]) == 0
+    )
     statuses = [record["status"] for record in read_run(out, exams).records["full_error"]]
     assert statuses == ["truncated", "no_json", "no_json", "truncated"]

@@ -1,4 +1,4 @@
-"""``siming import``: replies made by Inspect and VLMEvalKit, in files that these wrote or as they write them."""
+"""``siming run import``: replies made by Inspect and VLMEvalKit, in files that these wrote or as they write them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_result_file_scores_as_its_replies_do(suffix: str, run: Dataset, tmp_p
     direct = tmp_path / "direct.jsonl"
     direct.write_text("".join(json.dumps({"id": r["index"], "reply": r["prediction"]}) + "\n" for r in mine))
     file, out = save(mine, tmp_path / f"model_siming{suffix}"), tmp_path / "out.jsonl"
-    assert main(["import", str(file), str(out), "--format", "vlmevalkit"]) == 0
+    assert main(["run", "import", str(file), str(out), "--format", "vlmevalkit"]) == 0
     assert score_predictions(run, out).settings == score_predictions(run, direct).settings
     assert [json.loads(line)["reply"] for line in out.read_text().splitlines()] == [r["prediction"] for r in mine]
 
@@ -65,7 +65,7 @@ def test_pandas_by_column_is_read_too(run: Dataset, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     mine = rows(run, "clip_error")[:5]
     pandas.DataFrame(mine).to_json(tmp_path / "a.json")
-    assert main(["import", str(tmp_path / "a.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 0
+    assert main(["run", "import", str(tmp_path / "a.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 0
     assert [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [
         row["index"] for row in mine
     ]
@@ -76,7 +76,7 @@ def test_failures_gaps_and_cells_that_were_cut_are_no_answers(run: Dataset, tmp_
     mine[0]["prediction"], mine[1]["prediction"] = FAILED, None
     mine[2]["prediction"] = ('{"score": 1, "why": "' + "x" * 40_000)[:32_767]
     out = tmp_path / "out.jsonl"
-    assert main(["import", str(save(mine, tmp_path / "m.xlsx")), str(out), "--format", "vlmevalkit"]) == 0
+    assert main(["run", "import", str(save(mine, tmp_path / "m.xlsx")), str(out), "--format", "vlmevalkit"]) == 0
     found = load_predictions(out, run).records["clip_score"]
     assert [record["status"] for record in found] == ["request_failed", "empty", found[2]["status"], "ok"]
     assert found[2]["usage"]["finish_reason"] == "length"
@@ -88,7 +88,7 @@ def test_failures_gaps_and_cells_that_were_cut_are_no_answers(run: Dataset, tmp_
         (lambda rows: rows[1].update(index="7"), "m.json:2: '7' is no id of a request. Ask with the requests of"),
         (lambda rows: rows[1].update(index=rows[0]["index"]), "is answered in"),
         (lambda rows: rows[1].pop("prediction"), "m.json:2: needs the columns `prediction` and `index` (or `id`)."),
-        (lambda rows: rows.clear(), "holds no reply to a request of `siming requests`."),
+        (lambda rows: rows.clear(), "holds no reply to a request of `siming run requests`."),
     ],
 )
 def test_what_is_no_result_file_is_said(
@@ -97,17 +97,17 @@ def test_what_is_no_result_file_is_said(
     mine = rows(run, "full_score")
     change(mine)
     (tmp_path / "m.json").write_text(json.dumps(mine))
-    assert main(["import", str(tmp_path / "m.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert main(["run", "import", str(tmp_path / "m.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_pickle_is_not_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.pkl").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
-    assert main(["import", str(tmp_path / "m.pkl"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert main(["run", "import", str(tmp_path / "m.pkl"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
     assert "a result file is one of .xlsx, .tsv, .csv, .json." in capsys.readouterr().err
     (tmp_path / "m.xlsx").write_bytes(b"PK\x03\x04 no workbook")
-    assert main(["import", str(tmp_path / "m.xlsx"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert main(["run", "import", str(tmp_path / "m.xlsx"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
     assert "not a workbook that can be read" in capsys.readouterr().err
 
 
@@ -152,7 +152,7 @@ def ask_inspect(folder: Path, said: list[Any], failing: str = "", epochs: int = 
 def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Requests → Inspect → its log → replies → numbers, equal to those of the replies themselves."""
     pytest.importorskip("inspect_ai")
-    assert main(["requests", str(tmp_path / "requests.jsonl"), "--setting", "full_score", "--frames", "2"]) == 0
+    assert main(["run", "requests", str(tmp_path / "requests.jsonl"), "--setting", "full_score", "--frames", "2"]) == 0
     lines = [json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()]
     from siming_tasks.plugin import hooks
 
@@ -166,9 +166,9 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
     failing = lines[1]["id"]
     log = ask_inspect(tmp_path, said, failing=answers[failing], epochs=2)
     out = tmp_path / "replies.jsonl"
-    assert main(["import", str(log), str(out), "--format", "inspect"]) == 1
+    assert main(["run", "import", str(log), str(out), "--format", "inspect"]) == 1
     assert "name the repetition (--epoch)" in capsys.readouterr().err
-    assert main(["import", str(log), str(out), "--format", "inspect", "--epoch", "2"]) == 0
+    assert main(["run", "import", str(log), str(out), "--format", "inspect", "--epoch", "2"]) == 0
     records = {record["id"]: record for record in load_predictions(out, run).records["full_score"]}
     assert {key: record["status"] for key, record in records.items()} == {
         key: "request_failed" if key == failing else "ok" for key in answers
@@ -188,5 +188,5 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
 def test_what_is_no_log_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("inspect_ai")
     (tmp_path / "a.eval").write_bytes(b"PK\x03\x04 nothing")
-    assert main(["import", str(tmp_path / "a.eval"), str(tmp_path / "out.jsonl"), "--format", "inspect"]) == 1
+    assert main(["run", "import", str(tmp_path / "a.eval"), str(tmp_path / "out.jsonl"), "--format", "inspect"]) == 1
     assert "Inspect cannot read it (" in capsys.readouterr().err

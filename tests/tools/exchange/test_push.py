@@ -1,4 +1,4 @@
-"""``siming push``: what a hub is sent, in which order, and what stays here. The hub is a server on loopback."""
+"""``siming data push``: what a hub is sent, in which order, and what stays here. The hub is a server on loopback."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def push(hub: Writable, home: Path, *words: str, **more: str) -> subprocess.Comp
     at |= {"HF_TOKEN": "hf_notarealtoken", "HF_HUB_DISABLE_XET": "1", "SIMING_CACHE": str(home / "cache")}
     code = "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.run(
-        [sys.executable, "-c", code, "push", *words],
+        [sys.executable, "-c", code, "data", "push", *words],
         env={**kept, **at, **more}, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
@@ -156,9 +156,9 @@ def test_labels_go_along_only_when_told(hub: Writable, folder: Path, tmp_path: P
 
 def test_a_public_folder_has_none_to_push(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json")
-    assert main(["push", str(public.root), "org/exams", "--with-labels", "--dry-run"]) == 1
+    assert main(["data", "push", str(public.root), "org/exams", "--with-labels", "--dry-run"]) == 1
     assert "holds no labels. Leave --with-labels out." in capsys.readouterr().err
-    assert main(["push", str(public.root), "org/exams", "--dry-run"]) == 0
+    assert main(["data", "push", str(public.root), "org/exams", "--dry-run"]) == 0
     listed = capsys.readouterr().out
     media = [f"media/{video.video_id}.mp4" for video in public.videos]
     assert listed.splitlines()[:-1] == sorted([*FILES, *media]) and "nothing was sent" in listed

@@ -1,4 +1,4 @@
-"""``siming requests``: the bytes that the hooks send, and numbers that do not depend on the road."""
+"""``siming run requests``: the bytes that the hooks send, and numbers that do not depend on the road."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SENT = Backend("test", images="several", encodes=True, blind=True)
 
 
 def written(out: Path, *arguments: str) -> list[dict[str, Any]]:
-    assert main(["requests", str(out), *arguments]) == 0
+    assert main(["run", "requests", str(out), *arguments]) == 0
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -162,7 +162,7 @@ def test_no_framework_is_needed(run: Dataset, tmp_path: Path) -> None:
         "from siming_tasks.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    words = ["requests", str(run.root), str(tmp_path / "out.jsonl"), "--setting", "full_score", "--limit", "1"]
+    words = ["run", "requests", str(run.root), str(tmp_path / "out.jsonl"), "--setting", "full_score", "--limit", "1"]
     done = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120
     )  # fmt: skip
@@ -173,8 +173,8 @@ def test_no_framework_is_needed(run: Dataset, tmp_path: Path) -> None:
 def test_a_wrong_name_is_refused_before_anything_is_decoded(
     run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["requests", str(tmp_path / "x.jsonl"), "--setting", "full"]) == 2
-    assert capsys.readouterr().err.startswith("siming requests: --setting 'full' is not one of full_score, ")
+    assert main(["run", "requests", str(tmp_path / "x.jsonl"), "--setting", "full"]) == 2
+    assert capsys.readouterr().err.startswith("siming run requests: --setting 'full' is not one of full_score, ")
     assert not list(tmp_path.glob("x*"))
 
 

@@ -27,7 +27,7 @@ PATHS = ("/", "/work", "/station.js", "/media/0", "/frame/0/0", "/nothing")
 def test_a_stranger_gets_nothing(station: Station, path: str) -> None:
     status, headers, body = station.ask(path, key=False)
     assert status == 403
-    assert "whole address that `siming rate` printed" in body.decode()
+    assert "whole address that `siming data rate` printed" in body.decode()
     assert "default-src 'none'" in headers["content-security-policy"]
 
 

@@ -45,7 +45,7 @@ def rubric_of(steps: dict[str, float]) -> dict[str, Any]:
 
 @dataclass
 class Station:
-    """A running ``siming rate``."""
+    """A running ``siming data rate``."""
 
     process: subprocess.Popen[str]
     address: str
@@ -110,7 +110,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 def start(*arguments: Any, cache: Path) -> Station:
     """A station in a process of its own, when it has said its address."""
     env = {**os.environ, "SIMING_CACHE": str(cache), "PYTHONUNBUFFERED": "1"}
-    command = [*COMMAND, "rate", *map(str, arguments), "--no-browser"]
+    command = [*COMMAND, "data", "rate", *map(str, arguments), "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     assert process.stdout
     said = []

@@ -173,6 +173,17 @@ def test_undo_is_about_the_question_on_screen(folder: Path, tmp_path: Path) -> N
 
 def test_a_place_that_cannot_be_written_is_said_first(folder: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "file").write_text("")
-    words = ["rate", folder, "--rater", "x", "--as-model", "--setting", "full_score", "--out", tmp_path / "file" / "o"]
+    words = [
+        "data",
+        "rate",
+        folder,
+        "--rater",
+        "x",
+        "--as-model",
+        "--setting",
+        "full_score",
+        "--out",
+        tmp_path / "file" / "o",
+    ]
     assert main([*map(str, words), "--store", str(tmp_path / "s.sqlite")]) == 1
     assert "cannot be written" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`siming rate` before it serves: what does not go together, what is no folder of exams, what is in the way."""
+"""`siming data rate` before it serves: what does not go together, what is no folder of exams, what is in the way."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_flags_that_do_not_go_together(
     words: list[str], said: str, videos: Path, rubric: Path, tmp_path: Path, capsys: Any
 ) -> None:
     more = [] if "--as-model" in words else ["--rubric", str(rubric)]
-    assert main(["rate", str(videos), *words, *more, "--store", str(tmp_path / "s.sqlite")]) == 2
+    assert main(["data", "rate", str(videos), *words, *more, "--store", str(tmp_path / "s.sqlite")]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_what_is_no_folder_of_exams(videos: Path, tmp_path: Path, capsys: Any) -> None:
     def refused(folder: Path) -> str:
-        assert main(["rate", str(folder), "--rater", "x", "--store", str(tmp_path / "s.sqlite")]) == 1
+        assert main(["data", "rate", str(folder), "--rater", "x", "--store", str(tmp_path / "s.sqlite")]) == 1
         return str(capsys.readouterr().err)
 
     assert "no such folder" in refused(tmp_path / "none")
@@ -60,7 +60,7 @@ def test_a_port_that_is_taken(videos: Path, rubric: Path, tmp_path: Path, capsys
     with socket.create_server(("127.0.0.1", 0)) as taken:
         words = ["--rater", "x", "--rubric", rubric, "--store", tmp_path / "s.sqlite", "--no-browser"]
         port = taken.getsockname()[1]
-        assert main(list(map(str, ["rate", videos, *words, "--port", port]))) == 2
+        assert main(list(map(str, ["data", "rate", videos, *words, "--port", port]))) == 2
     assert f"--port {port}: Address already in use. Leave it out for a free one." in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`siming raters STORE`: where everybody is, while the work goes on."""
+"""`siming study raters STORE`: where everybody is, while the work goes on."""
 
 from __future__ import annotations
 
@@ -65,21 +65,27 @@ def test_pace_and_doubt_by_hand(store: Path) -> None:
 
 
 def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
-    assert main(["raters", str(store), "--resamples", "20"]) == 0
+    assert main(["study", "raters", str(store), "--resamples", "20"]) == 0
     printed = " ".join(capsys.readouterr().out.split())  # columns are padded
     assert "| y | 1 | 1 | 2 | 4.0 | 60 |" in printed
     assert "| call | 1 | 1 | 100 % | 0 | 1 |" in printed
     assert r"is \<b\>shouting\</b\> a call?" in printed
-    assert main(["raters", str(store), "--json", "--resamples", "20"]) == 0
+    assert main(["study", "raters", str(store), "--json", "--resamples", "20"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["raters"]["x"]["finished"] == 1 and told["synthetic"] is False and len(told["pairs"]) == 1
-    assert main(["raters", str(store), "--raters", "x", "z"]) == 1
+    assert main(["study", "raters", str(store), "--raters", "x", "z"]) == 1
     assert "'z' has rated nothing; x, y has" in capsys.readouterr().err
 
 
 def test_a_beginning_has_no_agreement(tmp_path: Path, capsys: Any) -> None:
+<<<<<<< HEAD:tests/tools/station/test_progress.py
     event_log = EventLog.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
     event_log.know([Known("a.mp4", A, tuple(STEPS))])
-    assert main(["raters", str(tmp_path / "s.sqlite")]) == 0
+    assert main(["study", "raters", str(tmp_path / "s.sqlite")]) == 0
+=======
+    journal = Journal.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
+    journal.know([Known("a.mp4", A, tuple(STEPS))])
+    assert main(["study", "raters", str(tmp_path / "s.sqlite")]) == 0
+>>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view):tests/tools/station/test_sofar.py
     printed = capsys.readouterr().out
     assert "SYNTHETIC" in printed and "No step has points of two raters yet." in printed

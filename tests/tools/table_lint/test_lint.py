@@ -324,7 +324,7 @@ class TestReading:
 
 class TestCommand:
     def test_paper_markdown(self, capsys):
-        assert main(["lint-table", "paper"]) == 1
+        assert main(["study", "lint-table", "paper"]) == 1
         out = capsys.readouterr().out
         assert "### Cannot all be right as printed" in out
         assert "| GPT-5.2 | MCC | 0.1855 to 0.1868 |" in " ".join(out.split())  # columns are padded
@@ -333,14 +333,14 @@ class TestCommand:
     def test_json_and_sizes(self, tmp_path, capsys):
         path = tmp_path / "t.csv"
         path.write_text("model,plcc\na,0.10\nb,0.05\nc,-0.02\n")
-        assert main(["lint-table", str(path), "--json"]) == 0
+        assert main(["study", "lint-table", str(path), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["findings"] == []
-        assert main(["lint-table", str(path), "--n-videos", "200", "--json"]) == 0
+        assert main(["study", "lint-table", str(path), "--n-videos", "200", "--json"]) == 0
         assert {f["code"] for f in json.loads(capsys.readouterr().out)["findings"]} == {"spread-is-noise", "best-of-k"}
 
     def test_bad_size(self, capsys):
-        assert main(["lint-table", "paper", "--n-videos", "0"]) == 2
-        assert capsys.readouterr().err == "siming lint-table: --n-videos '0' must be at least 1.\n"
+        assert main(["study", "lint-table", "paper", "--n-videos", "0"]) == 2
+        assert capsys.readouterr().err == "siming study lint-table: --n-videos '0' must be at least 1.\n"
 
 
 class TestDocumentation:

@@ -164,7 +164,7 @@ def _unknown(group: str, marks: Sequence[Mark]) -> Iterator[Problem]:
         what = f"{short(word)} ({count} at {alike[0].start:g} s) is no step of the rubric."
         also = f" (or one of {', '.join(map(short, alike[0].words[1:]))})" if word == alike[0].words[0] != group else ""
         fix = f"Write `steps: {{{shown}: STEP}}` or `ignore: [{shown}]`{also} in the mapping file (--columns)."
-        fix += " `siming build --list --draft FILE` drafts one."
+        fix += " `siming data build --list --draft FILE` drafts one."
         yield Problem("label-unknown", what, fix, alike[0].file, alike[0].line)
 
 

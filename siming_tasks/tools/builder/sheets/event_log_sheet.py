@@ -99,7 +99,7 @@ class _Ratings:
             self._about_spans()
         if kind == "labels" and self.open:
             what = f"raters differ on {self.open} steps that nobody has adjudicated."
-            fix = "Decide them with `siming rate DIR --adjudicate`."
+            fix = "Decide them with `siming data rate DIR --adjudicate`."
             self._problem("adjudication-open", what, fix, warning=True)
         columns = tuple(Column(name, (name,)) for name in names)
         sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
@@ -121,7 +121,7 @@ class _Ratings:
         if self.use.finished:
             self._problem("exam-unfinished", what, "It is left out.", warning=True)
         else:
-            fix = "Finish it in `siming rate`, or leave out such exams with --finished."
+            fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
             self._problem("exam-unfinished", what, fix)
         return False
 

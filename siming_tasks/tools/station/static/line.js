@@ -32,7 +32,7 @@ export class Line {
           method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
         });
       } catch {
-        this.trouble("Not saved yet: the station does not answer. Is `siming rate` still running? Trying again…");
+        this.trouble("Not saved yet: the station does not answer. Is `siming data rate` still running? Trying again…");
       }
       if (answer && answer.status === 403) {
         this.closed = true;

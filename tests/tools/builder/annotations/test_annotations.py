@@ -621,7 +621,17 @@ def test_the_labels_are_listed_and_a_mapping_is_drafted(
     spans_file, draft = tmp_path / "a.eaf", tmp_path / "map.yaml"
     notes = [(200, 900, "cpr 01"), (1000, 1600, "check the pulse"), (5, 9, 'x": [\u202e 心'), (7, None, "cpr 03?")]
     spans_file.write_text(elan(("s", notes)))
-    command = ["build", "--list", "--spans", str(spans_file), "--rubric", str(rubric), "--videos", f"{_exam}/videos"]
+    command = [
+        "data",
+        "build",
+        "--list",
+        "--spans",
+        str(spans_file),
+        "--rubric",
+        str(rubric),
+        "--videos",
+        f"{_exam}/videos",
+    ]
     assert main([*command, "--draft", str(draft)]) == 0
     out = capsys.readouterr().out
     assert [line.replace("|", " ").split() for line in out.splitlines()][2:4] == [
@@ -635,13 +645,13 @@ def test_the_labels_are_listed_and_a_mapping_is_drafted(
     filled = re.sub(r"  # (- .*\[.*)", r"  \1", draft.read_text())  # the two left over are left out
     filled = re.sub(r"  # (- .*cpr 03.*)", r"  \1", filled)
     draft.write_text(filled)
-    given = ["build", str(tmp_path / "out"), "--rubric", str(rubric), "--videos", f"{_exam}/videos"]
+    given = ["data", "build", str(tmp_path / "out"), "--rubric", str(rubric), "--videos", f"{_exam}/videos"]
     given += ["--labels", f"{_exam}/labels.csv", "--spans", str(spans_file), "--columns", str(draft)]
     assert main([*given, "--consensus", "mean"]) == 0, capsys.readouterr().err
     assert "2 annotations left out on purpose: 's' (2)." in capsys.readouterr().err
-    assert main(["build", "--list", "--rubric", str(rubric)]) == 2
+    assert main(["data", "build", "--list", "--rubric", str(rubric)]) == 2
     assert "--spans must be given" in capsys.readouterr().err
-    assert main(["build", str(tmp_path / "o"), "--rubric", str(rubric)]) == 2
+    assert main(["data", "build", str(tmp_path / "o"), "--rubric", str(rubric)]) == 2
     assert "--labels, --videos must be given" in capsys.readouterr().err
 
 

@@ -178,11 +178,11 @@ def test_labels_by_hand(exams: Dataset, edit: Edit, changed: dict[str, float], u
 def test_the_folder_is_a_data_set_with_pairs(
     exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["edit", str(exams.root), str(tmp_path / "out"), "--each", "2"]) == 0
+    assert main(["data", "edit", str(exams.root), str(tmp_path / "out"), "--each", "2"]) == 0
     said = capsys.readouterr().out
     assert "10 edited videos (drop 4, freeze 4, swap 2), 2 untouched." in said
     made = open_dataset(tmp_path / "out")
-    assert main(["check", str(tmp_path / "out")]) == 0
+    assert main(["data", "check", str(tmp_path / "out")]) == 0
     pairs = read_pairs(made)
     assert {pair["video_a"] for pair in pairs} == {"v1_0", "v2_0"} and all(pair["direction"] == -1 for pair in pairs)
     edited = [video for video in made.videos if not video.video_id.endswith("_0")]

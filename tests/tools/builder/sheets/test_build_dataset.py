@@ -250,7 +250,7 @@ def command(given: dict[str, Path], out: Path) -> subprocess.Popen[str]:
     options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
     code = "import sys; from siming_tasks.cli import main; sys.exit(main())"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "build", str(out), *options, "--jobs", "1"],
+        [sys.executable, "-c", code, "data", "build", str(out), *options, "--jobs", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -291,16 +291,16 @@ def test_two_builds_at_once(given: dict[str, Path], tmp_path: Path) -> None:
 
 def test_the_command(given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
-    assert main(["build", str(tmp_path / "exams"), *options]) == 0
+    assert main(["data", "build", str(tmp_path / "exams"), *options]) == 0
     digest = open_dataset(tmp_path / "exams").digest[:12]
     assert capsys.readouterr().out.splitlines() == [
         f"{tmp_path}/exams: 3 videos, 12 judged steps, digest {digest}",
         f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
-        f"Next: siming check {tmp_path}/exams",
+        f"Next: siming data check {tmp_path}/exams",
     ]
     os.rename(given["videos"], given["videos"].with_name("elsewhere"))
-    assert main(["build", str(tmp_path / "exams"), *options]) == 1
-    assert capsys.readouterr().err.startswith(f"siming build: {given['videos']}: no such folder.")
+    assert main(["data", "build", str(tmp_path / "exams"), *options]) == 1
+    assert capsys.readouterr().err.startswith(f"siming data build: {given['videos']}: no such folder.")
 
 
 def test_the_digest_is_that_of_the_content(given: dict[str, Path], tmp_path: Path) -> None:

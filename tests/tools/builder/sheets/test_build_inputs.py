@@ -196,7 +196,9 @@ def test_the_faults_of_all_files_in_one_run(given: Inputs, tmp_path: Path) -> No
 
 def build(given: Inputs, out: Path | str, **more: Path) -> int:
     paths = {"rubric": given.rubric, "labels": given.labels, "videos": given.videos, **more}
-    return main(["build", str(out), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))])
+    return main(
+        ["data", "build", str(out), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
+    )
 
 
 @pytest.mark.parametrize("flag", ["rubric", "labels", "spans", "adjudicated", "columns"])

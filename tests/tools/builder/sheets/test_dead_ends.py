@@ -153,7 +153,7 @@ def test_a_full_disk_is_called_one_and_the_build_goes_on_later(
 ) -> None:
     """A limit on the size of files makes the encoder fail where a full disk does; nothing is said against the video."""
     write_video(given["videos"] / "e2.mp4", seed=1, frames=60, size=(320, 240), options={"crf": "1"})
-    words = ["build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]
+    words = ["data", "build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]
     command = [sys.executable, "-c", SMALL_DISK, str(room), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
@@ -238,6 +238,6 @@ def test_warnings_are_printed_beside_errors(given: dict[str, Path], tmp_path: Pa
 
     shutil.copy(given["videos"] / "e1.mp4", given["videos"] / "spare.mp4")
     given["labels"].write_text(given["labels"].read_text().replace("e1,cpr_01,2.0", "e1,cpr_01,9"))
-    assert main(["build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]) == 1
+    assert main(["data", "build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]) == 1
     said = capsys.readouterr().err
     assert "warning [video-unlabelled]" in said and "9 is off the step's scale 0-2" in said

@@ -61,8 +61,8 @@ def test_letters_for_names(names: list[str], expected: list[str]) -> None:
 def test_names_of_raters_stay_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs = given(tmp_path / "in")
     words = [f"--{name}={path}" for name, path in inputs.items()]
-    assert main(["build", str(tmp_path / "exams"), *words, "--consensus", WANG]) == 0
-    assert main(["check", str(tmp_path / "exams")]) == 0
+    assert main(["data", "build", str(tmp_path / "exams"), *words, "--consensus", WANG]) == 0
+    assert main(["data", "check", str(tmp_path / "exams")]) == 0
     said = "".join(capsys.readouterr())
     for secret in (WANG, "Wang", LI, "rater_li", "Zhang"):
         assert secret.encode() not in everything(tmp_path / "exams"), secret

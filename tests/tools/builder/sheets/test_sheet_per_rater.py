@@ -61,7 +61,15 @@ def test_the_rater_is_the_files_name(tmp_path: Path, wide: bool) -> None:
 def test_the_command_replaces_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = place(tmp_path)
     one, two = sheet(tmp_path / "a" / "points.csv"), sheet(tmp_path / "b" / "points.csv", 1)
-    command = ["build", str(tmp_path / "exams"), "--rubric", str(given["rubric"]), "--videos", str(given["videos"])]
+    command = [
+        "data",
+        "build",
+        str(tmp_path / "exams"),
+        "--rubric",
+        str(given["rubric"]),
+        "--videos",
+        str(given["videos"]),
+    ]
     assert main([*command, "--labels", str(one), "--labels", str(two)]) == 1
     said = f"{two}: would be the points of 'points', as those of {one}. Say whose they are: --labels NAME=FILE"
     assert said in capsys.readouterr().err

@@ -1,0 +1,241 @@
+"""Flags and words of the commands: made of the options, checked by their kinds, the same for every command.
+
+Click is used directly, not through typer: the flags are made from a table of options at run time rather than from a
+function's signature, and typer carries a private copy of click whose groups and errors have no public name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from siming_tasks.cli.terminal import say
+from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.redact import redact
+from siming_tasks.options import OPTIONS, Kind, Options, Refused
+
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.results.discovery import RunSource
+
+__all__ = [
+    "MEDIA_OPTIONS",
+    "SCORING_OPTIONS",
+    "Checked",
+    "Command",
+    "DatasetChoice",
+    "OptionFlag",
+    "command",
+    "dataset_flags",
+    "option_flags",
+    "refusal",
+]
+
+SCORING_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.changes == "scored")
+"""The options that say how answers are scored."""
+
+MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
+"""The options that say which frames of the videos a model is shown."""
+
+Function = Callable[..., Any]
+
+
+class Checked(click.ParamType[Any]):
+    """A parameter type that reads text by a :class:`siming_tasks.options.Kind`; a refusal names flag and text."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.name = kind.metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text; defaults, which are no text, stay as they are."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.kind.read(value)
+        except Refused as refused:
+            named = param.opts[0] if isinstance(param, click.Option) else getattr(param, "metavar", None)
+            raise _RefusedValueError(f"{named} {value!r} {refused}", ctx) from None
+
+
+class _RefusedValueError(click.UsageError):
+    """A value that its kind refuses; the message is the whole sentence."""
+
+
+class OptionFlag(click.Option):
+    """The flag of one field of :class:`siming_tasks.options.Options`."""
+
+    def __init__(self, name: str) -> None:
+        option = OPTIONS[name]
+        text = f"{option.help} (default: {option.variable}, else {option.default_text})".replace("`", "")
+        super().__init__([option.flag, name], type=Checked(option.kind), metavar=option.kind.metavar, help=text)
+
+
+@dataclass(frozen=True)
+class DatasetChoice:
+    """The data set that a command is about, as its word, its flags and the environment name it.
+
+    Attributes:
+        word: the word DIR, for the commands that take one.
+        data: the value of ``--data``.
+        labels: the value of ``--labels``: the label file of a data set whose labels are withheld.
+        options: the options of the command, for SIMING_DATA and the cache.
+    """
+
+    word: str | None
+    data: str | None
+    labels: Path | None
+    options: Options
+
+    def folder(self, runs: Sequence[RunSource] = (), *, must_exist: bool = True) -> Path:
+        """The folder of the data set: DIR or ``--data``, else SIMING_DATA, else what the runs name, else the demo.
+
+        Args:
+            runs: the runs that the command reads.
+            must_exist: False returns a named path although nothing is there, for a command that reports this itself.
+
+        Raises:
+            OptionsError: DIR and ``--data`` are both given.
+            DataError: there is no such folder, or it cannot be fetched.
+        """
+        from siming_tasks.data import is_hub_name, resolve_dataset
+        from siming_tasks.results.discovery import dataset_folder
+
+        named = {name: text for name, text in {"DIR": self.word, "--data": self.data}.items() if text is not None}
+        if len(named) == 2:
+            raise OptionsError(f"DIR {self.word!r} and --data {self.data!r} both name the data set; give one.")
+        for name, text in named.items():
+            if not text:
+                raise OptionsError(f"{name} '' must not be empty.")
+            if not must_exist and not is_hub_name(text):
+                return Path(text).expanduser()
+            return resolve_dataset(replace(self.options, data=text), name)
+        if not self.options.data and (folder := dataset_folder(runs)):
+            say(f"Data set: {folder}, which the run names.", error=True)
+            return folder
+        return resolve_dataset(self.options)
+
+    def open(self, runs: Sequence[RunSource] = (), *, media: bool = False, reference: bool = False) -> Dataset:
+        """The data set in :meth:`folder`, with the labels of ``--labels``.
+
+        Args:
+            runs: as in :meth:`folder`.
+            media: whether the videos must be there and match the recorded digest.
+            reference: whether the command needs the points of ``options.rater``.
+
+        Raises:
+            DataError: no usable data set, a label file of another one, or (``reference``) no points of the rater.
+        """
+        from siming_tasks.data import check_reference, open_dataset, verify_media, with_labels
+
+        dataset = open_dataset(self.folder(runs), media=media)
+        if media:
+            verify_media(dataset, self.options.cache_dir)
+        if self.labels:
+            dataset = with_labels(dataset, self.labels)
+        if reference:
+            check_reference(dataset, self.options.rater)
+        return dataset
+
+
+class Command(click.Command):
+    """A command whose function gets ``options`` and ``chosen`` in place of the single flags that they are made of.
+
+    Its function returns the exit code, or None for 0. Deliberate errors become one message and an exit code.
+    """
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The fields of :class:`siming_tasks.options.Options` that the command takes as flags."""
+        return tuple(param.name for param in self.params if isinstance(param, OptionFlag) and param.name)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words and flags; a refusal always knows of which command it is."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command and return its exit code."""
+        try:
+            if self.option_names:
+                ctx.params = self.gather(ctx.params)
+            return int(super().invoke(ctx) or 0)
+        except SimingError as error:
+            return refusal(ctx.command_path, str(error), 2 if isinstance(error, OptionsError) else 1)
+        except KeyboardInterrupt:
+            return refusal(ctx.command_path, "interrupted; run the same command again to go on.", 130)
+
+    def gather(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of the command's function: the flags that make up ``options`` and ``chosen`` put together.
+
+        Raises:
+            OptionsError: an environment variable has an unusable value.
+        """
+        values = dict(values)
+        flags = {name: values.pop(name) for name in self.option_names}
+        options = replace(Options.from_env(), **{name: value for name, value in flags.items() if value is not None})
+        if "data" in flags:
+            word, labels = values.pop("dir", None), values.pop("labels", None)
+            values["chosen"] = DatasetChoice(word, flags["data"], labels, options)
+        return {**values, "options": options}
+
+
+def refusal(path: str, message: str, code: int) -> int:
+    """Print a refusal on standard error, without secrets, and return its exit code."""
+    click.echo(f"{path}: {redact(message)}", err=True)
+    return code
+
+
+def command(description: str = "") -> Callable[[Function], Command]:
+    """A decorator that makes a command of a function; its one-line help stands in :mod:`siming_tasks.cli.main`."""
+    return click.command(cls=Command, help=description)
+
+
+def _at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    if len(values) > 1:
+        raise click.UsageError(f"unexpected extra word {values[1]!r}", ctx)
+    return values[0] if values else None
+
+
+def dataset_flags(*, word: bool = False, labels: bool = False) -> Callable[[Function], Function]:
+    """A decorator: the command takes ``--data`` and its function gets ``chosen``.
+
+    Args:
+        word: whether the word DIR in front of the other words names the data set, too.
+        labels: whether the command takes ``--labels``, a file of labels that are withheld.
+    """
+
+    def decorate(function: Function) -> Function:
+        if labels:
+            text = "label file of a data set whose labels are withheld"
+            function = click.option("--labels", type=Path, metavar="FILE", help=text)(function)
+        function = option_flags("data")(function)
+        if word:  # several values, so that a single word is left to the required one behind it
+            text = "the data set, as with --data"
+            function = click.argument("dir", nargs=-1, metavar="[DIR]", callback=_at_most_one, help=text)(function)
+        return function
+
+    return decorate
+
+
+def option_flags(*names: str) -> Callable[[Function], Function]:
+    """A decorator: the command takes the flags of these options and its function gets ``options``."""
+
+    def decorate(function: Function) -> Function:
+        for name in reversed(names):
+            _remember(function, OptionFlag(name))
+        return function
+
+    return decorate
+
+
+def _remember(function: Any, param: click.Parameter) -> None:
+    """Note a parameter where click's own decorators note theirs."""
+    function.__dict__.setdefault("__click_params__", []).append(param)
