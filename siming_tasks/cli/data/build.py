@@ -15,56 +15,6 @@ from siming_tasks.options import Decimal, Whole
 __all__ = ["build"]
 
 
-<<<<<<< HEAD
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    build = commands.add_parser("build", help="make a dataset folder of a rubric, a score sheet and videos")
-    build.add_argument("out", type=Path, nargs="?", metavar="OUT", help="the new folder")
-    build.add_argument("--rubric", type=Path, required=True, help="rubric.yaml")
-    build.add_argument(
-        "--labels",
-        action="append",
-        metavar="[NAME=]FILE",
-        help="score sheet (.csv, .xlsx, .jsonl) or event log of `siming data rate`; may be repeated, one for each physician",
-    )
-    build.add_argument("--videos", type=Path, help="folder of the video files")
-    build.add_argument(
-        "--spans",
-        type=Path,
-        action="append",
-        metavar="FILE",
-        help="for wide score sheets: a sheet with video_id, step_id, start, end, or a file of ELAN (.eaf), BORIS "
-        "(aggregated events) or Label Studio (.json), or their folder; may be repeated",
-    )
-    build.add_argument(
-        "--spans-fps",
-        action=Checked,
-        kind=Decimal(least=1, most=1000),
-        help="frames per second, where --spans counts frames",
-    )
-    build.add_argument("--list", action="store_true", help="only list what labels --spans has, and build nothing")
-    build.add_argument("--draft", type=Path, metavar="FILE", help="with --list: write a mapping file to begin with")
-    build.add_argument("--spans-from", metavar="NAME", help="of an event log: whose marks are the spans")
-    build.add_argument("--finished", action="store_true", help="of an event log: leave out exams that are not finished")
-    build.add_argument("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
-    build.add_argument("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
-    build.add_argument("--mapping", dest="columns", type=Path, help=argparse.SUPPRESS)  # its name in earlier versions
-    build.add_argument("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
-    build.add_argument("--consensus", default="agree", metavar="RULE", help="agree (default), mean, or a rater's name")
-    build.add_argument("--name", default="", help="of the dataset (default: name of the folder)")
-    build.add_argument("--version", default="1", help="of the dataset")
-    build.add_argument("--license", default="", help="SPDX name, e.g. cc-by-nc-4.0")
-    build.add_argument("--language", action="append", default=[], metavar="CODE", help="e.g. zh; may be repeated")
-    build.add_argument("--keep-audio", action="store_true", help="keep the sound (voices identify people)")
-    build.add_argument("--keep-ids", action="store_true", help="keep the sheet's video names as ids")
-    build.add_argument("--keep-rater-names", action="store_true", help="keep the sheet's names of raters")
-    build.add_argument("--synthetic", action="store_true", help="the videos or labels are simulated")
-    build.add_argument("--jobs", action=Checked, kind=Whole(), default=2, help="videos worked on at once (default 2)")
-    build.set_defaults(run=_build)
-
-
-def _build(arguments: argparse.Namespace) -> int:
-=======
 @command()
 @click.argument("out", type=Path, required=False, metavar="[OUT]", help="the new folder")
 @click.option("--rubric", type=Path, required=True, help="rubric.yaml")
@@ -72,7 +22,7 @@ def _build(arguments: argparse.Namespace) -> int:
     "--labels",
     multiple=True,
     metavar="[NAME=]FILE",
-    help="score sheet (.csv, .xlsx, .jsonl) or ratings of `siming data rate`; may be repeated, one for each physician",
+    help="score sheet (.csv, .xlsx, .jsonl) or event log of `siming data rate`; may be repeated, one per physician",
 )
 @click.option("--videos", type=Path, help="folder of the video files")
 @click.option(
@@ -91,8 +41,8 @@ def _build(arguments: argparse.Namespace) -> int:
 )
 @click.option("--list", "list_only", is_flag=True, help="only list what labels --spans has, and build nothing")
 @click.option("--draft", type=Path, metavar="FILE", help="with --list: write a mapping file to begin with")
-@click.option("--spans-from", metavar="NAME", help="with ratings: the rater whose marks are the spans")
-@click.option("--finished", is_flag=True, help="with ratings: leave out exams that are not finished")
+@click.option("--spans-from", metavar="NAME", help="with an event log: the rater whose marks are the spans")
+@click.option("--finished", is_flag=True, help="with an event log: leave out exams that are not finished")
 @click.option("--adjudicated", type=Path, help="the list of undecided rows, with the consensus filled in")
 @click.option("--columns", type=Path, help="YAML file that says what the sheet's columns and raters are")
 @click.option("--encoding", help="of CSV files, if neither UTF-8 nor GB 18030")
@@ -138,7 +88,6 @@ def build(
     jobs: int,
 ) -> int:
     """Build the folder and name the next command; 0."""
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.common.errors import DataError, OptionsError
     from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
 

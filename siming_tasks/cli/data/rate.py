@@ -12,56 +12,22 @@ from siming_tasks.cli.parameters import Checked, command, option_flags
 from siming_tasks.options import Options, Whole
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from siming_tasks.options import Options
     from siming_tasks.tools.station.event_log import EventLog
-=======
-    from siming_tasks.tools.station.event_log import Journal
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.tools.station.worklist import Work
 
 __all__ = ["rate"]
 
 
-<<<<<<< HEAD
-def add(commands: Any) -> None:
-    """Add this module's subcommand."""
-    rate = commands.add_parser("rate", help="a local page on which a physician scores exams")
-    rate.add_argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
-    rate.add_argument("--rater", metavar="NAME", help="who rates")
-    rate.add_argument("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
-    rate.add_argument("--store", type=Path, metavar="FILE", help="file of the event log (default: DIR.ratings.sqlite)")
-    rate.add_argument("--port", action=Checked, kind=Whole(least=0), default=0, help="default: a free one")
-    rate.add_argument("--no-browser", action="store_true", help="print the address only")
-    rate.add_argument("--adjudicate", action="store_true", help="decide the steps on which two raters differ")
-    rate.add_argument("--raters", nargs=2, metavar=("A", "B"), help="with --adjudicate, if more than two have rated")
-    rate.add_argument(
-        "--join",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="first take over another event log's events",
-    )
-    rate.add_argument("--as-model", action="store_true", help="answer a setting from the frames that a model gets")
-    rate.add_argument("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
-    rate.add_argument("--out", type=Path, metavar="FILE", help="with --as-model: the prediction file to write")
-    add_options(rate, "frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb")
-    rate.set_defaults(run=_rate)
-
-
-def _rate(arguments: argparse.Namespace) -> int:
-=======
 @command()
 @click.argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
 @click.option("--rater", metavar="NAME", help="who rates")
 @click.option("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
-@click.option("--store", type=Path, metavar="FILE", help="the journal (default: DIR.ratings.sqlite)")
+@click.option("--store", type=Path, metavar="FILE", help="the event log (default: DIR.ratings.sqlite)")
 @click.option("--port", type=Checked(Whole(0)), default=0, metavar="N", help="default: a free one")
 @click.option("--no-browser", is_flag=True, help="print the address only")
 @click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
 @click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate, if more than two have rated")
-@click.option("--join", type=Path, multiple=True, metavar="FILE", help="first take over another journal's acts")
+@click.option("--join", type=Path, multiple=True, metavar="FILE", help="first take over another event log's events")
 @click.option("--as-model", is_flag=True, help="answer a setting from the frames that a model gets")
 @click.option("--setting", help="with --as-model: full_score, full_error, clip_score or clip_error")
 @click.option("--out", type=Path, metavar="FILE", help="with --as-model: the prediction file to write")
@@ -82,12 +48,11 @@ def rate(
     out: Path | None,
 ) -> int:
     """Serve the page until the process is interrupted, and say how much is rated; 0."""
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.common.errors import DataError
     from siming_tasks.tools.local_server.serve import serve
     from siming_tasks.tools.station.adjudicate import Adjudication
     from siming_tasks.tools.station.app import application
-    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.event_log import EventLog
     from siming_tasks.tools.station.rater import rater_name
     from siming_tasks.tools.station.rating import Rating
     from siming_tasks.tools.station.station_exams import find_exams
@@ -96,21 +61,19 @@ def rate(
     folder = dir.expanduser()
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
-<<<<<<< HEAD
-    work, event_log = _work(arguments, folder, options)
-=======
-    journal_file = store or _journal_beside(folder)
+    log_file = store or _log_beside(folder)
     work: Work
     if as_model:
-        work, journal = _model_work(
-            folder, journal_file, join, options, rater_name(str(rater)), str(setting), Path(str(out))
+        work, event_log = _model_work(
+            folder, log_file, join, options, rater_name(str(rater)), str(setting), Path(str(out))
         )
     else:
         exams = find_exams(folder, options.cache_dir, rubric)
-        journal = Journal.begin(journal_file, exams.rubric, synthetic=exams.synthetic)
-        _join(journal, join)
-        work = Adjudication(journal, exams, raters) if adjudicate else Rating(journal, rater_name(str(rater)), exams)
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
+        event_log = EventLog.begin(log_file, exams.rubric, synthetic=exams.synthetic)
+        _join(event_log, join)
+        work = (
+            Adjudication(event_log, exams, raters) if adjudicate else Rating(event_log, rater_name(str(rater)), exams)
+        )
     try:
         print(f"{_progress(work)}. Every event is kept in {event_log.path}: back it up, keep it private.")
         say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
@@ -158,49 +121,20 @@ def _refuse_conflicts(
         raise OptionsError("--as-model asks by the data set's rubric; leave out --rubric.")
 
 
-<<<<<<< HEAD
-def _work(arguments: argparse.Namespace, folder: Path, options: Options) -> tuple[Work, EventLog]:
-    """What there is to do, and the event log it goes to."""
-    from siming_tasks.tools.station.adjudicate import Adjudication
-    from siming_tasks.tools.station.answer_as_model import AsModel
-    from siming_tasks.tools.station.event_log import EventLog
-    from siming_tasks.tools.station.rater import rater_name
-    from siming_tasks.tools.station.rating import Rating
-    from siming_tasks.tools.station.station_exams import find_exams
-
-    store = arguments.store or _beside(folder)
-    if arguments.as_model:
-        from siming_tasks.data import open_dataset, verify_media
-        from siming_tasks.tasks import TASKS
-
-        dataset = open_dataset(folder)
-        verify_media(dataset, options.cache_dir)
-        event_log = EventLog.begin(store, dataset.rubric, synthetic=dataset.synthetic)
-        _join(event_log, arguments.join)
-        setting, rater = TASKS[arguments.setting], rater_name(arguments.rater)
-        return AsModel(event_log, rater, dataset, setting, options, arguments.out), event_log
-    exams = find_exams(folder, options.cache_dir, arguments.rubric)
-    event_log = EventLog.begin(store, exams.rubric, synthetic=exams.synthetic)
-    _join(event_log, arguments.join)
-    if arguments.adjudicate:
-        return Adjudication(event_log, exams, arguments.raters), event_log
-    return Rating(event_log, rater_name(arguments.rater), exams), event_log
-=======
 def _model_work(
     folder: Path, store: Path, join: Sequence[Path], options: Options, rater: str, setting: str, out: Path
-) -> tuple[Work, Journal]:
-    """The requests of one setting as work for a rater, and the journal that keeps the answers."""
+) -> tuple[Work, EventLog]:
+    """The requests of one setting as work for a rater, and the event log that keeps the answers."""
     from siming_tasks.data import open_dataset, verify_media
     from siming_tasks.tasks import TASKS
     from siming_tasks.tools.station.answer_as_model import AsModel
-    from siming_tasks.tools.station.event_log import Journal
+    from siming_tasks.tools.station.event_log import EventLog
 
     dataset = open_dataset(folder)
     verify_media(dataset, options.cache_dir)
-    journal = Journal.begin(store, dataset.rubric, synthetic=dataset.synthetic)
-    _join(journal, join)
-    return AsModel(journal, rater, dataset, TASKS[setting], options, out), journal
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
+    event_log = EventLog.begin(store, dataset.rubric, synthetic=dataset.synthetic)
+    _join(event_log, join)
+    return AsModel(event_log, rater, dataset, TASKS[setting], options, out), event_log
 
 
 def _join(event_log: EventLog, others: Sequence[Path]) -> None:
@@ -218,12 +152,7 @@ def _progress(work: Work) -> str:
     return f"{done} of {len(work.items)} {work.unit} finished by {work.rater}{work.remark()}"
 
 
-<<<<<<< HEAD
-def _beside(folder: Path) -> Path:
-    """Where the event log lies: beside the folder, as everything that holds original names."""
-=======
-def _journal_beside(folder: Path) -> Path:
-    """The default path of the journal: beside the folder, like everything that holds original names."""
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
+def _log_beside(folder: Path) -> Path:
+    """The default path of the event log: beside the folder, like everything that holds original names."""
     whole = folder.resolve()
     return whole.with_name(f"{whole.name}.ratings.sqlite")

@@ -45,22 +45,15 @@ def raters(
     as_json: bool,
 ) -> int:
     """Print the inter-rater table of every pair; exit code 1 if the data set cannot have one."""
-<<<<<<< HEAD
+    from siming_tasks.common.errors import DataError, OptionsError
     from siming_tasks.tools.station.event_log import is_event_log
 
-    if arguments.dir and is_event_log(Path(arguments.dir)):
-        return _so_far(arguments)
-=======
-    from siming_tasks.common.errors import DataError, OptionsError
-    from siming_tasks.tools.station.event_log import is_journal
-
-    if chosen.word and is_journal(Path(chosen.word)):
+    if chosen.word and is_event_log(Path(chosen.word)):
         if chosen.labels or chosen.data or pass_mark is not None or borderline is not None:
             raise OptionsError(
-                "A journal takes neither --data nor --labels, and no pass mark; build the data set first."
+                "An event log takes neither --data nor --labels, and no pass mark; build the data set first."
             )
         return _print_progress(Path(chosen.word), options, raters, as_json)
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
     from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables
     from siming_tasks.analysis.psychometrics.rater_psychometrics import psychometrics
@@ -82,28 +75,13 @@ def raters(
     return 0
 
 
-<<<<<<< HEAD
-def _so_far(arguments: argparse.Namespace) -> int:
-    """Print how far the rating in an event log is."""
-    from siming_tasks.common.errors import OptionsError
+def _print_progress(event_log: Path, options: Options, raters: tuple[str, str] | None, as_json: bool) -> int:
+    """Print how far the rating in an event log is; 0."""
     from siming_tasks.tools.station.progress import read_progress
     from siming_tasks.tools.station.progress_text import progress_section
 
-    if arguments.labels or arguments.data or arguments.pass_mark is not None or arguments.borderline is not None:
-        raise OptionsError(
-            "An event log takes neither --data nor --labels, and no pass mark; build the data set first."
-        )
-    found = read_progress(Path(arguments.dir), options_from(arguments), arguments.raters)
-    if arguments.json:
-=======
-def _print_progress(journal: Path, options: Options, raters: tuple[str, str] | None, as_json: bool) -> int:
-    """Print how far the rating in a journal is; 0."""
-    from siming_tasks.tools.station.progress import so_far
-    from siming_tasks.tools.station.progress_text import progress_section
-
-    found = so_far(journal, options, raters)
+    found = read_progress(event_log, options, raters)
     if as_json:
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
         show_markdown(progress_section(found))

@@ -101,13 +101,8 @@ class _About:
 
 
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
-<<<<<<< HEAD
     """Problems in the container's header."""
     rebuild = "`siming data build` writes it as every reader expects."
-=======
-    """What the container says about itself."""
-    rebuild = "`siming data build` writes it as every reader expects."
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     if "mp4" not in container.format.name:
         what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
         yield about.problem("media-container", what, rebuild, "warning")
@@ -141,13 +136,8 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
 
 
 def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
-<<<<<<< HEAD
     """Differences between the file's timestamps and its row."""
     rebuild = "`siming data build` writes it at a constant rate from 0."
-=======
-    """What the timestamps say, against the row."""
-    rebuild = "`siming data build` writes it at a constant rate from 0."
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     steps = np.diff(timeline.pts) * float(timeline.time_base)
     if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
         what = f"has a variable frame rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)."

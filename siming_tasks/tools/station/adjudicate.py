@@ -24,11 +24,7 @@ def differ(one: StepState, two: StepState) -> bool:
 
 
 class Adjudication(Work):
-<<<<<<< HEAD
     """The work of ``siming data rate DIR --adjudicate``; its events are those of the rater ``consensus``.
-=======
-    """The work of ``siming data rate DIR --adjudicate``; its acts are those of the rater ``consensus``.
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
 
     Only exams that both raters have finished are shown; ``waiting`` counts the others.
     """

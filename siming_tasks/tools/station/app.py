@@ -37,13 +37,8 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 MAX_BODY = 20_000
-<<<<<<< HEAD
 """Bytes of an event: a comment of 2,000 characters and its keys."""
 PLACE = Place("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
-=======
-"""Bytes of an act: a comment of 2,000 characters and its keys."""
-PLACE = Place("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
 
 
 def application(work: Work, *, key: Key, cache: Path) -> Starlette:

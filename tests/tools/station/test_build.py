@@ -211,13 +211,8 @@ def test_a_forged_act_is_refused(decided: EventLog, make: Callable[..., Any], ex
         make(decided)
 
 
-<<<<<<< HEAD
 def test_by_the_command(decided: EventLog, rubric: Path, videos: Path, tmp_path: Path, capsys: Any) -> None:
-    words = ["build", "--rubric", rubric, "--labels", decided.path, "--videos", videos, tmp_path / "out"]
-=======
-def test_by_the_command(decided: Journal, rubric: Path, videos: Path, tmp_path: Path, capsys: Any) -> None:
     words = ["data", "build", "--rubric", rubric, "--labels", decided.path, "--videos", videos, tmp_path / "out"]
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
     assert main(list(map(str, words))) == 0
     assert main(["data", "check", str(tmp_path / "out")]) == 0
     assert "0 errors" in capsys.readouterr().out

@@ -78,14 +78,8 @@ def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
 
 
 def test_a_beginning_has_no_agreement(tmp_path: Path, capsys: Any) -> None:
-<<<<<<< HEAD:tests/tools/station/test_progress.py
     event_log = EventLog.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
     event_log.know([Known("a.mp4", A, tuple(STEPS))])
     assert main(["study", "raters", str(tmp_path / "s.sqlite")]) == 0
-=======
-    journal = Journal.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
-    journal.know([Known("a.mp4", A, tuple(STEPS))])
-    assert main(["study", "raters", str(tmp_path / "s.sqlite")]) == 0
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view):tests/tools/station/test_sofar.py
     printed = capsys.readouterr().out
     assert "SYNTHETIC" in printed and "No step has points of two raters yet." in printed

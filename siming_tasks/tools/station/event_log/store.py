@@ -96,15 +96,9 @@ class EventLog:
         Raises:
             DataError: there is no such file, or it is no event log.
         """
-<<<<<<< HEAD
         if not is_event_log(path):
             missing = "is no event log of `siming data rate`" if path.exists() else "no such file"
             raise DataError(f"{path}: {missing}. Give the file that `siming data rate` names when it starts.")
-=======
-        if not is_journal(path):
-            missing = "is no journal of `siming data rate`" if path.exists() else "no such file"
-            raise DataError(f"{path}: {missing}. Give the file that `siming data rate` names when it starts.")
->>>>>>> d82fd9e (Commands by audience: siming data, run, study and board beside score, compare, report and view)
         with said(path):
             connection = connect(path, "ro")
             connection.execute("PRAGMA query_only=ON")
