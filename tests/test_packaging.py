@@ -20,7 +20,7 @@ from siming_tasks.plugin import register as plugin
 
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
-TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence")}
+TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence", "named_errors")}
 INPUT_ABLATIONS = ("no_video", "single_frame", "shuffled_frames", "reversed_frames", "frozen_frame", "mismatched_video")
 TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
@@ -32,6 +32,7 @@ NAMES = TASKS | {
     "siming_timed",
     "siming_abstain",
     "siming_evidence",
+    "siming_named_errors",
     "siming_ablations",
 }
 
@@ -57,19 +58,18 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         points = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
         assert "siming = siming_tasks.plugin.register:manifests" in archive.read(points).decode()
     ours = {str(path.relative_to(ROOT)) for path in (ROOT / "siming_tasks").rglob("*") if path.is_file()}
-    ours |= {f"siming_tasks/yaml_tasks/{path.name}" for path in (ROOT / "yaml_tasks").iterdir() if path.is_file()}
+    files = (path.relative_to(ROOT) for path in (ROOT / "yaml_tasks").rglob("*") if path.is_file())
+    ours |= {f"siming_tasks/{path}" for path in files}
     ours |= {f"siming_tasks/docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").glob("*/*.md")}
     assert names == {name for name in ours if "__pycache__" not in name}
 
 
 def test_every_task_file_is_a_siming_task_or_group() -> None:
-    folder = resources.files("siming_tasks.yaml_tasks")
     found = {}
-    for path in folder.iterdir():
-        if path.name.endswith(".yaml"):
-            text = path.read_text()
-            match = re.search(r"^(?:task|group): (\w+)$", text, flags=re.MULTILINE)
-            found[path.name] = match and match.group(1)
+    for path in Path(str(resources.files("siming_tasks.yaml_tasks"))).rglob("*.yaml"):
+        match = re.search(r"^(?:task|group): (\w+)$", path.read_text(), flags=re.MULTILINE)
+        found[path.name] = match and match.group(1)
+    assert len(found) == len(NAMES) + 3
     assert [found.pop(f"_{name}.yaml") for name in ("base", "score", "error")] == [None] * 3
     assert set(found.values()) == NAMES
     assert all(name == f"{value}.yaml" for name, value in found.items())

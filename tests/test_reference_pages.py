@@ -17,7 +17,7 @@ from siming_tasks.media.sampler import Budget
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.parsing.model import MISSING
+from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.record import record_of
 from siming_tasks.results.score import evaluate_records
 from siming_tasks.results.supervised import SUPERVISED

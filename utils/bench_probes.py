@@ -46,7 +46,7 @@ def main() -> None:
     worst = 0.0
     for mode, table in MODES.items():
         for plain in arguments.settings.split(","):
-            names = [plain, *(name for name in ABLATION_TASKS if TASKS[name].plain == plain)]
+            names = [plain, *(name for name in ABLATION_TASKS if TASKS[name].base_task == plain)]
             once(plain, table, arguments.data)  # imports
             times: dict[str, list[float]] = {name: [] for name in names}
             for _ in range(arguments.repeats):

@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
+from siming_tasks.parsing.write import format_answers
 
 from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.media.perturb import ORDERS
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.parsing.write import format_answers
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.controls import ablation_section
 from siming_tasks.results.discovery import run_at
@@ -33,12 +32,12 @@ from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import record_of
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import ABLATION_TASKS, TASKS, benchmark_task
+from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation, benchmark_task
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.simulator.true_scores import compute_true_scores
 from siming_tasks.tools.simulator.video import FPS
 
-PLAIN_TASKS = benchmark_task("full", "score")
+BASE_TASK = benchmark_task("full", "score")
 
 
 def decoded(path: Path) -> NDArray[np.uint8]:
@@ -47,9 +46,10 @@ def decoded(path: Path) -> NDArray[np.uint8]:
         return np.stack([np.asarray(frame.to_ndarray(format="bgr24"), np.uint8) for frame in file.decode(video=0)])
 
 
-def shown(images: NDArray[np.uint8], ablation: str, request: str) -> NDArray[np.uint8]:
+def shown(images: NDArray[np.uint8], ablation: InputAblation, request: str) -> NDArray[np.uint8]:
     """The frame at every moment, as the ablation shows it; a single frame stands for the whole exam."""
-    order = ORDERS[ablation](len(images), request)
+    assert ablation.frame_order is not None
+    order = ablation.frame_order(len(images), request)
     return images[np.broadcast_to(order, len(images)) if len(order) == 1 else order]
 
 
@@ -83,22 +83,22 @@ def main() -> None:
     films = {video.video_id: decoded(dataset.media_path(video)) for video in dataset.videos}
     records = []
     for video in dataset.videos:
-        for name in (PLAIN_TASKS.name, *(name for name in ABLATION_TASKS if TASKS[name].plain == PLAIN_TASKS.name)):
+        for name in (BASE_TASK.name, *(name for name in ABLATION_TASKS if TASKS[name].base_task == BASE_TASK.name)):
             ablation = TASKS[name].ablation
             images: NDArray[np.uint8] | None = films[video.video_id]
-            if ablation and ablation.name == "mismatched_video":
+            if ablation.shows_other_exam:
                 images = films[mismatched.of(video)[0].video_id]
             elif ablation:
-                images = shown(films[video.video_id], ablation.name, video.video_id) if ablation.media else None
+                images = shown(films[video.video_id], ablation, video.video_id) if ablation.shows_media else None
             given = points(images, video, dataset.rubric)
             steps = [step for step in dataset.rubric.steps if step.id in given]
-            parsed = parse_reply(format_answers(given, steps, PLAIN_TASKS.answer), steps, PLAIN_TASKS.answer)
+            parsed = parse_reply(format_answers(given, steps, BASE_TASK.answer), steps, BASE_TASK.answer)
             records.append(record_of(name, video.video_id, None, parsed, prompt="", dataset=dataset.digest))
             print(f"{video.video_id} {name}: {sum(given.values()):g}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
         print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")
-        print(to_markdown(ablation_section(analyse_ablations(run, PLAIN_TASKS.name, Options(resamples=2000)))))
+        print(to_markdown(ablation_section(analyse_ablations(run, BASE_TASK.name, Options(resamples=2000)))))
 
 
 if __name__ == "__main__":

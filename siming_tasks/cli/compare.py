@@ -69,7 +69,7 @@ def compare(
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import NON_ABLATION_TASKS
+    from siming_tasks.tasks import UNALTERED_TASKS
 
     check_allowed(allow)
     sources = find_runs(run_paths)
@@ -79,8 +79,8 @@ def compare(
         settings = common_settings(runs, only_settings or None)
         _print_repeats(runs, settings, options, allow, dataset, as_json)
         return
-    wanted = only_settings or NON_ABLATION_TASKS
-    ablated = {(run, name): each for run in runs for name in NON_ABLATION_TASKS if name in wanted
+    wanted = only_settings or UNALTERED_TASKS
+    ablated = {(run, name): each for run in runs for name in UNALTERED_TASKS if name in wanted
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
     how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
     found: dict[str, RunComparison] = {}

@@ -59,10 +59,10 @@ def score(
     from siming_tasks.metrics.estimate import FLAGS
     from siming_tasks.report.formatting import usage_line
     from siming_tasks.report.table import Table
-    from siming_tasks.report.tables.forms import form_lines
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run
     from siming_tasks.results.scores import score_run, validation
+    from siming_tasks.tasks import TASKS
 
     if not chosen.word and (predictions / "dataset.yaml").is_file():
         raise OptionsError(f"{predictions} is a data set. Give the predictions after it.")
@@ -108,7 +108,7 @@ def score(
     )
     below += [f"  {reason}" for reason in reasons]
     for name, result in scores.settings.items():
-        below += form_lines(name, result)
+        below += TASKS[name].answer_format.render_lines(name, result)
         if result["usage"]:
             videos = len({record["video_id"] for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], videos)}")

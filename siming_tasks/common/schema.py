@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-__all__ = ["ANSWERS", "CONSENSUS", "SCOPES", "Answer", "Scope", "StepLabel", "Video"]
+__all__ = [
+    "ANSWERS", "CONSENSUS", "CORRECT", "INCORRECT", "SCOPES", "Answer", "Scope", "StepLabel", "Video", "answer_key",
+    "verdict_word",
+]  # fmt: skip
 
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
@@ -20,8 +23,22 @@ Answer = Literal["score", "error"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 
+CORRECT, INCORRECT = "correct", "incorrect"
+"""The two verdicts, in prompts, replies, prediction files and reports."""
+
 CONSENSUS = "consensus"
 """Name of the reference rater in every ``score`` mapping."""
+
+
+def verdict_word(value: float) -> str:
+    """The verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""
+    return INCORRECT if value else CORRECT
+
+
+def answer_key(answer: Answer, scope: Scope) -> str:
+    """Key of the answers in replies and prediction files: ``scores``, ``verdicts``, ``score`` or ``verdict``."""
+    word = "score" if answer == "score" else "verdict"
+    return word if scope == "clip" else f"{word}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,7 @@ class StepLabel:
 
     ``start`` and ``end`` are seconds of the media file, both None for a step without a clip. ``scores`` maps a rater's
     name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked
-    and never counted.
+    and never counted. ``errors`` are ids of the rubric's errors that were made, in any order; None: not stated.
     """
 
     step_id: str
@@ -38,6 +55,7 @@ class StepLabel:
     end: float | None = None
     scores: Mapping[str, float | None] = field(default_factory=dict)
     applicable: bool = True
+    errors: tuple[str, ...] | None = None
 
     @property
     def span(self) -> tuple[float, float] | None:

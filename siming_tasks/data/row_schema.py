@@ -29,6 +29,7 @@ class StepRow(BaseModel):
     end: Number | None = None
     score: dict[str, Number | None] = Field(default_factory=dict)
     applicable: StrictBool = True
+    errors: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _span_whole(self) -> StepRow:
@@ -42,7 +43,7 @@ class StepRow(BaseModel):
         """The row as the suite's own type; equal points of any step are one object, which ``alike`` holds."""
         points = tuple(self.score.items())
         scores = alike.get(points) or alike.setdefault(points, dict(points))
-        return StepLabel(self.step_id, self.start, self.end, scores, self.applicable)
+        return StepLabel(self.step_id, self.start, self.end, scores, self.applicable, self.errors)
 
 
 class VideoRow(BaseModel):

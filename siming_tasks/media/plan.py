@@ -20,8 +20,8 @@ from siming_tasks.media.request_media import Request
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS, TASKS
-from siming_tasks.tasks.prompting import PLAINLY, TOKENS, Asking
+from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
+from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 
 __all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
 
@@ -138,11 +138,11 @@ def plan(
     rubric: Rubric,
     policy: Policy,
     *,
-    settings: Sequence[str] = PLAIN_TASKS,
+    settings: Sequence[str] = STANDARD_TASKS,
     formulas: Sequence[str] = ("qwen2_5_vl", "openai_tiles"),
     prompt_bytes: Mapping[str, int] | None = None,
-    reply_tokens: int = TOKENS,
-    asking: Asking = PLAINLY,
+    reply_tokens: int = MAX_TOKENS,
+    asking: PromptOptions = DEFAULT_PROMPTING,
     prices: tuple[float, float] | None = None,
 ) -> RunPlan:
     """Work out a run.

@@ -16,7 +16,7 @@ from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
 from siming_tasks.media.signal import SAMPLERS
 from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.options import Options
-from siming_tasks.tasks import PLAIN_TASKS, TASKS, InputAblation, TaskSpec
+from siming_tasks.tasks import STANDARD_TASKS, TASKS, InputAblation, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["Policy"]
@@ -96,7 +96,7 @@ class Policy:
 
         Ablations and other forms of the reply show no frames but those of the plain settings.
         """
-        chosen = [TASKS[name] for name in PLAIN_TASKS] if settings is None else settings
+        chosen = [TASKS[name] for name in STANDARD_TASKS] if settings is None else settings
         return tuple(dict.fromkeys(request for setting in chosen for _, request in self.asked(setting, video)))
 
     def density_of(self, scope: Scope) -> str:
@@ -119,7 +119,7 @@ class Policy:
                 f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
                 "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
             )
-        if ablation and not ablation.media and not backend.blind:
+        if ablation and not ablation.shows_media and not backend.blind:
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
                 f"siming_ablation_{ablation.name}_* out."

@@ -1,5 +1,5 @@
-from .model import MISSING as MISSING
-from .model import STATUSES as STATUSES
-from .model import Parsed as Parsed
+from .format_reply import format_answers as format_answers
+from .parsed_reply import MISSING as MISSING
+from .parsed_reply import STATUSES as STATUSES
+from .parsed_reply import Parsed as Parsed
 from .reply import parse_reply as parse_reply
-from .write import format_answers as format_answers

@@ -9,7 +9,7 @@ from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STEP, UNKNOWN, Family
 from siming_tasks.parsing.keys import Key, key_of
 from siming_tasks.parsing.lenient_json import Broken, Group, Scalar, Value
-from siming_tasks.parsing.model import ABSTAINED
+from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.parsing.scale import off_scale, scale_of
 from siming_tasks.parsing.step_matching import StepNames
 from siming_tasks.parsing.values import abstains, points, verdict

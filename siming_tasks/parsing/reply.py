@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.evidence import claims
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import alone, role
 from siming_tasks.parsing.lenient_json import Group, Scalar
-from siming_tasks.parsing.model import ABSTAINED, Parsed
+from siming_tasks.parsing.parsed_reply import ABSTAINED, Parsed
 from siming_tasks.parsing.refusals import is_failure, refuses, unseen
+from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
 from siming_tasks.parsing.text import visible
 from siming_tasks.parsing.text_answers import read_plain
@@ -39,7 +39,12 @@ _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str 
 
 
 def parse_reply(
-    reply: object, steps: Sequence[RubricStep], answer: Answer, *, abstain: bool = False, evidence: bool = False
+    reply: object,
+    steps: Sequence[RubricStep],
+    answer: Answer,
+    *,
+    abstain: bool = False,
+    details: Mapping[str, StepDetail] | None = None,
 ) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
@@ -52,7 +57,7 @@ def parse_reply(
         steps: the asked steps in the order in which the prompt named them; one for a clip.
         answer: "score" for points, "error" for a correct/incorrect verdict.
         abstain: the reply may call a step not visible.
-        evidence: the reply was asked to name the seconds on which its answers rest.
+        details: what else the reply was asked to state of every step, by the name that the result has it under.
 
     Example:
         >>> from siming_tasks.rubrics import default_rubric
@@ -74,7 +79,8 @@ def parse_reply(
     if not readings and (any(map(is_failure, answered.groups)) or _is_failure(text)):
         return _parsed("request_failed", steps, {})
     parsed = _parsed(_status(answered, readings, steps, cut), steps, readings)
-    return replace(parsed, evidence=claims(answered.groups, names)) if evidence else parsed
+    stated = {name: read_step_details(answered.groups, names, detail) for name, detail in (details or {}).items()}
+    return replace(parsed, details=stated)
 
 
 def _is_failure(text: str) -> bool:

@@ -14,7 +14,7 @@ from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.labels import is_aside
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
 from siming_tasks.parsing.lexicon import ERROR
-from siming_tasks.parsing.model import ABSTAINED
+from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep

@@ -15,9 +15,10 @@ from tqdm import tqdm
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.schema import Video
-from siming_tasks.models.baselines.forms import HONEST, Pointer, pointer, unseen
+from siming_tasks.models.baselines.forms import HONEST, Pointer, pointer, stated_errors, unseen
 from siming_tasks.models.baselines.judges import Judge, judge
 from siming_tasks.parsing import format_answers
+from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS
@@ -65,11 +66,18 @@ class SimingReference(lmms):  # type: ignore[misc]
             ask = judges.get(doc["root"]) or judges.setdefault(doc["root"], judge(self.kind, dataset, self.seed))
             video = dataset.video(doc["video_id"])
             answers = ask(video, steps, setting.answer)
-            gone = unseen(self.kind, steps, RUN.media_of(doc)) if setting.abstain else []
-            parts = self._evidence(doc, video, steps) if setting.evidence else None
+            form = setting.answer_format
+            gone = unseen(self.kind, steps, RUN.media_of(doc)) if ABSTAINED in form.statuses else []
+            details = {key: self._detail(field, doc, video, steps) for field, key in form.reply_keys.items()}
             answers = {name: value for name, value in answers.items() if name not in gone}
-            replies.append(format_answers(answers, steps, setting.answer, abstained=gone, evidence=parts))
+            replies.append(format_answers(answers, steps, setting.answer, abstained=gone, details=details or None))
         return replies
+
+    def _detail(self, field: str, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, Any]:
+        """What the judge states of every step in a field of an answer format; nothing where it has no rule for it."""
+        if field == "evidence":
+            return self._evidence(doc, video, steps)
+        return stated_errors(self.kind, video, steps) if field == "named_errors" else {}
 
     def _evidence(self, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, list[tuple[float, float]]]:
         """In seconds of what is shown: a clip is nothing but the step."""

@@ -12,18 +12,16 @@ import functools
 import inspect
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import SimingError
-from siming_tasks.common.files import read_yaml
 from siming_tasks.plugin.preflight import is_ours
 from siming_tasks.plugin.response_cache.fingerprint import remember
 from siming_tasks.plugin.verify_output import check_what_is_saved
 from siming_tasks.plugin.wrap_evaluate import guard
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.tasks import TaskSpec, tasks_of
 
 __all__ = ["manifests", "tasks_path"]
 
@@ -113,17 +111,6 @@ def _guard() -> None:
         logger.warning("What the models of this lmms-eval take is not known (%s): all get images.", error)
 
 
-def _settings(names: Iterable[str]) -> Iterator[TaskSpec]:
-    """The settings that our tasks and groups of these names run, as the group files say."""
-    own = {setting.task_name: setting for setting in TASKS.values()}
-    for name in names:
-        group = Path(tasks_path(), f"{name}.yaml")
-        if name in own:
-            yield own[name]
-        elif str(name).startswith("siming") and group.is_file():
-            yield from _settings(read_yaml(group)["task"])
-
-
 def _remember() -> None:
     try:
         from lmms_eval.api.model import lmms
@@ -161,6 +148,6 @@ def preflight(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     RUN.begin()
     if RUN.options.prices:
         load_prices(RUN.options.prices)
-    asked = tuple(dict.fromkeys(_settings(name for name in names if isinstance(name, str))))
+    asked = tuple(dict.fromkeys(task for name in names if isinstance(name, str) for task in tasks_of(name)))
     refuse_empty(asked, RUN.current_dataset())
     return asked

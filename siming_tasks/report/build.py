@@ -38,7 +38,7 @@ from siming_tasks.report.pool import pool
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
-from siming_tasks.tasks import NON_ABLATION_TASKS
+from siming_tasks.tasks import UNALTERED_TASKS
 
 __all__ = ["FORMAT", "TITLE", "write_report"]
 
@@ -96,7 +96,7 @@ def write_report(
         found += [run] if isinstance(run, RunSource) else find_runs([str(run)])
     sources = unique_names(found)
     pairs = read_pairs(dataset)
-    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(NON_ABLATION_TASKS))) as apply:
+    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
         ask = functools.partial(
             _study, dataset=dataset, options=options, pairs=pairs, folder=part / "data", partial=partial, allow=allow
         )
@@ -104,14 +104,14 @@ def write_report(
         rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
         tables = list(
             tqdm(
-                apply(rank, NON_ABLATION_TASKS),
-                total=len(NON_ABLATION_TASKS),
+                apply(rank, UNALTERED_TASKS),
+                total=len(UNALTERED_TASKS),
                 unit="table",
                 desc="Tables",
                 disable=not progress,
             )
         )
-        tabled = dict(zip(NON_ABLATION_TASKS, tables, strict=True))
+        tabled = dict(zip(UNALTERED_TASKS, tables, strict=True))
         report = _report(studies, dataset, options, tabled) | {"title": one_line(title, 120)}
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast

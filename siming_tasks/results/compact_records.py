@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from siming_tasks.tasks import RECORD_FIELDS
 from siming_tasks.tasks.expected_requests import record_id
 
 __all__ = ["ALL", "KeptRecord", "Shelf"]
@@ -14,7 +15,7 @@ Reading = tuple[Any, ...]
 """Values of :data:`ALL`: how a reply was read and under which condition it was asked for."""
 
 READ = ("status", "answers", "missing", "prompt", "dataset", "media")
-SOME = ("abstained", "evidence", "usage", "asking", "part", "parts", "judge")
+SOME = (*RECORD_FIELDS, "usage", "asking", "part", "parts", "judge")
 """What a record has only where there is some."""
 ALL = (*READ, *SOME)
 _PLACE = {name: index for index, name in enumerate(ALL)}

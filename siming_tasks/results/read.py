@@ -16,7 +16,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.results.compact_records import ALL, KeptRecord
-from siming_tasks.results.record import Distinct, Record, merged, prediction_line, said
+from siming_tasks.results.record import Distinct, Record, merged, prediction_line, stated_answers
 from siming_tasks.results.record_parser import RowReader
 from siming_tasks.results.uncollected import uncollected
 from siming_tasks.tasks import TASKS
@@ -229,7 +229,7 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
 
 def _answer(record: Record) -> tuple[Any, ...]:
     """What makes two records of one request the same."""
-    return record["status"], said(record), record.get("missing"), record.get("prompt"), record.get("media")
+    return record["status"], stated_answers(record), record.get("missing"), record.get("prompt"), record.get("media")
 
 
 def _asked_otherwise(first: Record, second: Record) -> str | None:

@@ -6,17 +6,18 @@ media. It holds no label, so the same records can be scored against any rater, m
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
-from siming_tasks.parsing import STATUSES, Parsed, parse_reply
-from siming_tasks.parsing.lexicon import NOT_VISIBLE
-from siming_tasks.parsing.model import ABSTAINED
+from siming_tasks.common.schema import verdict_word
+from siming_tasks.parsing import STATUSES, Parsed
+from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.results.usage import added, cut_off
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.tasks import RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import record_id
 
 __all__ = ["Distinct", "Record", "join", "joined", "merged", "prediction_line", "read_as", "record_of"]
@@ -27,8 +28,8 @@ Record = Mapping[str, Any]
 
 
 def read_as(setting: TaskSpec, reply: object, steps: Sequence[RubricStep]) -> Parsed:
-    """A reply to a setting's question about these steps (:func:`siming_tasks.parsing.parse_reply`)."""
-    return parse_reply(reply, steps, setting.answer, abstain=setting.abstain, evidence=setting.evidence)
+    """A reply to a setting's question about these steps (:meth:`siming_tasks.tasks.AnswerFormat.parse`)."""
+    return setting.answer_format.parse(reply, steps, setting.answer)
 
 
 def record_of(
@@ -56,7 +57,7 @@ def record_of(
         dataset: content digest of the data set.
         media: what the model was shown.
         usage: what the request took, if that is known; a reply that was cut at the limit of tokens is ``truncated``.
-        asking: how the question was put (:attr:`siming_tasks.tasks.prompting.Asking.words`).
+        asking: how the question was put (:attr:`siming_tasks.tasks.prompting.PromptOptions.label`).
         part: of an exam that is asked about in several requests, the part that this one asks about.
         judge: of a judge that was trained on the data set that it judges, how (:mod:`siming_tasks.results.supervised`).
     """
@@ -68,12 +69,7 @@ def record_of(
         "status": "truncated" if cut_off(parsed.status, usage) else parsed.status,
         "answers": dict(parsed.answers),
         "missing": dict(parsed.missing),
-        **({"abstained": list(parsed.abstained)} if parsed.abstained else {}),
-        **(
-            {"evidence": {step: list(map(list, parts)) for step, parts in parsed.evidence.items()}}
-            if parsed.evidence
-            else {}
-        ),
+        **TASKS[setting].answer_format.fields_of(parsed),
         "prompt": prompt,
         "dataset": dataset,
         "media": dict(media or {}),
@@ -92,12 +88,12 @@ def prediction_line(record: Record) -> dict[str, Any]:
     if setting.answer == "score":
         values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
     else:
-        values = {name: "incorrect" if value else "correct" for name, value in answers.items()}
-    values |= dict.fromkeys(record.get("abstained") or (), NOT_VISIBLE)
-    claimed = {"evidence": record["evidence"]} if record.get("evidence") else {}
+        values = {name: verdict_word(value) for name, value in answers.items()}
+    values |= setting.answer_format.answer_words(record)
+    fields = setting.answer_format.prediction_fields(record)
     if setting.scope == "clip":
-        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"]), **claimed}
-    return {**line, setting.field: values, **claimed}
+        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"]), **fields}
+    return {**line, setting.field: values, **fields}
 
 
 class Distinct(list[Record]):
@@ -108,9 +104,9 @@ class Distinct(list[Record]):
         self.setting = setting
 
 
-def said(record: Record) -> tuple[Any, ...]:
-    """All that a reply came to: answers, steps called not visible, evidence."""
-    return record["answers"], list(record.get("abstained") or ()), record.get("evidence") or {}
+def stated_answers(record: Record) -> tuple[Any, ...]:
+    """Everything that a reply stated: its answers and the fields that answer formats add."""
+    return record["answers"], *(kind(record.get(name) or ()) for name, kind in RECORD_FIELDS.items())
 
 
 def joined(records: Iterable[Record], setting: str) -> tuple[Sequence[Record], list[str]]:
@@ -130,11 +126,11 @@ def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     conflicts: set[tuple[str, str]] = set()
     for record in records:
         known = by_id.setdefault((record["id"], record.get("part") or ""), record)
-        if known is not record and said(known) != said(record):
+        if known is not record and stated_answers(known) != stated_answers(record):
             conflicts.add((record["id"], record.get("part") or ""))
     for key in sorted(conflicts):
         logger.warning("%s was answered twice and differently; counted as missing.", "/".join(filter(None, key)))
-        by_id[key] = {**by_id[key], "answers": {}, "abstained": [], "evidence": {}}
+        by_id[key] = {**by_id[key], "answers": {}, **{name: kind() for name, kind in RECORD_FIELDS.items()}}
     of: dict[str, list[Record]] = {}
     for name, part in sorted(by_id):
         of.setdefault(name, []).append(by_id[name, part])
@@ -154,18 +150,19 @@ def merged(parts: Sequence[Record]) -> dict[str, Any]:
     left = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
     prompts = {record["part"]: record.get("prompt") for record in parts}
     usages = [record["usage"] for record in parts if record.get("usage")]
-    abstained = [step for record in parts for step in record.get("abstained") or ()]
-    evidence = {step: spans for record in parts for step, spans in (record.get("evidence") or {}).items()}
+    fields: dict[str, Any] = {}
+    for name, kind in RECORD_FIELDS.items():
+        stated = [record[name] for record in parts if record.get(name)]
+        fields[name] = kind(itertools.chain.from_iterable(dict(x).items() if kind is dict else x for x in stated))
     shown = [record.get("media") or {} for record in parts]
     return {
         **{name: first[name] for name in ("id", "setting", "video_id", "step_id", "dataset")},
-        "status": left[0] if left else ABSTAINED if abstained else "ok",
+        "status": left[0] if left else ABSTAINED if fields["abstained"] else "ok",
         "answers": {step: value for record in parts for step, value in record["answers"].items()},
         "missing": {step: why for record in parts for step, why in record.get("missing", {}).items()},
         "prompt": None if None in prompts.values() else sha256_json(prompts)[:12],
         "media": next((media for media in shown if media.get("mode") not in (None, "unknown")), shown[0]),
-        **({"abstained": abstained} if abstained else {}),
-        **({"evidence": evidence} if evidence else {}),
+        **{name: value for name, value in fields.items() if value},
         **({"usage": added(usages)} if len(usages) == len(parts) else {}),
         **({"asking": first["asking"]} if first.get("asking") else {}),
         **({"judge": first["judge"]} if first.get("judge") else {}),

@@ -7,27 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.schema import Video
+from siming_tasks.common.schema import CORRECT, INCORRECT, Video
 from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
-from siming_tasks.parsing.evidence import MOST
-from siming_tasks.parsing.model import MISSING
+from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.compact_records import KeptRecord, Reading, Shelf
 from siming_tasks.results.record import read_as, record_of
 from siming_tasks.results.supervised import stated_judge
 from siming_tasks.results.usage import Usage
 from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import asked_steps, record_id
-from siming_tasks.tasks.prompting import Asking, steps_in
+from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
 __all__ = ["RowReader"]
 
@@ -41,7 +40,6 @@ _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 Short = Annotated[str, Field(max_length=200)]
 Whole = Annotated[int, Field(strict=True, ge=0, lt=10**12)]
 Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
-Part = tuple[Annotated[Seconds, Field(ge=0)], Annotated[Seconds, Field(ge=0)]]
 
 
 class _Media(BaseModel):
@@ -84,8 +82,6 @@ class _Line(BaseModel):
     asking: Short | None = None
     part: Short | None = None
     parts: dict[str, str] | None = None
-    abstained: list[str] | None = None
-    evidence: dict[str, Annotated[list[Part], Field(max_length=MOST)]] | None = None
     judge: dict[str, str] | None = None
 
     @field_validator("judge", mode="before")
@@ -96,7 +92,7 @@ class _Line(BaseModel):
     @field_validator("asking")
     @classmethod
     def _put(cls, asking: str | None) -> str | None:
-        return Asking.said(asking).words if asking else None
+        return PromptOptions.from_label(asking).label if asking else None
 
     @field_validator("media")
     @classmethod
@@ -111,6 +107,12 @@ class _Line(BaseModel):
         clip = self.setting in TASKS and TASKS[self.setting].scope == "clip"
         return record_id(self.setting, self.video_id, self.step_id if clip else None)
 
+
+_LINE_FIELDS = {
+    name: (kind | None, None) for form in ANSWER_FORMATS.values() for name, kind in form.field_types().items()
+}
+_LineOfAnyFormat: type[_Line] = create_model("_LineOfAnyFormat", __base__=_Line, **cast(Any, _LINE_FIELDS))
+"""A line with the fields that answer formats add."""
 
 REQUEST_FAILED = "[LMMS_EVAL_REQUEST_FAILED]"
 """Begins the reply of a request that no model answered."""
@@ -170,7 +172,7 @@ class RowReader:
                 place.error("prediction-invalid", "neither a prediction nor a record.", fix)
             return None
         try:
-            source = _Line.model_validate(record or row)
+            source = _LineOfAnyFormat.model_validate(record or row)
         except ValidationError as error:
             self.problems += problems_of(error, str(file), line, code="prediction-invalid")
             return None
@@ -192,7 +194,7 @@ class RowReader:
             if TASKS[source.setting].scope == "clip":
                 asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
             elif source.part:
-                names = steps_in(source.part, tuple(steps), self.dataset.rubric.skill_of)
+                names = steps_in_part(source.part, tuple(steps), self.dataset.rubric.skill_of)
                 asked = tuple(steps[name] for name in names)
             if asked:
                 return asked
@@ -241,14 +243,12 @@ class RowReader:
                 place.warning("step-unknown", what, "Correct the ids.", key)
         reply = row.get("response", json.dumps({key: row.get(key)}))
         parsed = _plain(row.get(key), asked, setting) or read_as(setting, reply, asked)
-        if setting.evidence and source.evidence:
-            ids = {step.id for step in asked}
-            named = {step: tuple(parts) for step, parts in source.evidence.items() if step in ids and _forwards(parts)}
-            parsed = replace(parsed, evidence=named)
+        if stated := setting.answer_format.stated_details(_format_fields(source), {step.id for step in asked}):
+            parsed = replace(parsed, details={**parsed.details, **stated})
         if source.status in STATUSES and key in row:
             names = parsed.missing.keys()
-            stated = {k: v for k, v in (source.missing or {}).items() if k in names and v in MISSING}
-            parsed = replace(parsed, status=source.status, missing={**parsed.missing, **stated})
+            reasons = {k: v for k, v in (source.missing or {}).items() if k in names and v in MISSING}
+            parsed = replace(parsed, status=source.status, missing={**parsed.missing, **reasons})
         for name, reason in parsed.missing.items():
             what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
             place.warning("answer-missing", what, "Give points on the step's scale.", key)
@@ -285,7 +285,7 @@ class _Place:
         self.problems.append(Problem(code, what, fix, self.file, self.line, where, severity))
 
 
-_VERDICTS = {"correct": 0.0, "incorrect": 1.0}
+_VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
 
 def _plain(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
@@ -325,10 +325,6 @@ def _bare(row: Mapping[str, Any]) -> _Bare | None:
     return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
 
 
-def _forwards(parts: Sequence[Part]) -> bool:
-    return all(start <= end for start, end in parts)
-
-
 def _is_reply(row: Mapping[str, Any]) -> bool:
     """Whether a line answers a request of ``siming run requests``: its id, and the reply or why there is none."""
     return isinstance(row.get("id"), str) and ("reply" in row or "error" in row) and "response" not in row
@@ -357,8 +353,7 @@ def _record(record: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, .
         return None
     usage = source.usage.model_dump() if source.usage else None
     return {**record, "missing": source.missing or {}, "media": source.media or {}, "usage": usage,
-            "abstained": source.abstained, "judge": source.judge,
-            "evidence": source.evidence and {**record["evidence"]}}  # fmt: skip
+            "judge": source.judge, **{name: record.get(name) for name in RECORD_FIELDS}}  # fmt: skip
 
 
 def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:
@@ -375,10 +370,13 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricS
     for name, reason in (source.missing or {}).items():
         if name not in steps or reason not in MISSING:
             return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
-    for name in source.abstained or ():
-        if name not in steps or name in record["answers"] or not TASKS[source.setting].abstain:
-            return f"abstained {name[:64]!r} was not asked, is answered, or may not be said"
-    for name, parts in (source.evidence or {}).items():
-        if name not in steps or not _forwards(parts) or not TASKS[source.setting].evidence:
-            return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
+    fields, own = _format_fields(source), TASKS[source.setting].answer_format
+    for form in ANSWER_FORMATS.values():
+        # A format that the task does not have finds fault with every one of its fields: no step may state it.
+        if fault := form.fault(fields, record["answers"], steps if form is own else {}):
+            return fault
     return None
+
+
+def _format_fields(source: _Line) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in RECORD_FIELDS}

@@ -13,7 +13,7 @@ from siming_tasks.results.read import FAILED
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import record_id
-from siming_tasks.tasks.prompting import Asking
+from siming_tasks.tasks.prompting import PromptOptions
 
 __all__ = ["Failed", "commands", "failed_requests", "joined_at"]
 
@@ -47,7 +47,11 @@ def failed_requests(run: Run) -> list[Failed]:
             failed |= mine
             put = (record.get("asking") or "") if mine else put
         setting = TASKS[name]
-        every = Asking.said(put).questions(setting, run.dataset.videos, run.dataset.rubric.skill_of) if failed else ()
+        every = (
+            PromptOptions.from_label(put).questions(setting, run.dataset.videos, run.dataset.rubric.skill_of)
+            if failed
+            else ()
+        )
         found += [
             Failed(request, setting.task_name, number)
             for number, one in enumerate(every)

@@ -9,9 +9,7 @@ from typing import Any
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
 from siming_tasks.options import Options
-from siming_tasks.parsing import STATUSES
-from siming_tasks.parsing.model import ABSTAINED
-from siming_tasks.results.format_results import form_results
+from siming_tasks.results.format_results import format_results
 from siming_tasks.results.prices import load_prices
 from siming_tasks.results.record import Record, joined
 from siming_tasks.results.score_matrix import panel_of
@@ -20,7 +18,7 @@ from siming_tasks.results.usage import usage_summary
 from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import Requests
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
-from siming_tasks.tasks.prompting import Asking
+from siming_tasks.tasks.prompting import PromptOptions
 
 __all__ = ["evaluate_panel", "evaluate_records"]
 
@@ -52,7 +50,7 @@ def _counted(media: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
 def _prompt(setting: TaskSpec, dataset: Dataset, records: Sequence[Record]) -> dict[str, Any]:
     """Version and template of the prompts; how the questions were put, where it is not the benchmark's way."""
     put = sorted({record.get("asking") or "" for record in records}) or [""]
-    styles = dict.fromkeys(Asking.said(words).style for words in put)
+    styles = dict.fromkeys(PromptOptions.from_label(words).style for words in put)
     templates = [template_hash(setting, dataset.rubric, style) for style in styles]
     found = {"version": PROMPT_VERSION, "template": templates[0] if len(templates) == 1 else None}
     return found if put == [""] else {**found, "asking": ", ".join(words or "plain" for words in put)}
@@ -97,11 +95,11 @@ def evaluate_records(
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": _prompt(kind, dataset, mine),
         "requests": {"answered": len(mine), "expected": expected, "conflicts": conflicts},
-        "statuses": {name: statuses.get(name, 0) for name in STATUSES if name != ABSTAINED or kind.abstain},
+        "statuses": {name: statuses.get(name, 0) for name in kind.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(mine),
         "usage": usage_summary(mine, load_prices(options.prices) if options.prices else None),
         **numbers,
-        **form_results(mine, dataset, setting, options, asked=asked, without=without),
+        **format_results(mine, dataset, setting, options, asked=asked, without=without),
         "options": {**numbers["options"], "rater": options.rater, "clip_density": options.clip_density},
     }

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from siming_tasks.parsing.model import ABSTAINED
+from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.results.prices import Prices
 
 __all__ = ["Usage", "added", "cut_off", "usage_by_video", "usage_summary"]

@@ -1,24 +1,32 @@
-"""The settings: what a model is shown and asked, each described once."""
+"""Tasks: the registry of what a model is shown and asked, answer formats, input ablations and prompts."""
 
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
+from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, RECORD_FIELDS, AnswerFormat
 from siming_tasks.tasks.registry import (
     ABLATION_TASKS,
     BENCHMARK_TASKS,
-    NON_ABLATION_TASKS,
-    PLAIN_TASKS,
+    STANDARD_TASKS,
+    TASK_GROUPS,
     TASKS,
+    UNALTERED_TASKS,
     benchmark_task,
+    tasks_of,
 )
 from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = [
     "ABLATION_TASKS",
+    "ANSWER_FORMATS",
     "BENCHMARK_TASKS",
     "INPUT_ABLATIONS",
-    "NON_ABLATION_TASKS",
-    "PLAIN_TASKS",
+    "RECORD_FIELDS",
+    "STANDARD_TASKS",
     "TASKS",
+    "TASK_GROUPS",
+    "UNALTERED_TASKS",
+    "AnswerFormat",
     "InputAblation",
     "TaskSpec",
     "benchmark_task",
+    "tasks_of",
 ]

@@ -1,56 +1,153 @@
-"""Ablations: the benchmark's own questions on altered evidence. What a model still gets right there, it did not see."""
+"""Input ablations: the benchmark's questions on altered input. A model that still answers well did not need the video.
+
+Everything that sets one ablation apart stands in its :class:`InputAblation`; folders ask the object, never its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["INPUT_ABLATIONS", "InputAblation"]
+from siming_tasks.common.version_0_1 import former_request_id
+
+if TYPE_CHECKING:  # listing the tasks must not load arrays: the command line starts with it
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["INPUT_ABLATIONS", "UNALTERED", "InputAblation"]
 
 
 @dataclass(frozen=True)
 class InputAblation:
-    """One way of altering what a question shows.
+    """One way of altering what a question shows; false in a condition where it alters nothing.
 
     Attributes:
-        name: stands in the names of its tasks and in records.
+        name: stands in the names of its tasks and in records; empty for the input as it is.
         title: for people, in a few words.
         shown: what is shown, in a sentence.
         without: ends the sentence "87 % of kappa survives ...".
-        media: whether anything is shown at all.
-        times: whether the model is told when each frame was.
+        shows_media: whether anything is shown at all.
+        shows_times: whether the prompt says when each frame was.
+        shows_other_exam: whether the frames are those of another exam.
+        frame_order: places of the shown frames in order (``int64[F]``), of how many and for which request; None: all.
+        frame_times: when the shown frames were, from the times of all frames (``float64[N]``, seconds) and the places;
+            None: frames at other places take the times of those that they replace.
+        changes: the conditions that it changes by what it is; in all others its task must be asked as its base task is
+            (:mod:`siming_tasks.results.comparable`).
     """
 
     name: str
-    title: str
-    shown: str
-    without: str
-    media: bool = True
-    times: bool = True
+    title: str = ""
+    shown: str = ""
+    without: str = ""
+    shows_media: bool = True
+    shows_times: bool = True
+    shows_other_exam: bool = False
+    frame_order: Callable[[int, str], NDArray[np.int64]] | None = None
+    frame_times: Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]] | None = None
+    changes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.name)
 
 
-_ALL = (
-    InputAblation("no_video", "no video", "Nothing is shown: the rubric alone.", "without any video", media=False),
-    InputAblation("single_frame", "one frame", "The middle one of the frames is shown.", "on a single frame"),
-    InputAblation(
-        "shuffled_frames",
-        "frames in random order",
-        "The same frames are shown in random order, and not when each was.",
-        "with the frames in random order",
-        times=False,
-    ),
-    InputAblation("reversed_frames", "backwards", "The same frames are shown from the last to the first.", "backwards"),
-    InputAblation(
-        "frozen_frame", "standing still", "The first frame is shown in place of every frame.", "with a standing picture"
-    ),
-    InputAblation(
-        "mismatched_video",
-        "another exam",
-        "The frames of another exam are shown.",
-        "with another exam in place of this one",
-    ),
+def _middle(number: int, _: str) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.array([number // 2])
+
+
+def _shuffled(number: int, request: str) -> NDArray[np.int64]:
+    """A random order that is not the true one, where there is another; the request and the number decide it."""
+    import numpy as np
+
+    # The order is a published fact of each request: it does not change when a task is renamed.
+    seed = f"{former_request_id(request)}/{number}"
+    rng = np.random.default_rng(list(hashlib.sha256(seed.encode()).digest()))
+    order = rng.permutation(number)
+    while number > 1 and (order[:-1] < order[1:]).all():
+        order = rng.permutation(number)
+    return order
+
+
+def _backwards(number: int, _: str) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.arange(number)[::-1]
+
+
+def _first(number: int, _: str) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.zeros(number, np.int64)
+
+
+def _times_backwards(times: NDArray[Any], _: NDArray[np.int64]) -> NDArray[Any]:
+    """As if the recording ran backwards: the gaps between frames are turned round too."""
+    reversed_times: NDArray[Any] = times[0] + times[-1] - times[::-1]
+    return reversed_times
+
+
+UNALTERED = InputAblation("")
+"""The input as it is."""
+
+INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
+    {
+        ablation.name: ablation
+        for ablation in (
+            InputAblation(
+                "no_video",
+                "no video",
+                "Nothing is shown: the rubric alone.",
+                "without any video",
+                shows_media=False,
+                changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
+            ),
+            InputAblation(
+                "single_frame",
+                "one frame",
+                "The middle one of the frames is shown.",
+                "on a single frame",
+                frame_order=_middle,
+                frame_times=lambda times, places: times[places],
+                changes=("frames",),
+            ),
+            InputAblation(
+                "shuffled_frames",
+                "frames in random order",
+                "The same frames are shown in random order, and not when each was.",
+                "with the frames in random order",
+                shows_times=False,
+                frame_order=_shuffled,
+                changes=("prompt",),
+            ),
+            InputAblation(
+                "reversed_frames",
+                "backwards",
+                "The same frames are shown from the last to the first.",
+                "backwards",
+                frame_order=_backwards,
+                frame_times=_times_backwards,
+            ),
+            InputAblation(
+                "frozen_frame",
+                "standing still",
+                "The first frame is shown in place of every frame.",
+                "with a standing picture",
+                frame_order=_first,
+            ),
+            InputAblation(
+                "mismatched_video",
+                "another exam",
+                "The frames of another exam are shown.",
+                "with another exam in place of this one",
+                shows_other_exam=True,
+                changes=("frames",),
+            ),
+        )
+    }
 )
-
-INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType({ablation.name: ablation for ablation in _ALL})
 """Every ablation by name."""

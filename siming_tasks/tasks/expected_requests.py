@@ -1,4 +1,4 @@
-"""Which requests a setting makes of a video, and what each is called."""
+"""The requests that a task makes of a video, and the id of each."""
 
 from __future__ import annotations
 
@@ -22,57 +22,58 @@ Span = tuple[float, float] | None
 """When a video shows a step, (start, end) in seconds; None: no part of it is marked."""
 
 
-def record_id(setting: str, video_id: str, step_id: str | None = None) -> str:
+def record_id(task_name: str, video_id: str, step_id: str | None = None) -> str:
     """``full_score/v001`` or ``clip_score/v001/cpr_01``: one request, unique within a run."""
-    return f"{setting}/{video_id}/{step_id}" if step_id else f"{setting}/{video_id}"
+    return f"{task_name}/{video_id}/{step_id}" if step_id else f"{task_name}/{video_id}"
 
 
-def asked_steps(setting: TaskSpec, video: Video) -> tuple[str, ...]:
-    """The steps of a video that a setting asks about: the applicable ones, and for clips those with a span."""
-    return video.applicable_ids if setting.scope == "full" else video.timed_ids
+def asked_steps(task: TaskSpec, video: Video) -> tuple[str, ...]:
+    """The steps of a video that a task asks about: the applicable ones, and for clips those with a span."""
+    return video.applicable_ids if task.scope == "full" else video.timed_ids
 
 
-def expected_requests(setting: TaskSpec, videos: Iterable[Video]) -> list[tuple[str, str | None]]:
-    """Every (video, step or None) that a complete run of the setting over these videos asks."""
-    if setting.scope == "full":
-        return [(video.video_id, None) for video in videos if asked_steps(setting, video)]
-    return [(video.video_id, step) for video in videos for step in asked_steps(setting, video)]
+def steps_of(task: TaskSpec, video: Video, step_id: str | None) -> tuple[str, ...]:
+    """The steps that one request asks about: the one it names, else all that the task asks about."""
+    return (step_id,) if step_id else asked_steps(task, video)
 
 
-def expected_ids(setting: TaskSpec, videos: Iterable[Video]) -> Iterator[str]:
+def step_spans(task: TaskSpec, video: Video, steps: Iterable[str]) -> tuple[Span, ...] | None:
+    """When the video shows each of the steps, for a task whose prompt says so; None for any other."""
+    return tuple(video.step(step).span for step in steps) if task.shows_step_times else None
+
+
+def expected_requests(task: TaskSpec, videos: Iterable[Video]) -> list[tuple[str, str | None]]:
+    """Every (video id, step id or None) that a complete run of the task over these videos asks."""
+    if task.scope == "full":
+        return [(video.video_id, None) for video in videos if asked_steps(task, video)]
+    return [(video.video_id, step) for video in videos for step in asked_steps(task, video)]
+
+
+def expected_ids(task: TaskSpec, videos: Iterable[Video]) -> Iterator[str]:
     """The ids of :func:`expected_requests`, in their order, one by one: there may be a million."""
-    return (record_id(setting.name, *request) for request in expected_requests(setting, videos))
+    return (record_id(task.name, *request) for request in expected_requests(task, videos))
 
 
 class Requests:
-    """The requests of a setting by their number from 0 in the order of :func:`expected_requests`; no list of them.
+    """The requests of a task by their number from 0 in the order of :func:`expected_requests`; no list of them.
 
     Attributes:
         count: how many there are.
     """
 
-    def __init__(self, setting: TaskSpec, videos: Iterable[Video]) -> None:
+    def __init__(self, task: TaskSpec, videos: Iterable[Video]) -> None:
         self.count = 0
         self._first: dict[str, int] = {}
         self._steps: dict[str, dict[str, int]] = {}
-        alike: dict[tuple[str, ...], dict[str, int]] = {}
+        # Most videos ask about the same steps: one table of places serves them all.
+        shared: dict[tuple[str, ...], dict[str, int]] = {}
         for video in videos:
-            if names := asked_steps(setting, video):
+            if names := asked_steps(task, video):
                 self._first[video.video_id] = self.count
-                if setting.scope == "clip":
-                    self._steps[video.video_id] = alike.setdefault(names, {name: k for k, name in enumerate(names)})
-                self.count += len(names) if setting.scope == "clip" else 1
+                if task.scope == "clip":
+                    self._steps[video.video_id] = shared.setdefault(names, {name: k for k, name in enumerate(names)})
+                self.count += len(names) if task.scope == "clip" else 1
 
     def number(self, video_id: str, step_id: str | None) -> int:
         """The number of the request about a video or, for clips, one step of it; KeyError if it is none."""
         return self._first[video_id] + (self._steps[video_id][step_id] if step_id else 0)
-
-
-def steps_of(setting: TaskSpec, video: Video, step_id: str | None) -> tuple[str, ...]:
-    """The steps that one request asks about: the one it names, else all that the setting asks about."""
-    return (step_id,) if step_id else asked_steps(setting, video)
-
-
-def step_spans(setting: TaskSpec, video: Video, steps: Iterable[str]) -> tuple[Span, ...] | None:
-    """When the video shows each of the steps, where the setting's prompt tells; None where it does not."""
-    return tuple(video.step(step).span for step in steps) if setting.step_times else None

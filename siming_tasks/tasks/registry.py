@@ -1,193 +1,154 @@
-"""The settings that there are. A new one is one description here and one file in ``yaml_tasks``."""
+"""All tasks by name. A new one is described here; ``python utils/make_task_files.py`` writes its task file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from siming_tasks.common.schema import Answer, Scope
+from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
-from siming_tasks.tasks.answer_formats import abstaining, with_evidence
+from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, AnswerFormat
+from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES, ROLES, question_text, reply_text
 from siming_tasks.tasks.task_spec import TaskSpec
 
-__all__ = ["ABLATION_TASKS", "BENCHMARK_TASKS", "NON_ABLATION_TASKS", "PLAIN_TASKS", "TASKS", "benchmark_task"]
+__all__ = [
+    "ABLATION_TASKS",
+    "BENCHMARK_TASKS",
+    "STANDARD_TASKS",
+    "TASKS",
+    "TASK_GROUPS",
+    "UNALTERED_TASKS",
+    "benchmark_task",
+    "tasks_of",
+]
 
-_FULL = (
-    "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
-    "trainee performs the procedure below{where}. Judge the trainee by the rubric, step by step. What was "
-    "done or left out earlier can decide whether a later step is correct."
-)
-_TIMED = _FULL + " For each step the rubric says when the video shows it."
-_CLIP = (
-    "You are a physician examiner{of}. The video clip is cut from an examination{called}, in which a "
-    "trainee performs a procedure{where}. It shows the one step below. Judge the trainee by the rubric."
-)
-_BLIND = {
-    "full": (
-        "You are a physician examiner{of}. A trainee performed the procedure below{where} in an examination{called}. "
-        "No video of it is shown. For every step of the rubric give the judgment that you expect a trainee to deserve."
+_TITLES: Mapping[tuple[Scope, Answer], tuple[str, str]] = {
+    ("full", "score"): ("Full video, scores", "The whole exam is shown; how many points does each step deserve?"),
+    ("full", "error"): ("Full video, errors", "The whole exam is shown; which steps were not fully correct?"),
+    ("clip", "score"): (
+        "Step clips, scores",
+        "Only the step’s own seconds are shown; how many points does it deserve?",
     ),
-    "clip": (
-        "You are a physician examiner{of}. In an examination{called} a trainee performed a procedure{where}, with the "
-        "one step below. No video of it is shown. Give the judgment that you expect a trainee to deserve."
+    ("clip", "error"): ("Step clips, errors", "Only the step’s own seconds are shown; was the step fully correct?"),
+}
+_TITLES_WITH_TIMES: Mapping[Answer, tuple[str, str]] = {
+    "score": (
+        "Full video with step times, scores",
+        "The whole exam is shown, and when it shows each step is told; how many points does each deserve?",
+    ),
+    "error": (
+        "Full video with step times, errors",
+        "The whole exam is shown, and when it shows each step is told; which were not fully correct?",
     ),
 }
 
-_SCORE_ALL = (
-    "Task: score every step of the rubric. For each step give a whole number of points from 0 (failed) to the "
-    "maximum of that step (fully correct)."
-)
-_SCORES = (
-    'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
-    "{n} step ids in square brackets to your points, as an integer."
-)
-_ALL_IN_HALVES = (
-    "Task: score every step of the rubric. For each step give a number of points from 0 (failed) to the maximum of "
-    "that step (fully correct): whole points, or half points where the step allows them.",
-    'Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the '
-    "{n} step ids in square brackets to your points, as a number.",
-)
-_JUDGE_ALL = (
-    "Task: detect the errors. For each step of the rubric decide whether the trainee performed it fully correctly "
-    '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
-)
-_VERDICTS = (
-    'Answer with one JSON object and nothing else. It has the single key "verdicts", an object that maps each of '
-    'the {n} step ids in square brackets to "correct" or "incorrect".'
-)
 
-_ALL = (
-    TaskSpec(
-        name="full_score",
-        title="Full video, scores",
-        question="The whole exam is shown; how many points does each step deserve?",
-        scope="full",
-        answer="score",
-        role=_FULL,
-        task=_SCORE_ALL,
-        reply=_SCORES,
-        halves=_ALL_IN_HALVES,
-        group="siming_full",
-    ),
-    TaskSpec(
-        name="full_error",
-        title="Full video, errors",
-        question="The whole exam is shown; which steps were not fully correct?",
-        scope="full",
-        answer="error",
-        role=_FULL,
-        task=_JUDGE_ALL,
-        reply=_VERDICTS,
-        group="siming_full",
-    ),
-    TaskSpec(
-        name="clip_score",
-        title="Step clips, scores",
-        question="Only the step’s own seconds are shown; how many points does it deserve?",
-        scope="clip",
-        answer="score",
-        role=_CLIP,
-        task=(
-            "Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step "
-            "(fully correct)."
-        ),
-        reply=(
-            'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, '
-            "as an integer from 0 to {max_score:g}."
-        ),
-        halves=(
-            "Task: score this step. Give a number of points from 0 (failed) to the maximum of the step (fully "
-            "correct), in whole or half points.",
-            'Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, '
-            "as a number from 0 to {max_score:g}.",
-        ),
-        group="siming_clip",
-    ),
-    TaskSpec(
-        name="clip_error",
-        title="Step clips, errors",
-        question="Only the step’s own seconds are shown; was the step fully correct?",
-        scope="clip",
-        answer="error",
-        role=_CLIP,
-        task=(
-            "Task: detect errors. Decide whether the trainee performed this step fully correctly "
-            '("correct") or with any deviation that costs points, including leaving it out ("incorrect").'
-        ),
-        reply=(
-            'Answer with one JSON object and nothing else. It has the single key "verdict", whose value is '
-            '"correct" or "incorrect".'
-        ),
-        group="siming_clip",
-    ),
-    TaskSpec(
-        name="full_timed_score",
-        title="Full video with step times, scores",
-        question="The whole exam is shown, and when it shows each step is told; how many points does each deserve?",
-        scope="full",
-        answer="score",
-        role=_TIMED,
-        task=_SCORE_ALL,
-        reply=_SCORES,
-        halves=_ALL_IN_HALVES,
-        group="siming_timed",
-        benchmark=False,
-        step_times=True,
-    ),
-    TaskSpec(
-        name="full_timed_error",
-        title="Full video with step times, errors",
-        question="The whole exam is shown, and when it shows each step is told; which were not fully correct?",
-        scope="full",
-        answer="error",
-        role=_TIMED,
-        task=_JUDGE_ALL,
-        reply=_VERDICTS,
-        group="siming_timed",
-        benchmark=False,
-        step_times=True,
-    ),
-)
-
-_FORMS = tuple(form(setting) for form in (abstaining, with_evidence) for setting in _ALL if setting.benchmark)
-
-
-def _ablated(ablation: InputAblation, setting: TaskSpec) -> TaskSpec:
-    """The setting with its evidence altered; asked in the same words, unless there is no video to speak of."""
-    return replace(
-        setting,
-        name=f"ablation_{ablation.name}_{setting.name}",
-        title=f"Ablation, {ablation.title}: {setting.title[0].lower()}{setting.title[1:]}",
-        question=f"{ablation.shown} {setting.question}",
-        role=setting.role if ablation.media else _BLIND[setting.scope],
-        group="siming_ablations",
-        benchmark=False,
-        ablation=ablation,
-        plain=setting.name,
+def _benchmark(scope: Scope, answer: Answer) -> TaskSpec:
+    title, description = _TITLES[scope, answer]
+    return TaskSpec(
+        name=f"{scope}_{answer}",
+        title=title,
+        description=description,
+        scope=scope,
+        answer=answer,
+        role=ROLES[scope],
+        question=question_text(scope, answer),
+        reply=reply_text(scope, answer),
+        half_point_texts=(question_text(scope, answer, True), reply_text(scope, answer, True)),
+        group=f"siming_{scope}",
     )
 
 
-_ABLATED = tuple(
-    _ablated(ablation, setting) for ablation in INPUT_ABLATIONS.values() for setting in _ALL if setting.benchmark
-)
+def _with_step_times(base: TaskSpec) -> TaskSpec:
+    title, description = _TITLES_WITH_TIMES[base.answer]
+    return replace(
+        base,
+        name=f"full_timed_{base.answer}",
+        title=title,
+        description=description,
+        role=FULL_ROLE_WITH_TIMES,
+        group="siming_timed",
+        folder="controls",
+        is_benchmark=False,
+        shows_step_times=True,
+    )
 
-TASKS: dict[str, TaskSpec] = {setting.name: setting for setting in (*_ALL, *_FORMS, *_ABLATED)}
-"""Every setting by name: the benchmark's first, then the controls, then the ablations."""
 
-BENCHMARK_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if setting.benchmark)
-"""Names of the paper's four settings."""
+def _with_format(base: TaskSpec, form: AnswerFormat) -> TaskSpec:
+    """The same question in another answer format: the reply alone differs in the prompt."""
+    return replace(
+        base,
+        name=f"{base.name}_{form.name}",
+        title=f"{base.title}{form.title}",
+        description=f"{base.description}{form.question}",
+        reply=form.reply_text(base.scope, base.answer),
+        half_point_texts=(base.half_point_texts[0], form.reply_text(base.scope, base.answer, True)),
+        group=f"siming_{form.name}",
+        folder="formats",
+        is_benchmark=False,
+        answer_format=form,
+    )
 
-PLAIN_TASKS: tuple[str, ...] = tuple(
-    name for name, one in TASKS.items() if not (one.abstain or one.evidence or one.ablation)
-)
-"""Names of the settings without another form of the reply and without an ablation, which cost and show the same."""
 
-NON_ABLATION_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if not setting.ablation)
-"""Names of the settings that show an exam as it was: all but the ablations."""
+def _ablated(base: TaskSpec, ablation: InputAblation) -> TaskSpec:
+    """The same question on altered input; asked in the same words, unless there is no video to speak of."""
+    return replace(
+        base,
+        name=f"ablation_{ablation.name}_{base.name}",
+        title=f"Ablation, {ablation.title}: {base.title[0].lower()}{base.title[1:]}",
+        description=f"{ablation.shown} {base.description}",
+        role=base.role if ablation.shows_media else NO_VIDEO_ROLES[base.scope],
+        group="siming_ablations",
+        folder="ablations",
+        is_benchmark=False,
+        ablation=ablation,
+        base_task=base.name,
+    )
 
-ABLATION_TASKS: tuple[str, ...] = tuple(name for name, setting in TASKS.items() if setting.ablation)
+
+def _all_tasks() -> Iterator[TaskSpec]:
+    benchmark = [_benchmark(scope, answer) for scope in SCOPES for answer in ANSWERS]
+    yield from benchmark
+    yield from (_with_step_times(task) for task in benchmark if task.scope == "full")
+    for form in ANSWER_FORMATS.values():
+        yield from (_with_format(task, form) for task in benchmark if task.answer in form.answers)
+    for ablation in INPUT_ABLATIONS.values():
+        yield from (_ablated(task, ablation) for task in benchmark)
+
+
+TASKS: dict[str, TaskSpec] = {task.name: task for task in _all_tasks()}
+"""Every task by name: the benchmark's first, then the controls, the other answer formats and the ablations."""
+
+BENCHMARK_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.is_benchmark)
+"""Names of the paper's four tasks."""
+
+STANDARD_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.is_standard)
+"""Names of the tasks with the benchmark's answer format and unaltered input, which cost and show the same."""
+
+UNALTERED_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if not task.ablation)
+"""Names of the tasks that show an exam as it was: all but the ablations."""
+
+ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)
 """Names of the ablations."""
+
+TASK_GROUPS: dict[str, tuple[str, ...]] = {
+    "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
+    **{
+        group: tuple(task.task_name for task in TASKS.values() if task.group == group)
+        for group in dict.fromkeys(task.group for task in TASKS.values())
+    },
+}
+"""Members of every group of lmms-eval tasks: tasks, or of ``siming`` the benchmark's groups."""
+
+
+def tasks_of(name: str) -> tuple[TaskSpec, ...]:
+    """The tasks that a task or group of lmms-eval of this name runs; none if it is not ours."""
+    if name in TASK_GROUPS:
+        return tuple(task for member in TASK_GROUPS[name] for task in tasks_of(member))
+    task = TASKS.get(name.removeprefix("siming_"))
+    return (task,) if task and task.task_name == name else ()
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:
-    """The benchmark's setting that shows this much and asks this."""
-    return next(TASKS[name] for name in BENCHMARK_TASKS if (TASKS[name].scope, TASKS[name].answer) == (scope, answer))
+    """The benchmark's task that shows this much and asks this."""
+    return TASKS[f"{scope}_{answer}"]

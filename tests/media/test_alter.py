@@ -30,7 +30,7 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
     want = [0, 9, 19, 29, 39, 49, 59]
     assert numbers(videos, found.images()) == list(found.indices) == want
     single, reverse, frozen = (
-        altered(found, name, "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
+        altered(found, INPUT_ABLATIONS[name], "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
     )
     assert numbers(videos, single.images()) == [29] and single.times == (found.times[3],)
     assert numbers(videos, reverse.images()) == want[::-1]
@@ -41,20 +41,22 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
 
 def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path)
-    orders = {name: altered(found, "shuffled_frames", name).indices for name in ("v1/", "v2/", "v1/cpr_01")}
+    orders = {
+        name: altered(found, INPUT_ABLATIONS["shuffled_frames"], name).indices for name in ("v1/", "v2/", "v1/cpr_01")
+    }
     assert len(set(orders.values())) == 3
     assert all(sorted(order) == list(found.indices) != list(order) for order in orders.values())
-    assert altered(found, "shuffled_frames", "v1/").indices == orders["v1/"]
+    assert altered(found, INPUT_ABLATIONS["shuffled_frames"], "v1/").indices == orders["v1/"]
     two = plain(videos, tmp_path, frames=2)
-    assert {altered(two, "shuffled_frames", f"v{k}/").indices for k in range(8)} == {(59, 0)}
-    assert altered(plain(videos, tmp_path, frames=1), "shuffled_frames", "v/").indices == (0,)
+    assert {altered(two, INPUT_ABLATIONS["shuffled_frames"], f"v{k}/").indices for k in range(8)} == {(59, 0)}
+    assert altered(plain(videos, tmp_path, frames=1), INPUT_ABLATIONS["shuffled_frames"], "v/").indices == (0,)
 
 
 def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path, frames=60)
     assert found.info()["range"] == [0, 59]
     for name in ("shuffled_frames", "reversed_frames", "frozen_frame"):
-        shown = altered(found, name, "v/")
+        shown = altered(found, INPUT_ABLATIONS[name], "v/")
         assert shown.info()["indices"] == list(shown.indices) and "range" not in shown.info()
 
 
@@ -63,7 +65,7 @@ def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: A
 def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: Path, shape: str, name: str) -> None:
     """Frame by frame against the source's own pixels; every frame a keyframe, at the times that would be told."""
     found = plain(videos, tmp_path, shape, "proxy")
-    shown = altered(found, name, "v/")
+    shown = altered(found, INPUT_ABLATIONS[name], "v/")
     assert shown.path is not None and found.path is None
     assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["ablations"]  # and no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
@@ -74,16 +76,16 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     for index, picture in zip(shown.indices, written[:count], strict=True):
         height, width = source[index].shape[:2]
         assert videos.psnr(picture[:height, :width], source[index]) > 37
-    assert altered(found, name, "v/").path == shown.path
+    assert altered(found, INPUT_ABLATIONS[name], "v/").path == shown.path
 
 
 def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, tmp_path: Path) -> None:
-    shown = altered(plain(videos, tmp_path, mode="proxy"), "reversed_frames", "v/")
+    shown = altered(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/")
     assert shown.path is not None
     held = int((shown.store.folder / "bytes").read_text())
     assert held == sum(file.stat().st_size for file in shown.store.folder.rglob("*.mp4"))
     before = shown.path.stat().st_mtime_ns
-    assert altered(plain(videos, tmp_path, mode="proxy"), "reversed_frames", "v/").path == shown.path
+    assert altered(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/").path == shown.path
     assert shown.path.stat().st_mtime_ns == before
 
 

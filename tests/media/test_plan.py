@@ -15,7 +15,7 @@ from siming_tasks.media import Policy, Timeline, observable_steps
 from siming_tasks.media.plan import ExamFacts, alike, plan
 from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.rubrics import default_rubric, rubric_from
-from siming_tasks.tasks.prompting import Asking
+from siming_tasks.tasks.prompting import PromptOptions
 
 SIDES = st.integers(28, 4000)
 
@@ -114,7 +114,7 @@ def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
     exams = [*alike(default_rubric(), 4, 168.9), *alike(default_rubric(), 3, 60.0)]
     apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself
     assert len(set(exams)) == 2 and len(set(apart)) == 7
-    asking, prices = Asking(unit="skill"), (0.3, 1.7)
+    asking, prices = PromptOptions(unit="skill"), (0.3, 1.7)
     found, expected = (plan(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
                        for each in (exams, apart))  # fmt: skip
     assert found.settings == expected.settings

@@ -82,7 +82,7 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
 
 def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None:
     label = next(label for label in exams.videos[0].applicable if label.span)
-    parsed = Parsed("ok", {label.step_id: 1.0}, evidence={label.step_id: ((0.5, 2.0),)})
+    parsed = Parsed("ok", {label.step_id: 1.0}, details={"evidence": {label.step_id: ((0.5, 2.0),)}})
     record = record_of("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
     path = write_predictions([record], tmp_path / "p.jsonl")
     found = study(run_at(path), exams, Options(resamples=20))
@@ -94,7 +94,7 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     first, second = video.applicable[:2]
     rows = [
         record_of("full_score_evidence", video.video_id, None,
-                  Parsed("ok", {first.step_id: 1.0}, evidence={first.step_id: ((0.5, 2.0), (3.0, 4.25))})),
+                  Parsed("ok", {first.step_id: 1.0}, details={"evidence": {first.step_id: ((0.5, 2.0), (3.0, 4.25))}})),
         record_of("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
                                                                      (second.step_id,))),
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
-from siming_tasks.tasks import PLAIN_TASKS, TASKS
+from siming_tasks.tasks import STANDARD_TASKS, TASKS
 
 TIMED = ("full_timed_score", "full_timed_error")
 
@@ -18,7 +18,7 @@ def test_step_times_are_no_full_video_in_the_gains(
 ) -> None:
     """A run of timed settings and clips states no gain of clips over full videos."""
     run = make_run(exams, tmp_path / "run", "rater_a", model="org/Timed", settings=(*TIMED, "clip_score", "clip_error"))
-    whole = make_run(exams, tmp_path / "whole", "rater_a", model="org/Whole", settings=PLAIN_TASKS)
+    whole = make_run(exams, tmp_path / "whole", "rater_a", model="org/Whole", settings=STANDARD_TASKS)
     command = ["report", str(run), str(whole), "--data", str(exams.root), "--out", str(tmp_path / "out")]
     assert main([*command, "--media", "none", "--resamples", "50"]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
@@ -32,7 +32,7 @@ def test_step_times_are_no_full_video_in_the_gains(
         }
     summary = (tmp_path / "out" / "report.md").read_text()
     assert [line[3:] for line in summary.splitlines() if line.startswith("## ")][:6] == [
-        TASKS[name].title for name in PLAIN_TASKS
+        TASKS[name].title for name in STANDARD_TASKS
     ]
 
 

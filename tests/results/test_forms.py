@@ -19,7 +19,7 @@ from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from tests.results.test_read import flat, lines, logged
 
-FORMS = [name for name, setting in TASKS.items() if setting.abstain or setting.evidence]
+FORMS = [name for name, task in TASKS.items() if task.answer_format.name]
 
 
 @pytest.fixture
@@ -32,10 +32,18 @@ def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]
     setting, records = TASKS[name], []
     for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
         steps = [dataset.rubric.by_id[one] for one in steps_of(setting, dataset.video(video_id), step_id)]
-        away = [step.id for place, step in enumerate(steps) if (place + number) % every == 0] if setting.abstain else []
+        away = [step.id for place, step in enumerate(steps) if (place + number) % every == 0]
+        away = away if "abstained" in setting.answer_format.statuses else []
         said = {step.id: 1.0 for step in steps if step.id not in away}
-        parts = {step.id: [(0.5, 2.0 + number)] for step in steps} if setting.evidence else None
-        text = format_answers(said, steps, setting.answer, abstained=away, evidence=parts)
+        values = {
+            "evidence": lambda step, number=number: [(0.5, 2.0 + number)],
+            "errors": lambda step, number=number: [error.id for error in step.errors[: 1 + number % 2]],
+            "reason": lambda step, number=number: f"reason {number}",
+        }
+        details = {
+            key: {step.id: values[key](step) for step in steps} for key in setting.answer_format.reply_keys.values()
+        }
+        text = format_answers(said, steps, setting.answer, abstained=away, details=details or None)
         records.append(
             record_of(name, video_id, step_id, read_as(setting, text, steps), prompt="abc", dataset=dataset.digest,
                       media={"mode": "frames", "fps": 0.5})
@@ -46,7 +54,7 @@ def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]
 @pytest.mark.parametrize("name", FORMS)
 def test_what_is_written_reads_back_the_same(name: str, dataset: Dataset, tmp_path: Path) -> None:
     records = answered(name, dataset)
-    assert any(record.get("abstained") or record.get("evidence") for record in records)
+    assert any(any(map(record.get, TASKS[name].answer_format.record_fields)) for record in records)
     path = write_predictions(records, tmp_path / "p.jsonl")
     kept = flat(dict(load_predictions(path, dataset).records))
     assert [json.loads(json.dumps(dict(record))) for record in kept] == records

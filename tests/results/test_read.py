@@ -16,7 +16,7 @@ from siming_tasks.parsing import parse_reply
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.record import record_of
 from siming_tasks.results.run import load_run, read_run
-from siming_tasks.tasks import PLAIN_TASKS, TASKS
+from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 
 KEYS = {
@@ -39,7 +39,7 @@ def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
 def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
     """The records of a run over everything in which each reply's value goes up and down."""
     records = []
-    for name in PLAIN_TASKS:
+    for name in STANDARD_TASKS:
         setting = TASKS[name]
         for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
             steps = (step_id,) if step_id else asked_steps(setting, dataset.video(video_id))

@@ -1,4 +1,4 @@
-"""What every model is told, to the letter."""
+"""Prompts to the letter, and the hashes that records and results state of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import hashlib
 import re
 from dataclasses import replace
 from difflib import ndiff
-from importlib import resources
 
 import pytest
-import yaml
 
 from siming_tasks.rubrics import Rubric, default_rubric, rubric_from
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
@@ -25,7 +23,7 @@ from siming_tasks.tasks.prompt import (
 STEPS = default_rubric().steps
 
 
-def test_templates_are_pinned_to_the_task_version() -> None:
+def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
     assert (PROMPT_VERSION, template_hash()) == ("3-A", "87b558eb3d34")
     assert {name: own_hash(setting) for name, setting in TASKS.items()} == {
@@ -43,34 +41,35 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         "full_error_evidence": "01f10a69280b",
         "clip_score_evidence": "d057cd0d208a",
         "clip_error_evidence": "397944926eab",
-        "ablation_no_video_full_score": "b5c399192ba7",
-        "ablation_no_video_full_error": "aeefac4eaa18",
-        "ablation_no_video_clip_score": "a0979a293019",
-        "ablation_no_video_clip_error": "160f8865ea15",
-        "ablation_single_frame_full_score": "42cd2a28a0d7",
-        "ablation_single_frame_full_error": "98aecf345b38",
-        "ablation_single_frame_clip_score": "d55d3c98e1d3",
-        "ablation_single_frame_clip_error": "1683d312d5dc",
-        "ablation_shuffled_frames_full_score": "5418d8abe477",
-        "ablation_shuffled_frames_full_error": "51420bdfb951",
-        "ablation_shuffled_frames_clip_score": "6f364e51d6c3",
-        "ablation_shuffled_frames_clip_error": "d13b735b33a1",
-        "ablation_reversed_frames_full_score": "81336e61c05f",
-        "ablation_reversed_frames_full_error": "dd1f87a2cf80",
-        "ablation_reversed_frames_clip_score": "6fff2b4452e3",
-        "ablation_reversed_frames_clip_error": "f5c13107e8c9",
-        "ablation_frozen_frame_full_score": "b3894b2f1901",
-        "ablation_frozen_frame_full_error": "ba36043caf97",
-        "ablation_frozen_frame_clip_score": "4ace289a9945",
-        "ablation_frozen_frame_clip_error": "08710eb07c27",
-        "ablation_mismatched_video_full_score": "5d711086224e",
-        "ablation_mismatched_video_full_error": "eef99537b06a",
-        "ablation_mismatched_video_clip_score": "d301b2c372c7",
-        "ablation_mismatched_video_clip_error": "412cca42b577",
+        "full_score_named_errors": "21a894898224",
+        "full_error_named_errors": "990997f6ca54",
+        "clip_score_named_errors": "da4cabd4b7fa",
+        "clip_error_named_errors": "d8e8be9a5b4d",
+        "ablation_no_video_full_score": "307e8b42d18d",
+        "ablation_no_video_full_error": "18d06f31a624",
+        "ablation_no_video_clip_score": "66d9a33a65b7",
+        "ablation_no_video_clip_error": "8336b848a114",
+        "ablation_single_frame_full_score": "5d621712e88b",
+        "ablation_single_frame_full_error": "ffe8c1d53f9d",
+        "ablation_single_frame_clip_score": "510c36e8711f",
+        "ablation_single_frame_clip_error": "2d0a601350d7",
+        "ablation_shuffled_frames_full_score": "3a57e830ecc1",
+        "ablation_shuffled_frames_full_error": "c2eeec25245a",
+        "ablation_shuffled_frames_clip_score": "b5b0eb3fe96d",
+        "ablation_shuffled_frames_clip_error": "5538dba09494",
+        "ablation_reversed_frames_full_score": "41839c9e3638",
+        "ablation_reversed_frames_full_error": "0cd60d89f082",
+        "ablation_reversed_frames_clip_score": "f87a3d2a640c",
+        "ablation_reversed_frames_clip_error": "2357c68134c7",
+        "ablation_frozen_frame_full_score": "5f1ea81d79d1",
+        "ablation_frozen_frame_full_error": "3e50454c5a15",
+        "ablation_frozen_frame_clip_score": "9830227643b4",
+        "ablation_frozen_frame_clip_error": "9ee2c4a4c697",
+        "ablation_mismatched_video_full_score": "3f9609cfa599",
+        "ablation_mismatched_video_full_error": "2fa77c52d483",
+        "ablation_mismatched_video_clip_score": "225bf2faf55a",
+        "ablation_mismatched_video_clip_error": "5415d862f039",
     }
-    folder = resources.files("siming_tasks.yaml_tasks")
-    for group in {setting.group for setting in TASKS.values()}:
-        assert yaml.safe_load((folder / f"{group}.yaml").read_text())["metadata"]["version"] == PROMPT_VERSION
 
 
 @pytest.mark.parametrize(
@@ -92,11 +91,11 @@ def test_templates_are_pinned_to_the_task_version() -> None:
         ("clip_error_evidence", "edb79f456ed95c17"),
     ],
 )
-def test_the_whole_text_is_pinned_to_the_task_version(name: str, landed: str) -> None:
+def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, landed: str) -> None:
     """Every prompt of the embedded rubric, byte by byte: SHA-256 of what the first version asked from its first day."""
     setting = TASKS[name]
     asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
-    spans = [(float(at), at + 0.5) for at in range(33)] if setting.step_times else None
+    spans = [(float(at), at + 0.5) for at in range(33)] if setting.shows_step_times else None
     texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
     assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == landed
     assert template_hash(setting, default_rubric()) == template_hash(setting)
@@ -139,21 +138,21 @@ LANDED = (
         ),
     ],
 )
-def test_the_role_is_told_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
+def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
     rubric = other_rubric(changes)
     for name, setting in TASKS.items():
-        if setting.ablation and not setting.ablation.media:
+        if not setting.ablation.shows_media:
             continue  # it has another role, which is asked for in the same words below
         full_video = setting.scope == "full"
         steps = rubric.steps if full_video else rubric.steps[:1]
-        spans = [None] * len(steps) if setting.step_times else None
+        spans = [None] * len(steps) if setting.shows_step_times else None
         prompt = build_prompt(setting, steps, spans, rubric)
         assert full in prompt if full_video else clip in prompt, name
         assert (template_hash(setting, rubric) == template_hash(setting)) == (LANDED in full)
         assert ("emergency" in prompt.split("Rubric:")[0]) == (LANDED in full)
 
 
-def test_the_embedded_rubrics_title_is_no_exams_title() -> None:
+def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
     told = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
     assert told.startswith(LANDED) and (default_rubric().title or "") not in told
@@ -179,14 +178,14 @@ def test_results_state_one_template_for_the_benchmark_and_one_for_each_control()
 
 def test_another_setting_changes_no_hash_and_is_asked_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: (template_hash(setting), own_hash(setting)) for name, setting in TASKS.items()}
-    toy = replace(TASKS["clip_error"], name="clip_toy", role="You are a toy.", benchmark=False)
+    toy = replace(TASKS["clip_error"], name="clip_toy", role="You are a toy.", is_benchmark=False)
     monkeypatch.setitem(TASKS, "clip_toy", toy)
     assert {name: (template_hash(TASKS[name]), own_hash(TASKS[name])) for name in before} == before
     assert template_hash(toy) not in {value for pair in before.values() for value in pair}
     assert build_prompt(toy, STEPS[:1]).startswith("You are a toy.\n\nRubric:\n\n[cpr_01] ")
 
 
-@pytest.mark.parametrize("part", ["name", "role", "task", "reply"])
+@pytest.mark.parametrize("part", ["name", "role", "question", "reply"])
 def test_a_setting_has_a_hash_of_its_own_words(part: str) -> None:
     setting = TASKS["full_timed_score"]
     assert own_hash(replace(setting, **{part: getattr(setting, part) + "."})) != own_hash(setting)
@@ -209,7 +208,7 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
         assert timed[timed.index(added[1]) - 1].startswith("[cpr_01] ")
 
 
-def test_another_form_of_the_reply_changes_the_reply_alone() -> None:
+def test_abstention_and_evidence_change_the_reply_section_alone() -> None:
     """What is shown and asked stays word for word, so that a difference in the numbers is the form's."""
     halves = other_rubric({"title": None, "score_increment": 0.5})
     for base in BENCHMARK_TASKS:
@@ -222,9 +221,26 @@ def test_another_form_of_the_reply_changes_the_reply_alone() -> None:
                 assert word not in plain and word in other.rpartition("\n\n")[2]
                 assert ("as a number" in other) == ("as a number" in plain)
                 assert (f"{len(steps)} step ids" in other) == (setting.scope == "full")
-            assert (setting.abstain, setting.evidence) == (form == "abstain", form == "evidence")
-            assert not setting.benchmark and setting.group == f"siming_{form}"
-    assert not any(TASKS[name].abstain or TASKS[name].evidence for name in BENCHMARK_TASKS)
+            assert setting.answer_format.name == form
+            assert not setting.is_benchmark and setting.group == f"siming_{form}"
+    assert not any(TASKS[name].answer_format.name for name in BENCHMARK_TASKS)
+
+
+def test_named_errors_add_the_rubrics_errors_to_each_step_and_change_the_reply() -> None:
+    for base in BENCHMARK_TASKS:
+        steps = STEPS if TASKS[base].scope == "full" else STEPS[:1]
+        plain, other = (build_prompt(TASKS[name], steps).splitlines() for name in (base, f"{base}_named_errors"))
+        added = [line[2:] for line in ndiff(plain[:-1], other[:-1]) if not line.startswith("  ")]
+        expected = []
+        for step in steps:
+            expected += ["Errors:", *(f"- {error.id}: {error.observable}" for error in step.errors)]
+        assert added == expected and all(step.errors for step in steps)
+        assert '"errors", the ids of the listed errors' in other[-1] and '"reason", what the ' in other[-1]
+
+
+def test_a_step_without_errors_says_so() -> None:
+    step = STEPS[0].model_copy(update={"errors": ()})
+    assert "\nErrors: none are named.\n\nTask:" in build_prompt(TASKS["clip_error_named_errors"], [step])
 
 
 def test_only_a_setting_with_step_times_takes_spans() -> None:

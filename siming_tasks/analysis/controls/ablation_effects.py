@@ -29,14 +29,6 @@ from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation, TaskSpec
 
 __all__ = ["AblationEffect", "AblationResult", "analyse_ablations", "survival"]
 
-FREE = {
-    "no_video": ("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
-    "single_frame": ("frames",),
-    "shuffled_frames": ("prompt",),
-    "mismatched_video": ("frames",),
-}
-"""The conditions that an ablation changes by what it is; in all others it must be asked as the plain task was."""
-
 
 @dataclass(frozen=True)
 class AblationResult:
@@ -103,7 +95,7 @@ def analyse_ablations(
     """
     if not run.records.get(setting):
         return ()
-    names = [name for name in ABLATION_TASKS if TASKS[name].plain == setting and run.records.get(name)]
+    names = [name for name in ABLATION_TASKS if TASKS[name].base_task == setting and run.records.get(name)]
     if not names:
         return ()
     first = TaskRun.of(run, setting, options.rater)
@@ -113,7 +105,6 @@ def analyse_ablations(
 def _ablation_result(
     run: Run, first: TaskRun, setting: TaskSpec, options: Options, allow: Collection[str]
 ) -> AblationResult:
-    assert setting.ablation is not None
     other = TaskRun.of(run, setting.name, options.rater)
     if refused := _unequal_condition(first, other, setting.ablation, allow):
         return AblationResult(setting.name, setting.ablation, setting.answer, refused, {}, None)
@@ -132,7 +123,7 @@ def _unequal_condition(first: TaskRun, other: TaskRun, ablation: InputAblation, 
     for request, asked in other.conditions.items():
         before = plain.get(request.partition("/")[2])
         for name, one, two in zip(CONDITIONS, before or (), asked, strict=bool(before)):
-            if None not in (one, two) and one != two and name not in (*allow, *FREE.get(ablation.name, ())):
+            if None not in (one, two) and one != two and name not in (*allow, *ablation.changes):
                 way = " (a ablation's file is a proxy: SIMING_MEDIA=proxy)" if (name, one) == ("media", "video") else ""
                 return (
                     f"The plain task and the ablation differ in {name}: {one} against {two} ({request}). Ask both with "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
     from siming_tasks.models.recipes import Service, Weight
     from siming_tasks.rubrics import Rubric
-    from siming_tasks.tasks.prompting import Asking
+    from siming_tasks.tasks.prompting import PromptOptions
 
 __all__ = ["plan"]
 
@@ -79,7 +79,7 @@ def plan(
     from siming_tasks.media.plan import plan as work_out
     from siming_tasks.media.tokens import TOKEN_FORMULAS
     from siming_tasks.rubrics import default_rubric
-    from siming_tasks.tasks.prompting import REASONED_TOKENS, TOKENS, Asking
+    from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
 
     policy, service = Policy.of(options), None
     if model:
@@ -111,8 +111,8 @@ def plan(
     if policy.sampler != "uniform":
         print(f"Frames by {policy.sampler}: as many as stand here; which, and so the rate of each step, is known once")
         print("they are prepared. Below, steps are judged by the mean rate.")
-    asking = Asking.of(options)
-    reply = REASONED_TOKENS if asking.style == "reasoned" else TOKENS
+    asking = PromptOptions.from_options(options)
+    reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
     found = work_out(
         exams,
         rubric,
@@ -160,15 +160,15 @@ def _exams(dataset: Dataset) -> list[ExamFacts]:
     return [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
 
 
-def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) -> dict[str, int]:
+def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.tasks import PLAIN_TASKS, TASKS
+    from siming_tasks.tasks import STANDARD_TASKS, TASKS
     from siming_tasks.tasks.expected_requests import step_spans
     from siming_tasks.tasks.prompt import build_prompt
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
-    for name in PLAIN_TASKS:
+    for name in STANDARD_TASKS:
         setting = TASKS[name]
         asked = [(videos[one.video_id], one.steps)
                  for one in asking.questions(setting, videos.values(), rubric.skill_of)]  # fmt: skip
@@ -184,7 +184,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: Asking) ->
 def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     from siming_tasks.common.schema import SCOPES
     from siming_tasks.report.table import Table
-    from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS, TASKS
+    from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
     rows = [
@@ -203,7 +203,7 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
     print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
     print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
-    controls = [name for name in PLAIN_TASKS if name not in BENCHMARK_TASKS]
+    controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
     for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
         for name, cost in found.cost(names).items():
             print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")

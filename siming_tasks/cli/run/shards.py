@@ -42,13 +42,14 @@ def shards(
     from siming_tasks.media import Policy
     from siming_tasks.results.shards import settings_named, slurm_script
     from siming_tasks.results.shards import shards as divide
-    from siming_tasks.tasks.prompting import Asking
+    from siming_tasks.tasks.prompting import PromptOptions
 
     if options.ask != "all":
         raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
     settings = settings_named(tasks.split(","))
     dataset = chosen.open()
-    shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **Asking.of(options).facts()})}
+    prompting = PromptOptions.from_options(options)
+    shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **prompting.changed_options()})}
     facts = {
         "model": model,
         "model_args": model_args,

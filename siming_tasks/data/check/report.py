@@ -18,7 +18,7 @@ from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.rubrics import DEFAULT_ID
-from siming_tasks.tasks.exam_context import EMERGENCY, exam_of
+from siming_tasks.tasks.exam_context import EMERGENCY_EXAM, exam_context
 
 __all__ = ["NOT_CHECKED", "CheckReport", "check_dataset"]
 
@@ -192,7 +192,7 @@ def _about(dataset: Dataset) -> Iterator[Problem]:
     if not dataset.meta.get("license"):
         fix = "Write `license:`; without one nobody may use the data."
         yield Problem("license-absent", "gives no license.", fix, "dataset.yaml", None, "license", "warning")
-    if dataset.rubric.rubric_id != DEFAULT_ID and exam_of(dataset.rubric) is EMERGENCY:
+    if dataset.rubric.rubric_id != DEFAULT_ID and exam_context(dataset.rubric) is EMERGENCY_EXAM:
         what = "says neither what the exam is nor where: models are told of emergency skills on a manikin."
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")

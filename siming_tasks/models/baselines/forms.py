@@ -15,7 +15,7 @@ from siming_tasks.media import unobservable_reason
 from siming_tasks.metrics.selective.evidence import prior_spans
 from siming_tasks.rubrics import RubricStep
 
-__all__ = ["HONEST", "Pointer", "pointer", "unseen"]
+__all__ = ["HONEST", "Pointer", "pointer", "stated_errors", "unseen"]
 
 HONEST = "honest"
 """The judge that knows the labels and calls a step not visible where the frames lack what the rubric asks for."""
@@ -58,6 +58,12 @@ def pointer(kind: str, dataset: Dataset, seed: int = 0) -> Pointer:
         return found
 
     return points
+
+
+def stated_errors(kind: str, video: Video, steps: Sequence[RubricStep]) -> dict[str, list[str]]:
+    """The errors that a judge names: those that the labels state if it knows the labels, and none otherwise."""
+    knows_labels = kind not in ("step_prior", "random", "all_correct", "all_failed")
+    return {step.id: list(video.step(step.id).errors or ()) if knows_labels else [] for step in steps}
 
 
 def _moved(kind: str, span: Span, video: Video, step: RubricStep, seed: int) -> Span:

@@ -16,7 +16,7 @@ from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Span, step_spans, steps_of
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import build_prompt, prompt_hash
-from siming_tasks.tasks.prompting import steps_in
+from siming_tasks.tasks.prompting import steps_in_part
 
 __all__ = ["Doc", "OpenDataset", "Stamp", "stamp_of"]
 
@@ -58,8 +58,8 @@ class OpenDataset:
         """Rubric steps that a document asks about, in rubric order."""
         name, video_id, step_id, part = key = (doc["setting"], doc["video_id"], doc["step_id"], doc.get("part", ""))
         if key not in self._steps:
-            all_steps = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
-            names = set(steps_in(part, all_steps, self.dataset.rubric.skill_of))
+            every = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
+            names = set(steps_in_part(part, every, self.dataset.rubric.skill_of))
             self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
         return self._steps[key]
 

@@ -16,7 +16,7 @@ from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
-from siming_tasks.tasks.prompting import REASONED_TOKENS, TOKENS, told
+from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
 
 __all__ = ["OF_SETTING", "documents", "generated", "generation", "refuse_empty", "where"]
 
@@ -28,7 +28,7 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
         DataError: names the tasks, why there is nothing, and the way out; or an ablation has no other exam to show.
     """
     settings = tuple(settings)
-    if any(setting.ablation and setting.ablation.name == "mismatched_video" for setting in settings):
+    if any(setting.ablation.shows_other_exam for setting in settings):
         mismatched = MismatchedVideos(dataset.videos, minimal_pairs_of(dataset))
         for video in dataset.videos:
             mismatched.of(video)
@@ -83,7 +83,7 @@ def _alias(setting: TaskSpec) -> str:
     """The task's name in the printed table."""
     RUN.begin()
     dataset = RUN.current_dataset()
-    name = f"{setting.task_name}{told(RUN.prompting_of(setting))}"
+    name = f"{setting.task_name}{RUN.prompting_of(setting).title_suffix}"
     return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
@@ -96,7 +96,7 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
-        "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).facts()}),
+        "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
         "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
         **({"siming_ablation": f"{setting.ablation.name} {ALTERED}"} if setting.ablation else {}),
     }
@@ -110,7 +110,7 @@ def generation() -> dict[str, Any]:
 
 def generated() -> dict[str, Any]:
     """How replies are generated; who is to reason first gets room for it."""
-    most = REASONED_TOKENS if RUN.options.prompt == "reasoned" else TOKENS
+    most = MAX_TOKENS_REASONED if RUN.options.prompt == "reasoned" else MAX_TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from siming_tasks.common.schema import verdict_word
 from siming_tasks.media import SAMPLER, View, altered, view
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.image_encoding import help_the_host
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import frame_caption, frames_note
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
@@ -28,9 +29,9 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
     video = dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
-    if setting.ablation and not setting.ablation.media:
+    if not setting.ablation.shows_media:
         return None
-    if _foreign(setting):
+    if setting.ablation.shows_other_exam:
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
     request = policy.request(video.duration, span, setting.scope)
     mode = RUN.media_mode(table, setting)
@@ -46,16 +47,12 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode == "frames" else (),
         sampler=request.sampler,
-        file=setting.ablation is None or _foreign(setting),
+        file=not setting.ablation or setting.ablation.shows_other_exam,
     )
     if not setting.ablation:
         return found
     request_of = f"{doc['video_id']}/{doc['step_id']}"
-    return altered(found, setting.ablation.name, request_of, cache=cache, cache_gb=options.cache_gb)
-
-
-def _foreign(setting: TaskSpec) -> bool:
-    return setting.ablation is not None and setting.ablation.name == "mismatched_video"
+    return altered(found, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
 
 
 def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
@@ -67,7 +64,7 @@ def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
         facts["steps"] = _frames_by_step(doc, found)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
-    if _foreign(setting):
+    if setting.ablation.shows_other_exam:
         opened = RUN.dataset_of(doc)
         facts["mismatched_video"] = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[
             0
@@ -105,10 +102,8 @@ def _times(doc: Doc, media: View) -> list[float]:
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
-def _told(doc: Doc) -> bool:
-    """Whether the model is told when each frame was."""
-    ablation = TASKS[doc["setting"]].ablation
-    return not ablation or ablation.times
+def _shows_times(doc: Doc) -> bool:
+    return TASKS[doc["setting"]].ablation.shows_times
 
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
@@ -122,13 +117,13 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     setting = TASKS[doc["setting"]]
     mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
-    if media or (setting.ablation and not setting.ablation.media):
+    if media or not setting.ablation.shows_media:
         RUN.record_media(doc, _facts(doc, media), overwrite=False)
     else:
         RUN.record_media(
             doc, {"mode": mode}, overwrite=False
         )  # all that is known of a request whose reply comes from a cache
-    return f"{frames_note(_times(doc, media), _told(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
+    return f"{frames_note(_times(doc, media), _shows_times(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
@@ -139,7 +134,7 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[d
         content.append({"type": "video", "url": str(media.path)})
     elif media:
         for time, image in zip(_times(doc, media), images, strict=True):
-            content += [{"type": "text", "text": frame_caption(time)}] if _told(doc) else []
+            content += [{"type": "text", "text": frame_caption(time)}] if _shows_times(doc) else []
             content.append({"type": "image", "url": image})
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]
@@ -153,7 +148,5 @@ def doc_to_target(doc: Doc) -> str:
     if TASKS[doc["setting"]].answer == "score":
         return json.dumps(points)
     best = {step.id: step.max_score for step in steps}
-    words = {
-        name: None if got is None else ("correct" if got >= best[name] else "incorrect") for name, got in points.items()
-    }
+    words = {name: None if got is None else verdict_word(got < best[name]) for name, got in points.items()}
     return json.dumps(words)

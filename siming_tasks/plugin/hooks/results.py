@@ -14,7 +14,7 @@ from typing import Any
 from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.format_metrics import added_by, form_aggregator
+from siming_tasks.plugin.hooks.format_metrics import format_aggregator
 from siming_tasks.plugin.hooks.run_context import RUN, Item
 from siming_tasks.results.read import write_predictions
 from siming_tasks.results.record import join, record_of
@@ -44,7 +44,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         dataset=opened.dataset.digest,
         media=RUN.media_of(doc),
         usage=RUN.usage_of(doc),
-        asking=RUN.prompting_of(setting).words,
+        asking=RUN.prompting_of(setting).label,
         part=doc.get("part", ""),
     )
     item = _item(record)
@@ -53,7 +53,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         values[metric] = item
         if CATALOGUE[metric].compared:
             values[f"{metric}_stderr"] = item
-    values |= dict.fromkeys(added_by(setting), item)
+    values |= dict.fromkeys(setting.answer_format.metrics, item)
     return {**values, RECORD: record}
 
 
@@ -61,18 +61,12 @@ def _item(record: Mapping[str, Any]) -> Item:
     item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
     if record.get("part"):
         item["part"] = record["part"]
-    setting = TASKS[record["setting"]]
-    if setting.abstain:
-        media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
-        item |= {"abstained": record.get("abstained") or [], "media": media}
-    if setting.evidence:
-        item |= {"evidence": record.get("evidence") or {}}
-    return item
+    return item | TASKS[record["setting"]].answer_format.aggregator_fields(record)
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
     """The aggregation of ``<metric>`` or ``<metric>_stderr``, or of what a form adds; None if the name is neither."""
-    if added := form_aggregator(name):
+    if added := format_aggregator(name):
         return added
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
     if metric not in CATALOGUE:
@@ -93,7 +87,7 @@ def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
         rows.append((metric, CATALOGUE[metric].higher_is_better))
         if CATALOGUE[metric].compared:
             rows.append((f"{metric}_stderr", False))
-    rows += added_by(setting).items()
+    rows += [(name, metric.higher_is_better) for name, metric in setting.answer_format.metrics.items()]
     listed = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
     return [*listed, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
 

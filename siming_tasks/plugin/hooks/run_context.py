@@ -27,7 +27,7 @@ from siming_tasks.results.record import read_as
 from siming_tasks.results.score import evaluate_panel
 from siming_tasks.results.score_matrix import panel_of
 from siming_tasks.tasks import TASKS, TaskSpec
-from siming_tasks.tasks.prompting import Asking
+from siming_tasks.tasks.prompting import PromptOptions
 
 __all__ = ["RUN", "Item", "RunContext", "records_of"]
 
@@ -99,9 +99,9 @@ class RunContext:
         """Frames and encoding that the run shows."""
         return _policy(self.options)
 
-    def prompting_of(self, setting: TaskSpec) -> Asking:
-        """Way in which the run asks a setting's questions."""
-        return Asking.of(self.options).of_setting(setting)
+    def prompting_of(self, setting: TaskSpec) -> PromptOptions:
+        """Prompt options of the run for a task."""
+        return PromptOptions.from_options(self.options).for_task(setting)
 
     @contextmanager
     def evaluating(self, backend: Backend, modality: str | None = None) -> Iterator[None]:

@@ -15,7 +15,7 @@ from siming_tasks.report.pages.site import Site
 from siming_tasks.report.tables.controls import ABLATION_CAPTION as CAPTION
 from siming_tasks.report.tables.controls import READS_LABELS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import NON_ABLATION_TASKS, TASKS, benchmark_task
+from siming_tasks.tasks import TASKS, UNALTERED_TASKS, benchmark_task
 
 __all__ = ["model_page"]
 
@@ -30,7 +30,7 @@ SPLIT = (
 def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], rubric: Rubric) -> None:
     """Write ``models/<slug>.html``."""
     names = {step.id: step.name for step in rubric.steps}
-    found = [_part(name, run, report, rubric) for name in NON_ABLATION_TASKS if name in run["settings"]]
+    found = [_part(name, run, report, rubric) for name in UNALTERED_TASKS if name in run["settings"]]
     site.page(
         f"models/{run['slug']}.html",
         "model.html",

@@ -63,7 +63,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     name, metric = board["setting"], board["metric"]
     rows = [_row(row, board) for row in board["rows"]]
-    title, question = TASKS[name].title, TASKS[name].question
+    title, question = TASKS[name].title, TASKS[name].description
     comparison: Any = board["comparison"]
     printed = CATALOGUE[metric].title
     return {

@@ -12,7 +12,7 @@ from siming_tasks.report.charts.kinds import Mark, intervals
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.study.study import Study
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tasks import NON_ABLATION_TASKS, TASKS
+from siming_tasks.tasks import TASKS, UNALTERED_TASKS
 
 __all__ = ["rubric_note", "step_pages"]
 
@@ -32,14 +32,14 @@ def rubric_note(rubric: Rubric) -> str:
 
 def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: Sequence[Study]) -> None:
     """Write ``steps/index.html`` and one page for each step."""
-    grids = [_grid(name, report, rubric) for name in NON_ABLATION_TASKS if report["standings"][name]]
+    grids = [_grid(name, report, rubric) for name in UNALTERED_TASKS if report["standings"][name]]
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
     grids = [grid for grid in grids if grid["rows"]]
     steps = [(step.id, step.name) for step in rubric.steps]
     site.page("steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_nothing(report), steps=steps)
-    differing = {name: _differing(name, studies) for name in NON_ABLATION_TASKS}
+    differing = {name: _differing(name, studies) for name in UNALTERED_TASKS}
     for index, step in enumerate(rubric.steps):
-        parts = [_part(name, step, report, differing[name]) for name in NON_ABLATION_TASKS if report["standings"][name]]
+        parts = [_part(name, step, report, differing[name]) for name in UNALTERED_TASKS if report["standings"][name]]
         counted = next((part for part in parts if part), None)
         site.page(
             f"steps/{step.id}.html",

@@ -24,7 +24,7 @@ from siming_tasks.results.prices import load_prices
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.results.score import evaluate_panel
 from siming_tasks.results.usage import usage_by_video
-from siming_tasks.tasks import ABLATION_TASKS, TASKS
+from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["Study", "study"]
 
@@ -47,8 +47,8 @@ class Study:
         ablations: by setting, what survives each ablation
             (:meth:`siming_tasks.analysis.controls.ablation_effects.AblationResult.to_json`); ablations are in no other
             field.
-        claimed: by setting with evidence, by video and step the parts that its answers rest on, in seconds of the
-            video; what to draw under a step's own span.
+        claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
+            them, in seconds of the video; what to draw under a step's own span.
     """
 
     source: RunSource
@@ -127,7 +127,7 @@ def study(
     prompts = {name: _fingerprint(run.records[name]) for name in found}
     panels = {name: entrant.panel for name, entrant in entrants.items()}
     told = {name: [one.to_json() for one in each] for name, each in ablations.items()}
-    claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found if TASKS[name].evidence}
+    claimed = {name: claimed_spans(run.records[name], dataset, name) for name in found}
     return Study(source, found, entrants, gains(panels, options), _warnings(run, found), written, prompts,
                  words.found(), told, claimed)  # fmt: skip
 

@@ -15,7 +15,7 @@ from siming_tasks.options import Options
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.run import Run
 from siming_tasks.results.supervised import SUPERVISED, is_supervised
-from siming_tasks.tasks import ABLATION_TASKS, PLAIN_TASKS, TASKS
+from siming_tasks.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.tools.board.checks import check
 from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
 
@@ -70,7 +70,7 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
     if not run.settings:
         raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
     for name in (*run.settings, *received.submission.claims):
-        if name in TASKS and name not in PLAIN_TASKS:
+        if name in TASKS and name not in STANDARD_TASKS:
             what = "a ablation" if name in ABLATION_TASKS else "another form of the reply"
             raise DataError(
                 f"{received.path}: holds {TASKS[name].task_name}, {what}, which is no part of the benchmark. Make "

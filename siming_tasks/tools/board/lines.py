@@ -15,7 +15,7 @@ import orjson
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
-from siming_tasks.tasks import PLAIN_TASKS, TASKS
+from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
 __all__ = ["check_lines", "room"]
@@ -57,7 +57,7 @@ def check_lines(archive: Path, predictions: bytes, dataset: Dataset) -> None:
 def _asked(dataset: Dataset) -> Counter[str]:
     """How many requests there are of full videos and of clips, over all settings that a board takes."""
     found: Counter[str] = Counter()
-    for setting in map(TASKS.__getitem__, PLAIN_TASKS):
+    for setting in map(TASKS.__getitem__, STANDARD_TASKS):
         found[setting.scope] += len(expected_requests(setting, dataset.videos))
     return found
 

@@ -164,7 +164,7 @@ def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -
             },
         },
         "metric_config": {
-            "evaluation_description": TASKS[name].question,
+            "evaluation_description": TASKS[name].description,
             "metric_id": f"siming.{metric}",
             "metric_name": row.title,
             "metric_kind": metric,

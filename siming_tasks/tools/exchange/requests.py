@@ -88,7 +88,7 @@ def write_requests(
 
 def _put(doc: Doc) -> dict[str, str]:
     """How the question is put, where that is not the benchmark's own way."""
-    words, part = RUN.prompting_of(TASKS[doc["setting"]]).words, doc.get("part", "")
+    words, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
     return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
 
 

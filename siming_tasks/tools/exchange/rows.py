@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import atomic_path, atomic_write
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import RECORD_FIELDS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tools.exchange.taken import Taken
 
@@ -21,8 +21,7 @@ _KEPT = (
     "step_id",
     "status",
     "missing",
-    "abstained",
-    "evidence",
+    *RECORD_FIELDS,
     "prompt",
     "media",
     "usage",

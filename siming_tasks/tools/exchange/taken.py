@@ -9,7 +9,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.redact import redact
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, verdict_word
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.study.replies import raw_reply
@@ -20,7 +20,7 @@ from siming_tasks.results.scores import score_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
-from siming_tasks.tasks.prompting import Asking, steps_in
+from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
 __all__ = ["Taken", "take"]
 
@@ -83,10 +83,13 @@ class Taken:
             self.dataset.video(record["video_id"]),
             self.dataset.rubric,
         )
-        every, style = steps_of(setting, video, record["step_id"]), Asking.said(record.get("asking") or "").style
+        every, style = (
+            steps_of(setting, video, record["step_id"]),
+            PromptOptions.from_label(record.get("asking") or "").style,
+        )
         texts = []
         for part in record.get("parts") or ("",):
-            names = steps_in(part, every, rubric.skill_of)
+            names = steps_in_part(part, every, rubric.skill_of)
             spans = step_spans(setting, video, names)
             if (key := (setting.name, names, spans, style)) not in self._prompts:
                 steps = [rubric.by_id[name] for name in names]
@@ -113,7 +116,7 @@ class Taken:
 
 def said(setting: str, value: float) -> float | str:
     """An answer as people write it."""
-    return value if TASKS[setting].answer == "score" else "incorrect" if value else "correct"
+    return value if TASKS[setting].answer == "score" else verdict_word(value)
 
 
 def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool = False, kept: bool = False) -> Taken:

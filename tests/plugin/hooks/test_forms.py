@@ -84,7 +84,7 @@ def pointing(name: str, run: Dataset, kind: str) -> dict[str, Any]:
         steps, video, answer = asked(doc, run), run.video(doc["video_id"]), TASKS[name].answer
         span = video.step(doc["step_id"]).span if doc["step_id"] else None
         parts = {doc["step_id"]: [(0.0, span[1] - span[0])]} if span else point(video, steps)
-        reply = format_answers(ask(video, steps, answer), steps, answer, evidence=parts)
+        reply = format_answers(ask(video, steps, answer), steps, answer, details={"evidence": parts})
         results.append(hooks.process_results(doc, [reply]))
     return aggregated(results)
 

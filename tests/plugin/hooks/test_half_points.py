@@ -17,7 +17,7 @@ from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read import load_predictions, write_predictions
 from siming_tasks.results.scores import score_predictions
-from siming_tasks.tasks import BENCHMARK_TASKS, PLAIN_TASKS
+from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build
 
@@ -38,7 +38,7 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
     return [hooks.process_results(doc, [reply(doc, kind)]) for doc in docs(name)]
 
 
-@pytest.mark.parametrize("name", PLAIN_TASKS)
+@pytest.mark.parametrize("name", STANDARD_TASKS)
 def test_the_oracle_is_perfect_and_complete(name: str, halves: Dataset) -> None:
     found = aggregated(processed(name, "oracle"))
     details = found.pop("siming_stderr")

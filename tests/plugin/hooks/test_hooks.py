@@ -20,7 +20,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read import load_predictions
-from siming_tasks.tasks import BENCHMARK_TASKS, NON_ABLATION_TASKS, PLAIN_TASKS, TASKS
+from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.tasks.prompt import build_prompt
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
 
@@ -54,7 +54,7 @@ def test_documents_name_requests_and_nothing_else(run: Dataset) -> None:
     assert clips[0]["id"] == f"clip_error/{video}/{clips[0]['step_id']}"
 
 
-@pytest.mark.parametrize("name", NON_ABLATION_TASKS)
+@pytest.mark.parametrize("name", UNALTERED_TASKS)
 def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
     (doc, *_) = docs(name)
     count = 3 if TASKS[name].scope == "clip" else 6
@@ -132,10 +132,14 @@ def test_step_times_are_those_of_the_asked_video(run: Dataset) -> None:
 def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
     found = aggregated(processed(name, "oracle"))
     details = found.pop("siming_stderr")
-    if TASKS[name].abstain:
+    form = TASKS[name].answer_format.name
+    if form == "abstain":
         assert [found.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
         assert found.pop("headline_gain") > 0
-    if TASKS[name].evidence:  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
+    if form == "named_errors":  # these replies list no errors, and the demo's labels state none
+        assert found.pop("reason_given") == 0
+        assert [found.pop(f"named_error_{key}") for key in ("f1", "precision", "recall")] == [None] * 3
+    if form == "evidence":  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
         assert found.pop("evidence") == 0
         assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
     assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(
@@ -231,7 +235,7 @@ def test_after_prepare_no_hook_decodes_anything(
     begin(run.root, CLIP_DENSITY=density)
     assert main(["run", "prepare"]) == 0
     monkeypatch.setattr(store, "decode", None)
-    asked: dict[str, list[Doc]] = {name: docs(name) for name in PLAIN_TASKS}
+    asked: dict[str, list[Doc]] = {name: docs(name) for name in STANDARD_TASKS}
     shown = {name: [media_of(doc) for doc in mine] for name, mine in asked.items()}
     stored = {
         (doc["video_id"], index)
@@ -246,6 +250,6 @@ def test_after_prepare_no_hook_decodes_anything(
     assert f"frame store: {len(stored):,} frames" in out
     cells = [line.replace(",", "").replace("|", " ").split() for line in out.splitlines()]
     rows = {row[0]: row for row in cells if row}
-    for name in PLAIN_TASKS:
+    for name in STANDARD_TASKS:
         counts = [item["n_frames"] for item in shown[name]]
         assert rows[name][1:4] == [str(len(counts)), str(sum(counts)), str(max(counts))]

@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.plugin import hooks
-from siming_tasks.tasks import PLAIN_TASKS
+from siming_tasks.tasks import STANDARD_TASKS
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
@@ -27,7 +27,7 @@ def model(kind: str, asked: list[Doc], **arguments: Any) -> tuple[Any, list[Any]
     return found, [SimpleNamespace(args=("", ask, {}, number, "task", "test")) for number in range(len(asked))]
 
 
-@pytest.mark.parametrize("name", PLAIN_TASKS)
+@pytest.mark.parametrize("name", STANDARD_TASKS)
 def test_every_setting_is_answered_in_order(name: str, run: Dataset) -> None:
     asked = docs(name)
     judge, requests = model("rater_a", asked, media=False)

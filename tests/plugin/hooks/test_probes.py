@@ -51,14 +51,15 @@ def test_what_each_probe_shows(scope: str, run: Dataset) -> None:
         found[name] = content(mine, FRAMES)
         told = [part["text"] for part in found[name][:-1] if part["type"] == "text"]
         assert (
-            bool(told) == (ablation.media and ablation.times) and (found[name][-1]["text"] == prompt) == ablation.media
+            bool(told) == (ablation.shows_media and ablation.shows_times)
+            and (found[name][-1]["text"] == prompt) == ablation.shows_media
         )
         said = record(mine)
         assert said["media"]["ablation"] == name and (said["prompt"] == record(doc)["prompt"]) == bool(told)
         simple = [np.asarray(image).tobytes() for image in hooks.doc_to_visual(mine, FRAMES)]
         assert simple == pictures(found[name])
         note = hooks.doc_to_text(mine, FRAMES).removesuffix(found[name][-1]["text"]).strip()
-        assert ("seconds" in note, "frames of the video" in note) == (bool(told), ablation.media)
+        assert ("seconds" in note, "frames of the video" in note) == (bool(told), ablation.shows_media)
     assert pictures(found["no_video"]) == [] and len(found["no_video"]) == 1
     assert pictures(found["single_frame"]) == [shown[len(shown) // 2]]
     assert sorted(pictures(found["shuffled_frames"])) == sorted(shown) != pictures(found["shuffled_frames"]) != shown
@@ -117,7 +118,7 @@ def test_no_frame_is_decoded_for_a_probe_that_the_plain_task_did_not_show(run: D
 def test_the_metadata_of_a_probe_name_it(run: Dataset) -> None:
     for name in ABLATION_TASKS:
         found = getattr(hooks, f"metadata_{name}")
-        plain = getattr(hooks, f"metadata_{TASKS[name].plain}")
+        plain = getattr(hooks, f"metadata_{TASKS[name].base_task}")
         ablation = TASKS[name].ablation
         assert ablation is not None and found.pop("siming_ablation") == f"{ablation.name} ablations/1"
         assert found.pop("siming_prompt") != plain.pop("siming_prompt") and found == plain

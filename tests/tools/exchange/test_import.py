@@ -181,7 +181,7 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
     direct.write_text("".join(json.dumps(line) + "\n" for line in given))
     mine, theirs = (score_predictions(run, file).settings["full_score"] for file in (out, direct))
     assert mine["metrics"] == theirs["metrics"] and mine["statuses"] == theirs["statuses"]
-    assert TASKS["full_score"].benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
+    assert TASKS["full_score"].is_benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
     assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
 
 

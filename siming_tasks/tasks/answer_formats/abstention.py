@@ -1,0 +1,105 @@
+"""Answers of which some may be left out: a step may be called "not visible"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Answer, Scope
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
+from siming_tasks.parsing.parsed_reply import STATUSES, Parsed
+from siming_tasks.tasks.answer_formats.answer_format import (
+    AnswerFormat,
+    FormatInputs,
+    FormatMetric,
+    Record,
+    format_share,
+    format_value,
+)
+
+if TYPE_CHECKING:
+    from siming_tasks.metrics.selective.abstention import Abstention
+    from siming_tasks.rubrics import RubricStep
+
+__all__ = ["AbstentionFormat"]
+
+_PERMISSION: Mapping[Scope, str] = {
+    "full": f' Where the video does not show enough of a step to judge it, map its id to "{NOT_VISIBLE}" instead.',
+    "clip": f' If the clip does not show enough of the step to judge it, the value is "{NOT_VISIBLE}" instead.',
+}
+
+
+class AbstentionFormat(AnswerFormat):
+    """A step may be answered with "not visible"."""
+
+    name = "abstain"
+    title = ", may abstain"
+    question = " It may be called not visible."
+    statuses = STATUSES
+    record_fields: ClassVar[Mapping[str, type]] = {"abstained": list}
+    result_name = "abstention"
+    metrics: ClassVar[Mapping[str, FormatMetric]] = {
+        "abstained": FormatMetric("abstained", False),
+        "aurc": FormatMetric("area", False),
+        "headline_full": FormatMetric("headline", True),
+        "headline_gain": FormatMetric("gain", True),
+    }
+
+    def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
+        """The benchmark's form of the reply, and when a step may be called not visible."""
+        return super().reply_text(scope, answer, half_points) + _PERMISSION[scope]
+
+    def field_types(self) -> Mapping[str, Any]:
+        """A list of step ids."""
+        return {"abstained": list[str]}
+
+    def fields_of(self, parsed: Parsed) -> dict[str, Any]:
+        """The steps that the reply calls not visible."""
+        return {"abstained": list(parsed.abstained)} if parsed.abstained else {}
+
+    def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
+        """An abstention from a step that was not asked about or that is answered."""
+        for name in stated.get("abstained") or ():
+            if name not in steps or name in answers:
+                return f"abstained {name[:64]!r} was not asked, is answered, or may not be said"
+        return ""
+
+    def answer_words(self, record: Record) -> dict[str, str]:
+        """The words of an abstention for every step that the reply calls not visible."""
+        return dict.fromkeys(record.get("abstained") or (), NOT_VISIBLE)
+
+    def aggregator_fields(self, record: Record) -> dict[str, Any]:
+        """The abstentions, and what was shown: it decides which of them were right."""
+        media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
+        return {"abstained": record.get("abstained") or [], "media": media}
+
+    def compute_results(self, inputs: FormatInputs) -> Abstention:
+        """Selective agreement, and the abstentions against what the requests really showed."""
+        from siming_tasks.metrics.selective.abstention import abstention
+
+        hidden, why = None, ""
+        try:
+            hidden = inputs.unobservable()
+        except DataError as error:
+            why = str(error)
+        return abstention(
+            inputs.scores,
+            hidden,
+            why=why,
+            mapping=inputs.mapping,
+            resamples=inputs.resamples,
+            seed=inputs.seed,
+        )
+
+    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
+        """Share, precision and recall of the abstentions, and agreement at full coverage."""
+        if not (numbers := result.get(self.result_name)):
+            return []
+        justified = f"precision {format_value(numbers['precision'])}, recall {format_value(numbers['recall'])}"
+        share, area = format_share(numbers["abstained"]), format_value(numbers["area"])
+        gain = f"{format_value(numbers['gain'], '+')} over the step prior"
+        return [
+            f"{task_name}: {share} called not visible ({justified}); AURC {area}",
+            f"  at full coverage, with the step prior for these: {format_value(numbers['headline'])}, {gain}",
+        ]

@@ -1,0 +1,185 @@
+"""An answer format: all that the suite needs to know of what a reply must state, in one object.
+
+The folders of the road ask this object and never its name: prompts ask what the reply looks like, the hooks how it is
+read and which metrics it adds, records which fields they have, scores what is computed of them, reports what is
+printed. A format is one module: a subclass of :class:`AnswerFormat` that overrides what differs from the benchmark's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from siming_tasks.common.schema import Answer, Scope, Video
+from siming_tasks.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
+from siming_tasks.tasks.prompt_text import reply_text
+
+if TYPE_CHECKING:  # listing the tasks must load neither arrays nor rubrics: the command line starts with it
+    from siming_tasks.metrics.score_matrix import BoolArray, ScoreMatrix
+    from siming_tasks.parsing.step_details import StepDetail
+    from siming_tasks.rubrics import RubricStep
+
+__all__ = ["AnswerFormat", "FormatInputs", "FormatMetric", "format_share", "format_value"]
+
+Record = Mapping[str, Any]
+Spans = tuple[tuple[float, float], ...]
+
+
+class FormatMetric(NamedTuple):
+    """A metric that a format adds to lmms-eval's table.
+
+    Attributes:
+        key: which of the format's results it prints.
+        higher_is_better: for lmms-eval's arrow.
+    """
+
+    key: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FormatInputs:
+    """The data of one task of one run, from which a format computes its results.
+
+    Attributes:
+        records: of the task, each request once.
+        scores: reference and predicted judgments, videos and steps sorted by id.
+        videos: the rows of ``scores``.
+        steps: the columns of ``scores``.
+        scope: of the task's requests.
+        unobservable: gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown;
+            it raises DataError where that is not known.
+        mapping: how points become labels.
+        resamples: of the bootstrap over videos.
+        seed: of the bootstrap.
+    """
+
+    records: Sequence[Record]
+    scores: ScoreMatrix
+    videos: Sequence[Video]
+    steps: Sequence[RubricStep]
+    scope: Scope
+    unobservable: Callable[[], BoolArray]
+    mapping: Any
+    resamples: int
+    seed: int
+
+
+class AnswerFormat:
+    """The benchmark's answer format: one answer for every asked step; the base of all others.
+
+    Attributes:
+        name: ends the names of its tasks (``siming_full_score_<name>``); empty for the benchmark's.
+        title: ends the titles of its tasks.
+        question: ends the sentence that says what its tasks ask.
+        answers: the kinds of answer that it is made for.
+        statuses: the statuses that a reply can have.
+        record_fields: names of the fields that it adds to records, each a list of step ids or a dict by step id.
+        reply_keys: of the fields that are details, the key under which a reply states them beside every answer.
+        result_name: key of its results among those of a task; empty where it has none.
+        metrics: the metrics that it adds, by their names in lmms-eval's table.
+        step_template: what a prompt says of a step beyond the rubric's criteria; part of the prompt's hash.
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    question: ClassVar[str] = ""
+    answers: ClassVar[tuple[Answer, ...]] = ("score", "error")
+    statuses: ClassVar[tuple[str, ...]] = tuple(status for status in STATUSES if status != ABSTAINED)
+    record_fields: ClassVar[Mapping[str, type]] = {}
+    reply_keys: ClassVar[Mapping[str, str]] = {}
+    result_name: ClassVar[str] = ""
+    metrics: ClassVar[Mapping[str, FormatMetric]] = {}
+    step_template: ClassVar[str] = ""
+
+    # The prompt.
+
+    def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
+        """The section of the prompt that says what the reply looks like."""
+        return reply_text(scope, answer, half_points)
+
+    def step_text(self, step: RubricStep) -> str | None:
+        """What the prompt says of a step beyond the rubric's criteria, made of ``step_template``; None for nothing."""
+        return None
+
+    # The reply.
+
+    @property
+    def details(self) -> Mapping[str, StepDetail]:
+        """The details that a reply states beside its answers, by the name of their field in records."""
+        return {}
+
+    def parse(self, reply: object, steps: Sequence[RubricStep], answer: Answer) -> Parsed:
+        """A reply to a question about these steps (:func:`siming_tasks.parsing.parse_reply`)."""
+        from siming_tasks.parsing import parse_reply
+
+        return parse_reply(reply, steps, answer, abstain=ABSTAINED in self.statuses, details=self.details)
+
+    # Records and prediction files.
+
+    def field_types(self) -> Mapping[str, Any]:
+        """Types of the record's fields, as pydantic takes them."""
+        return {}
+
+    def fields_of(self, parsed: Parsed) -> dict[str, Any]:
+        """The record's fields of a parsed reply, in plain JSON; without those that are empty."""
+        plain = {name: {step: _plain(value) for step, value in by.items()} for name, by in parsed.details.items()}
+        return {name: plain[name] for name in self.record_fields if plain.get(name)}
+
+    def stated_details(self, stated: Mapping[str, Any], steps: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The details that a line of a prediction file states in fields of its own, of the asked steps."""
+        return {
+            name: {step: value for step, value in (stated.get(name) or {}).items() if step in steps}
+            for name in self.reply_keys
+            if stated.get(name)
+        }
+
+    def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
+        """A contradiction in the fields of an edited record, as the beginning of a sentence; empty for none."""
+        return ""
+
+    def answer_words(self, record: Record) -> dict[str, str]:
+        """Steps to which the reply gave a word in place of an answer, by step id."""
+        return {}
+
+    def prediction_fields(self, record: Record) -> dict[str, Any]:
+        """The fields that a line of a prediction file has beside its answers."""
+        return {name: record[name] for name in self.reply_keys if record.get(name)}
+
+    def aggregator_fields(self, record: Record) -> dict[str, Any]:
+        """The fields of a record that lmms-eval's aggregators need."""
+        return {name: record.get(name) or kind() for name, kind in self.record_fields.items()}
+
+    # Results and their text.
+
+    def compute_results(self, inputs: FormatInputs) -> Any:
+        """The format's results, a dataclass or mapping of estimates; only called where it has a ``result_name``."""
+        raise NotImplementedError(f"{type(self).__name__} states a result_name and computes nothing")
+
+    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
+        """The lines of text beneath a table of metrics.
+
+        Args:
+            task_name: of the task.
+            result: all results of the task; those of the format are under ``result_name``, or absent.
+        """
+        return []
+
+    def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
+        """By (video id, step id), parts that an answer rests on in seconds of the video, for the pages of videos."""
+        return {}
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def format_value(estimate: Mapping[str, Any], sign: str = "") -> str:
+    """An estimate's value with three decimals, or ``-``."""
+    return "-" if estimate["value"] is None else f"{estimate['value']:{sign}.3f}"
+
+
+def format_share(estimate: Mapping[str, Any]) -> str:
+    """An estimate's value as a whole percentage, or ``-``."""
+    return "-" if estimate["value"] is None else f"{100 * estimate['value']:.0f} %"

@@ -1,0 +1,148 @@
+"""Answers that state the seconds of the video on which they rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from siming_tasks.common.schema import Answer, Scope, Video
+from siming_tasks.tasks.answer_formats.answer_format import (
+    AnswerFormat,
+    FormatInputs,
+    FormatMetric,
+    Record,
+    Spans,
+    format_share,
+    format_value,
+)
+from siming_tasks.tasks.prompt_text import reply_with_details
+
+if TYPE_CHECKING:
+    from siming_tasks.metrics.selective.evidence import Evidence
+    from siming_tasks.parsing.step_details import StepDetail
+    from siming_tasks.rubrics import RubricStep
+
+__all__ = ["EvidenceFormat"]
+
+_KEYS = frozenset(("evidence", "证据", "依据"))
+_CLIP_ALONE = "A clip shows nothing but the step: where in the exam the evidence lies is not asked."
+
+
+class EvidenceFormat(AnswerFormat):
+    """Every answer comes with the parts of the video on which it rests, in seconds."""
+
+    name = "evidence"
+    title = ", with evidence"
+    question = " Which seconds show it?"
+    record_fields: ClassVar[Mapping[str, type]] = {"evidence": dict}
+    reply_keys: ClassVar[Mapping[str, str]] = {"evidence": "evidence"}
+    result_name = "evidence"
+    metrics: ClassVar[Mapping[str, FormatMetric]] = {
+        "evidence": FormatMetric("claimed", True),
+        "evidence_iou": FormatMetric("iou", True),
+        "evidence_hit": FormatMetric("hit", True),
+        "wrong_reason": FormatMetric("elsewhere", False),
+    }
+
+    def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
+        """Every answer is an object that also names parts of the video."""
+        media, rests = "clip" if scope == "clip" else "video", "they rest" if answer == "score" else "it rests"
+        detail = (
+            f'"evidence", the parts of the {media} on which {rests}, as a list of pairs [start, end] in seconds from '
+            "its start"
+        )
+        return reply_with_details(scope, answer, [detail], half_points)
+
+    @property
+    def details(self) -> Mapping[str, StepDetail]:
+        """Stretches of time under a key that says evidence."""
+        from siming_tasks.parsing.step_details import StepDetail
+        from siming_tasks.parsing.time_spans import read_time_spans
+
+        return {"evidence": StepDetail(_KEYS, read_time_spans)}
+
+    def field_types(self) -> Mapping[str, Any]:
+        """By step, pairs of seconds that are not negative."""
+        from pydantic import Field
+
+        from siming_tasks.parsing.time_spans import MAX_SPANS
+
+        second = Annotated[float, Field(strict=True, ge=0, le=1e9, allow_inf_nan=False)]
+        return {"evidence": dict[str, Annotated[list[tuple[second, second]], Field(max_length=MAX_SPANS)]]}
+
+    def stated_details(self, stated: Mapping[str, Any], steps: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The parts that a line names; none of a step for which one ends before it begins."""
+        if not (named := stated.get("evidence")):
+            return {}
+        kept = {step: tuple(spans) for step, spans in named.items() if step in steps and _run_forwards(spans)}
+        return {"evidence": kept}
+
+    def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
+        """Evidence of a step that was not asked about, or a part that ends before it begins."""
+        for name, spans in (stated.get("evidence") or {}).items():
+            if name not in steps or not _run_forwards(spans):
+                return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
+        return ""
+
+    def compute_results(self, inputs: FormatInputs) -> Evidence:
+        """The parts that answers rest on, against the steps' own spans; of clips, the share that names some."""
+        import numpy as np
+
+        from siming_tasks.metrics.selective.abstention import right_labels
+        from siming_tasks.metrics.selective.evidence import evidence
+
+        scores = inputs.scores
+        column = {name: index for index, name in enumerate(scores.step_ids)}
+        row = {name: index for index, name in enumerate(scores.video_ids)}
+        spans = np.full((*scores.asked.shape, 2), np.nan)
+        for index, video in enumerate(inputs.videos):
+            for label in video.applicable:
+                if label.span:
+                    spans[index, column[label.step_id]] = label.span
+        videos = {video.video_id: video for video in inputs.videos}
+        claims = {
+            (row[video_id], column[step_id]): parts
+            for (video_id, step_id), parts in self.video_spans(inputs.records, videos, inputs.scope).items()
+        }
+        results = evidence(
+            claims,
+            spans,
+            np.array([video.duration for video in inputs.videos]),
+            scores.counted & scores.answered,
+            right_labels(scores, inputs.mapping),
+            resamples=inputs.resamples,
+            seed=inputs.seed,
+        )
+        return results.claimed_alone(_CLIP_ALONE) if inputs.scope == "clip" else results
+
+    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
+        """Share of answers with evidence, its overlap with the steps' spans, and right answers for a wrong reason."""
+        if not (numbers := result.get(self.result_name)):
+            return []
+        lines = [f"{task_name}: seconds named for {format_share(numbers['claimed'])} of the answers"]
+        if numbers["iou"]["value"] is not None:
+            for key, name in (("iou", "temporal IoU"), ("hit", "pointed into the step")):
+                chance = ", ".join(f"{row} {format_value(values[key])}" for row, values in numbers["chance"].items())
+                lines.append(f"  {name} {format_value(numbers[key])} (by chance: {chance})")
+            right, wrong = format_share(numbers["elsewhere"]), format_share(numbers["elsewhere_wrong"])
+            lines.append(f"  rest on other seconds than the step's: {right} of the right answers, {wrong} of the wrong")
+        return lines
+
+    def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
+        """The parts that answers rest on, in seconds of the video, also those of a clip.
+
+        Steps of which a reply says that no part shows them have none (empty); videos that are not given are left out.
+        """
+        spans: dict[Any, Spans] = {}
+        for record in records:
+            if (video := videos.get(record["video_id"])) is None:
+                continue
+            for step, parts in (record.get("evidence") or {}).items():
+                span = video.step(step).span if scope == "clip" else None
+                start = span[0] if span else 0.0
+                spans[video.video_id, step] = tuple((start + float(a), start + float(b)) for a, b in parts)
+        return spans
+
+
+def _run_forwards(spans: Sequence[tuple[float, float]]) -> bool:
+    return all(start <= end for start, end in spans)

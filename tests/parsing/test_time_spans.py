@@ -1,0 +1,87 @@
+"""The seconds that a reply says its answers rest on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.parsing import format_answers, parse_reply
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tasks import ANSWER_FORMATS
+
+EVIDENCE = ANSWER_FORMATS["evidence"]
+STEPS = default_rubric().steps[:3]
+PART = ((31.0, 46.5),)
+
+
+def claimed(text: str, steps: Any = STEPS, answer: Any = "score") -> Any:
+    return EVIDENCE.parse(text, steps, answer).details["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("said", "claim"),
+    [
+        ([[31.0, 46.5]], PART), ([31, 46.5], PART), (["31.0", "46.5"], PART), (["31.0-46.5"], PART),
+        ("31.0-46.5", PART), ("31.0 s to 46.5 s", PART), ("from 31 to 46.5 seconds", PART), ("[31.0, 46.5]", PART),
+        ("0:31-0:46.5", PART), ({"start": 31, "end": 46.5}, PART), ([{"start": 31, "end": 46.5}], PART),
+        ([["0:31", "0:46.5"]], PART), ("31–46.5s", PART), ("31 至 46.5 秒", PART),
+        ([[50, 60], [31, 46.5], [50, 60]], (*PART, (50.0, 60.0))), ("31-46.5; 50-60", (*PART, (50.0, 60.0))),
+        (["1:01-1:02", "2:00-2:10.5"], ((61.0, 62.0), (120.0, 130.5))), ([[5, 5]], ((5.0, 5.0),)),
+        ([[0.0, 1.8000000000000007]], ((0.0, 1.8000000000000007),)), ([], ()),
+    ],
+)  # fmt: skip
+def test_forms(said: Any, claim: Any) -> None:
+    steps = {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}
+    assert claimed(json.dumps({"scores": steps})) == {"cpr_01": claim}
+    assert claimed(json.dumps({"score": 1, "evidence": said}), STEPS[:1]) == {"cpr_01": claim}
+    rows = [{"step": "cpr_01", "score": 1, "evidence": said}, {"step": "cpr_02", "score": 2}]
+    assert claimed(json.dumps(rows)) == {"cpr_01": claim}
+    apart = {"scores": {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}, "evidence": {"cpr_01": said}}
+    assert claimed(json.dumps(apart)) == {"cpr_01": claim}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None, "", "n/a", [31], 31, "31", "the compressions", [[46.5, 31]], [[31, 46.5], [9, 3]], [[1, 2, 3]], [1, 2, 3],
+        "46-31", [["a", "b"]], {"from": 1}, [[1, 2]] * 70, "31-46.5, or so", [None], [[None, 3]], "-3-5", [[-3, 5]],
+        "9" * 400,
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_no_claim(said: Any) -> None:
+    text = json.dumps({"scores": {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}})
+    parsed = EVIDENCE.parse(text, STEPS, "score")
+    assert parsed.details == {"evidence": {}}
+    assert parsed.answers == parse_reply(text, STEPS, "score").answers == {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}
+
+
+def test_two_different_claims_are_none() -> None:
+    one, other = ({"scores": {"cpr_01": {"score": 1, "evidence": [[start, 9]]}}} for start in (1, 2))
+    assert claimed(f"{json.dumps(one)}\n{json.dumps(one)}") == {"cpr_01": ((1.0, 9.0),)}
+    assert claimed(f"{json.dumps(one)}\n{json.dumps(other)}") == {}
+
+
+def test_thoughts_are_no_claims() -> None:
+    said = json.dumps({"verdicts": {"cpr_01": {"verdict": "correct", "evidence": [[31, 46.5]]}}})
+    text = f"<think>{said.replace('31', '1')}</think>{said}"
+    assert claimed(text, answer="error") == {"cpr_01": PART}
+
+
+@given(st.dictionaries(st.sampled_from([step.id for step in STEPS]), st.lists(
+    st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: tuple(sorted(n / 10 for n in pair))),
+    max_size=4, unique=True).map(sorted).map(tuple)))  # fmt: skip
+def test_what_is_written_is_read_back(claims: dict[str, Any]) -> None:
+    said = {step.id: 1.0 for step in STEPS}
+    text = format_answers(said, STEPS, "score", details={"evidence": claims})
+    parsed = EVIDENCE.parse(text, STEPS, "score")
+    assert parsed.answers == said and parsed.status == "ok"
+    assert parsed.details["evidence"] == {step.id: tuple(claims.get(step.id, ())) for step in STEPS}
+
+
+@given(st.text(alphabet='{}[]",: 0123456789.-scoreviden', max_size=200))
+def test_whatever_is_written_nothing_is_raised(text: str) -> None:
+    assert set(claimed('{"scores": {"cpr_01": {"evidence": ' + text)) <= {"cpr_01", "cpr_02", "cpr_03"}

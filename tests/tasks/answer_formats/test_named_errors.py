@@ -1,0 +1,111 @@
+"""Reading of the errors and reasons that a reply names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.parsing import Parsed, format_answers
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tasks import ANSWER_FORMATS, TASKS
+
+FORMAT = ANSWER_FORMATS["named_errors"]
+STEPS = default_rubric().steps[:3]
+STEP = STEPS[1]
+ONE, OTHER = STEP.errors[0].id, STEP.errors[2].id
+
+
+def parse(text: str, steps: Any = STEPS, answer: Any = "error") -> Parsed:
+    return FORMAT.parse(text, steps, answer)
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        ([ONE], (ONE,)), ([OTHER, ONE, ONE], (ONE, OTHER)), ([], ()), (ONE, (ONE,)), (f"{ONE}, {OTHER}", (ONE, OTHER)),
+        (f"{ONE}; {OTHER}", (ONE, OTHER)), ("none", ()), ("No errors", ()), (["one_side_only"], (ONE,)),
+        (["CPR-02 One-Side-Only"], (ONE,)), ([f"{ONE}: only at the left ear"], (ONE,)), ([f"{ONE} (left)"], (ONE,)),
+        ([{"id": ONE, "seen": "yes"}], (ONE,)), (["cpr_02.one side only"], (ONE,)),
+    ],
+)  # fmt: skip
+def test_errors_are_read_in_several_forms(written: Any, named: tuple[str, ...]) -> None:
+    text = json.dumps({"scores": {STEP.id: {"score": 1, "errors": written}, STEPS[0].id: {"score": 2}}})
+    assert parse(text, answer="score").details["named_errors"] == {STEP.id: named}
+    assert parse(json.dumps({"score": 1, "errors": written}), [STEP], "score").details["named_errors"] == {
+        STEP.id: named
+    }
+    apart = json.dumps({"scores": {STEP.id: 1}, "errors": {STEP.id: written}})
+    assert parse(apart, answer="score").details["named_errors"] == {STEP.id: named}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["made_up"], [ONE, "made_up"], "too shallow", None, "", [STEPS[0].errors[0].id], [[ONE]], {"id": ONE}, [3],
+        {"first": ONE}, [{"id": ONE, "error": OTHER}], ["none", ONE], True,
+    ],
+)  # fmt: skip
+def test_errors_that_the_step_does_not_have_are_not_guessed(written: Any) -> None:
+    parsed = parse(json.dumps({"score": 1, "errors": written}), [STEP], "score")
+    assert parsed.details["named_errors"] == {} and parsed.answers == {STEP.id: 1.0}
+
+
+def test_two_different_lists_of_one_step_are_none() -> None:
+    texts = [json.dumps({"scores": {STEP.id: {"score": 1, "errors": [name]}}}) for name in (ONE, OTHER)]
+    assert parse(f"{texts[0]}\n{texts[0]}", answer="score").details["named_errors"] == {STEP.id: (ONE,)}
+    assert parse("\n".join(texts), answer="score").details["named_errors"] == {}
+
+
+def test_a_verdict_of_correct_beside_an_error_is_ambiguous() -> None:
+    parsed = parse(json.dumps({"verdict": "correct", "errors": [ONE], "reason": "x"}), [STEP])
+    assert parsed.missing == {STEP.id: "ambiguous"} and parsed.details["named_errors"] == {STEP.id: (ONE,)}
+    assert parse(json.dumps({"verdict": "correct", "errors": []}), [STEP]).answers == {STEP.id: 0.0}
+
+
+@pytest.mark.parametrize("verdict", ["correct", "incorrect"])
+def test_no_error_of_the_default_rubric_is_mistaken_for_a_verdict(verdict: str) -> None:
+    for step in default_rubric().steps:
+        every = [error.id for error in step.errors] if verdict == "incorrect" else []
+        for ids in ([], every, *([name] for name in every)):
+            for names in (ids, [name.rpartition(".")[2] for name in ids]):
+                reply = {"verdict": verdict, "errors": names, "reason": "Both hands are wrong, the rest is correct."}
+                parsed = parse(json.dumps(reply), [step])
+                assert parsed.answers == {step.id: float(verdict == "incorrect")}, (step.id, names)
+                assert parsed.details["named_errors"] == {step.id: tuple(ids)}
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [("Taps  one\nshoulder.", "Taps one shoulder."), ("x" * 600, "x" * 500), ("", None), (None, None), ("N/A", None),
+     (["a", "b"], None), ("No safe sign is seen", "No safe sign is seen")],
+)  # fmt: skip
+def test_a_reason_is_one_line_of_text(written: Any, reason: str | None) -> None:
+    parsed = parse(json.dumps({"verdict": "incorrect", "reason": written}), [STEP])
+    assert parsed.details["reasons"] == ({} if reason is None else {STEP.id: reason})
+
+
+@given(st.lists(st.sampled_from([error.id for error in STEP.errors]), unique=True), st.sampled_from(["score", "error"]))
+def test_formatted_replies_are_read_back(ids: list[str], answer: Any) -> None:
+    answers = {step.id: 1.0 for step in STEPS}
+    details = {"errors": {STEP.id: ids}, "reason": {step.id: f"saw {step.id}" for step in STEPS}}
+    parsed = parse(format_answers(answers, STEPS, answer, details=details), answer=answer)
+    ordered = tuple(error.id for error in STEP.errors if error.id in ids)
+    assert (parsed.status, parsed.answers) == ("ok", answers)
+    assert parsed.details["named_errors"] == {STEPS[0].id: (), STEP.id: ordered, STEPS[2].id: ()}
+    assert parsed.details["reasons"] == details["reason"]
+
+
+@given(st.text(alphabet='{}[]",: cpr_0123.onesidlyvtu', max_size=200))
+def test_any_text_is_read_without_an_exception(text: str) -> None:
+    parsed = parse('{"verdicts": {"cpr_02": {"errors": ' + text)
+    assert set(parsed.details["named_errors"]) <= {step.id for step in STEPS}
+
+
+def test_the_format_adds_one_task_for_each_of_the_benchmarks() -> None:
+    assert [name for name, task in TASKS.items() if task.answer_format is FORMAT] == [
+        "full_score_named_errors", "full_error_named_errors", "clip_score_named_errors", "clip_error_named_errors"
+    ]  # fmt: skip

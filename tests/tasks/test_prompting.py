@@ -1,0 +1,72 @@
+"""How questions are put: in words, in parts."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.options import Options
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, UNALTERED_TASKS
+from siming_tasks.tasks.prompt import build_prompt, own_hash, template_hash
+from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, PromptOptions, steps_in_part
+
+RUBRIC = default_rubric()
+SKILL = {"a": "one", "b": "two", "c": "one", "d": "two"}
+VIDEO = Video("v1", "v1.mp4", 30.0, (*(StepLabel(name, 1.0, 2.0) for name in "abc"), StepLabel("d", 3, 4, {}, False)))
+
+
+@pytest.mark.parametrize(("style", "unit"), list(product(("plain", "reasoned"), ("all", "skill", "step"))))
+def test_the_words_say_it_all(style: str, unit: str) -> None:
+    asking = PromptOptions.from_options(Options(prompt=style, ask=unit))  # type: ignore[arg-type]
+    assert (asking.style, asking.unit) == (style, unit) and PromptOptions.from_label(asking.label) == asking
+    assert asking.changed_options() == {
+        **({"prompt": style} if style != "plain" else {}), **({"ask": unit} if unit != "all" else {})
+    }  # fmt: skip
+    assert bool(asking.label) == bool(asking.title_suffix) == (asking != DEFAULT_PROMPTING)
+
+
+@pytest.mark.parametrize("words", ["aloud", "step skill", "plain", "all", "reasoned reasoned", "step:cpr_01"])
+def test_other_words_are_none(words: str) -> None:
+    with pytest.raises(ValueError, match="is no way of asking"):
+        PromptOptions.from_label(words)
+
+
+def test_questions() -> None:
+    full, clip = TASKS["full_score"], TASKS["clip_score"]
+
+    def parts(unit: str) -> list[tuple[str, tuple[str, ...]]]:
+        return [(one.part, one.steps) for one in PromptOptions(unit=unit).questions(full, [VIDEO], SKILL)]
+
+    assert parts("all") == [("", ("a", "b", "c"))]
+    assert parts("skill") == [("skill:one", ("a", "c")), ("skill:two", ("b",))]
+    assert parts("step") == [("step:a", ("a",)), ("step:b", ("b",)), ("step:c", ("c",))]
+    for unit in ("all", "skill", "step"):
+        found = list(PromptOptions(unit=unit).questions(clip, [VIDEO], SKILL))
+        assert [(one.step_id, one.part, one.steps) for one in found] == [(name, "", (name,)) for name in "abc"]
+        assert all(steps_in_part(part, ("a", "b", "c"), SKILL) == steps for part, steps in parts(unit))
+
+
+@pytest.mark.parametrize("name", UNALTERED_TASKS)
+def test_a_reasoned_prompt_differs_in_one_sentence(name: str) -> None:
+    setting = TASKS[name]
+    steps = RUBRIC.steps if setting.scope == "full" else RUBRIC.steps[:1]
+    spans = [None] * len(steps) if setting.shows_step_times else None
+    plain, other = (build_prompt(setting, steps, spans, style=style) for style in ("plain", "reasoned"))
+    assert plain == build_prompt(setting, steps, spans)
+    first = "Answer with one JSON object and nothing else."
+    before, _, after = plain.partition(first)
+    assert other.startswith(before) and other.endswith(after) and first not in other
+    added = other.removeprefix(before).removesuffix(after)
+    assert added.startswith("First think step by step") and added.endswith("one JSON object and nothing after it.")
+    assert own_hash(setting, style="reasoned") != own_hash(setting) == own_hash(setting, style="plain")
+
+
+def test_the_template_of_a_style_is_one_for_the_benchmark() -> None:
+    assert (
+        {template_hash(TASKS[name], style="reasoned") for name in BENCHMARK_TASKS}
+        == {template_hash(style="reasoned")}
+        != {template_hash()}
+    )

@@ -1,0 +1,115 @@
+"""The registry of tasks, and what follows from the descriptions in it."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+import siming_tasks
+from siming_tasks.common.schema import ANSWERS, SCOPES, StepLabel, Video
+from siming_tasks.parsing import parse_reply
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.tasks import (
+    ABLATION_TASKS,
+    ANSWER_FORMATS,
+    BENCHMARK_TASKS,
+    INPUT_ABLATIONS,
+    TASK_GROUPS,
+    TASKS,
+    UNALTERED_TASKS,
+    benchmark_task,
+    tasks_of,
+)
+from siming_tasks.tasks.expected_requests import expected_requests
+from siming_tasks.tasks.prompt import own_hash
+
+VIDEO = Video("v1", "v1.mp4", 30.0, (StepLabel("a", 1.0, 2.0), StepLabel("b"), StepLabel("c", 3.0, 4.0, {}, False)))
+
+
+def test_the_benchmark_is_the_papers_four() -> None:
+    assert BENCHMARK_TASKS == ("full_score", "full_error", "clip_score", "clip_error")
+    assert list(TASKS)[:4] == list(BENCHMARK_TASKS)
+    for scope in SCOPES:
+        for answer in ANSWERS:
+            assert benchmark_task(scope, answer).name == f"{scope}_{answer}"
+
+
+def test_names_and_titles_are_not_shared() -> None:
+    for part in ("title", "description", "task_name"):
+        assert len({getattr(setting, part) for setting in TASKS.values()}) == len(TASKS)
+    assert all(name == setting.name for name, setting in TASKS.items())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_field_of_a_prediction_is_the_key_that_the_prompt_asks_for(name: str) -> None:
+    setting = TASKS[name]
+    keys = {0: "the single key", 1: "two keys:", 2: "three keys:"}
+    details = len(setting.answer_format.reply_keys) if setting.scope == "clip" else 0
+    assert f'{keys[details]} "{setting.field}"' in setting.reply
+    steps = default_rubric().steps[:2] if setting.scope == "full" else default_rubric().steps[:1]
+    value = 1 if setting.answer == "score" else "incorrect"
+    said = {step.id: value for step in steps} if setting.scope == "full" else value
+    parsed = parse_reply(json.dumps({setting.field: said}), steps, setting.answer)
+    assert parsed.answers == dict.fromkeys([step.id for step in steps], 1.0)
+
+
+def test_no_other_folder_lists_the_tasks() -> None:
+    """A task's name in quotes elsewhere is a place that a new task would miss."""
+    root = Path(siming_tasks.__file__).parent
+    for path in root.rglob("*.py"):
+        if path.parent.name != "tasks":
+            words = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            assert not TASKS.keys() & {word for word in words if isinstance(word, str)}, path
+    for path in [*root.rglob("*.html"), *root.rglob("*.js")]:
+        text = path.read_text()
+        assert not any(f"{name}" in text for name in TASKS), path
+
+
+def test_no_other_folder_compares_the_name_of_a_format_or_an_ablation() -> None:
+    """The objects are asked instead: a comparison elsewhere is a place that a new one would miss."""
+    names, compared = {*ANSWER_FORMATS, *INPUT_ABLATIONS}, []
+    root = Path(siming_tasks.__file__).parent
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if path.is_relative_to(root / "tasks") or not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            by_name = [ast.unparse(side) for side in sides if isinstance(side, ast.Attribute) and side.attr == "name"]
+            if any("ablation" in side or "answer_format" in side for side in by_name):
+                compared.append(f"{path}: {ast.unparse(node)}")
+    assert names and compared == []
+
+
+def test_the_members_of_groups_are_tasks_and_every_task_is_in_one() -> None:
+    assert tasks_of("siming") == tuple(TASKS[name] for name in BENCHMARK_TASKS)
+    assert [task.name for task in tasks_of("siming_clip_error")] == ["clip_error"]
+    assert tasks_of("clip_error") == tasks_of("siming_toy") == tasks_of("") == ()
+    members = [task.name for group in TASK_GROUPS if group != "siming" for task in tasks_of(group)]
+    assert sorted(members) == sorted(TASKS)
+
+
+def test_an_ablation_asks_the_benchmarks_questions_outside_of_the_benchmark() -> None:
+    assert (
+        tuple(f"ablation_{ablation}_{name}" for ablation in INPUT_ABLATIONS for name in BENCHMARK_TASKS)
+        == ABLATION_TASKS
+    )
+    assert set(ABLATION_TASKS) | set(UNALTERED_TASKS) == set(TASKS) and not set(ABLATION_TASKS) & (
+        set(UNALTERED_TASKS) | set(BENCHMARK_TASKS)
+    )
+    for name in ABLATION_TASKS:
+        setting, plain = TASKS[name], TASKS[TASKS[name].base_task]
+        assert not setting.is_benchmark and setting.group == "siming_ablations"
+        shared = ("scope", "answer", "question", "reply", "half_point_texts", "shows_step_times", "answer_format")
+        assert [getattr(setting, part) for part in shared] == [getattr(plain, part) for part in shared]
+        assert setting.ablation and (setting.role == plain.role) == setting.ablation.shows_media
+        assert expected_requests(setting, [VIDEO]) == expected_requests(plain, [VIDEO])
+        assert len({own_hash(TASKS[other]) for other in (name, plain.name)}) == 2
+
+
+def test_without_a_video_the_prompt_speaks_of_none() -> None:
+    for scope in SCOPES:
+        role = TASKS[f"ablation_no_video_{scope}_score"].role
+        assert "No video of it is shown." in role and "The video shows" not in role and "clip is cut" not in role
