@@ -21,7 +21,7 @@ from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.record import record_of
 from siming_tasks.results.score import evaluate_records
 from siming_tasks.results.supervised import SUPERVISED
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
@@ -80,7 +80,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
     }
     record = record_of("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")
-    assert set(record) | {"abstained", "evidence"} == set(explained)
+    assert set(record) | RECORD_FIELDS.keys() == set(explained)
     assert shown == set(cells("records", "`media`:"))
     text = pages()["records"].read_text(encoding="utf-8")
     assert all(f"`{reason}`" in text for reason in MISSING)
@@ -95,7 +95,8 @@ def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> 
         parsed = parse_reply(points, dataset.rubric.steps, "score")
         records = [record_of(name, video.video_id, None, parsed) for video in dataset.videos]
         found |= evaluate_records(records, dataset, Options(resamples=20), name).keys()
-    assert {"abstention", "evidence"} <= found == set(cells("records", "## The results of one setting"))
+    assert {form.result_name for form in ANSWER_FORMATS.values()} <= found
+    assert found == set(cells("records", "## The results of one setting"))
     assert {field.name for field in fields(Estimate)} == set(cells("records", "## An estimate"))
     text = pages()["records"].read_text(encoding="utf-8")
     assert all(f"`{flag}`" in text for flag in FLAGS)

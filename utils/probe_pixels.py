@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
-from siming_tasks.parsing.write import format_answers
 
 from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.options import Options
-from siming_tasks.parsing import parse_reply
+from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.controls import ablation_section
 from siming_tasks.results.discovery import run_at

@@ -139,7 +139,7 @@ def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
     if form == "named_errors":  # these replies list no errors, and the demo's labels state none
         assert found.pop("reason_given") == 0
         assert [found.pop(f"named_error_{key}") for key in ("f1", "precision", "recall")] == [None] * 3
-    if form == "evidence":  # these replies name no seconds: tests/plugin/hooks/test_forms.py has those that do
+    if form == "evidence":  # these replies name no seconds: tests/plugin/hooks/test_format_metrics.py has some
         assert found.pop("evidence") == 0
         assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
     assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(

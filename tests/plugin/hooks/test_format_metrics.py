@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import unobservable_reason
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics.catalogue import headline
@@ -127,3 +130,67 @@ def test_the_claimed_spans_of_a_run_are_in_seconds_of_the_video(run: Dataset) ->
     start = run.video(clip["video_id"]).step(clip["step_id"]).start
     key = clip["video_id"], clip["step_id"]
     assert claimed_spans([one], run, clip["setting"])[key][0] == pytest.approx((start + 0.5, start + 1))
+
+
+@pytest.fixture(scope="session")
+def labelled_errors(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The short demo with labels that state the first error of every step without full points, and none of the rest."""
+    root = tmp_path_factory.mktemp("errors") / "demo"
+    shutil.copytree(short_demo, root)
+    steps = open_dataset(short_demo).rubric.by_id
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    for row in rows:
+        for step in row["steps"]:
+            rubric_step = steps[step["step_id"]]
+            lost = step["score"]["consensus"] < rubric_step.max_score
+            step["errors"] = [rubric_step.errors[0].id] if lost else []
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    info = [line for line in (root / "dataset.yaml").read_text().splitlines() if not line.startswith("digest:")]
+    (root / "dataset.yaml").write_text("\n".join(info) + "\n")
+    return root
+
+
+def naming(name: str, dataset: Dataset, named: Any) -> dict[str, Any]:
+    """The numbers of a judge that answers the consensus, names ``named(label, step)`` and gives a reason of errors."""
+    results, answer = [], TASKS[name].answer
+    for doc in docs(name):
+        steps, video = asked(doc, dataset), dataset.video(doc["video_id"])
+        labels = {step.id: video.step(step.id) for step in steps}
+        details = {
+            "errors": {step.id: named(labels[step.id], step) for step in steps},
+            "reason": {step.id: "Seen." for step in steps if labels[step.id].errors},
+        }
+        reply = format_answers(judge("oracle", dataset)(video, steps, answer), steps, answer, details=details)
+        results.append(hooks.process_results(doc, [reply]))
+    return aggregated(results)
+
+
+@pytest.mark.parametrize("name", ["full_score_named_errors", "full_error_named_errors", "clip_error_named_errors"])
+def test_named_errors_are_scored_from_the_document_to_the_printed_numbers(
+    name: str, labelled_errors: Path, begin: Any
+) -> None:
+    begin(labelled_errors)
+    dataset = open_dataset(labelled_errors)
+    perfect = naming(name, dataset, lambda label, step: list(label.errors))
+    assert [perfect[f"named_error_{key}"] for key in ("f1", "precision", "recall")] == [1, 1, 1]
+    scope = TASKS[name].scope
+    labels = [label for video in dataset.videos for label in video.applicable if scope == "full" or label.span]
+    wrong = sum(bool(label.errors) for label in labels)
+    assert perfect["reason_given"] == pytest.approx(wrong / len(labels)) and 0 < wrong < len(labels)
+    record = hooks.process_results(docs(name)[0], [""])["siming_stderr"]
+    assert record["status"] == "empty" and "named_errors" not in record
+    # One error too many of every step with an error: of two named ones is one right, and none is missed.
+    excessive = naming(name, dataset, lambda label, step: [error.id for error in step.errors[: 2 * len(label.errors)]])
+    twice = [len(dataset.rubric.by_id[label.step_id].errors) > 1 for label in labels if label.errors]
+    assert excessive["named_error_recall"] == 1
+    assert excessive["named_error_precision"] == pytest.approx(wrong / (wrong + sum(twice)))
+    facts = excessive["siming_stderr"]["named_errors"]
+    assert facts["listed"]["value"] == 1 and facts["f1"]["value"] == excessive["named_error_f1"]
+    assert facts["exact"]["value"] == pytest.approx((len(labels) - sum(twice)) / len(labels))
+
+
+def test_without_errors_in_the_labels_their_agreement_has_no_value(run: Dataset) -> None:
+    found = naming("full_error_named_errors", run, lambda label, step: [])
+    assert found["named_error_f1"] is None and found["named_error_recall"] is None and found["reason_given"] == 0
+    reason = found["siming_stderr"]["named_errors"]["f1"]["reason"]
+    assert reason == "The labels state the errors of no answered step (`errors` of a step in videos.jsonl)."
