@@ -25,8 +25,8 @@ from lmms_eval.tasks import TaskManager, eval_logger, get_task_dict
 
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.register import tasks_path
-from siming_tasks.plugin.response_cache.cache import keeping
-from siming_tasks.plugin.response_cache.store import Kept, Store
+from siming_tasks.plugin.response_cache.cache import replies_kept
+from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
 from siming_tasks.tools.simulator import make_demo
 
 SECONDS = 0.2
@@ -77,21 +77,21 @@ def cost(task: str, number: int, replies: str) -> float:
     requests = (found.instances * number)[:number]
     requests = [replace(one, metadata=one.metadata | {"siming_number": i}) for i, one in enumerate(requests)]
     began = time.process_time()
-    with keeping(model):
+    with replies_kept(model):
         model.generate_until(requests)
     return (time.process_time() - began - model.inside) / number
 
 
 def start(folder: Path, stored: int) -> float:
     """Seconds until all of a full store is found."""
-    store = Store(folder, "bench")
+    store = ReplyStore(folder, "bench")
     text = json.dumps({f"step_{number:02}": 1 for number in range(33)})
     for number in range(stored):
-        store.keep(Kept(f"{number:064}", f"clip_score/v/{number}", text, 1e9))
+        store.add(CachedReply(f"{number:064}", f"clip_score/v/{number}", text, 1e9))
     store.close()
     keys = [f"{number:064}" for number in range(stored)]
     began = time.process_time()
-    assert len(Store(folder, "bench").find(keys)) == stored
+    assert len(ReplyStore(folder, "bench").find(keys)) == stored
     return time.process_time() - began
 
 

@@ -16,13 +16,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from bench_media import generate
 from PIL import Image
 
 from siming_tasks.media import Budget, Encoding, View, view
-from siming_tasks.plugin.hooks.image_encoding import help_the_host
+from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
 
 
 def body(images: list[Image.Image]) -> bytes:
@@ -52,14 +53,14 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         video = arguments.video or Path(folder, "photo.mp4")
         if not arguments.video:
             generate(video, seconds=12, rate=10)
         shown = view(video, span=None, budget=Budget(arguments.frames), cache=Path(folder))
         import lmms_eval.protocol  # noqa: F401 - not part of what is measured
 
-        help_the_host()
+        stack.enter_context(stored_images_sent())
         ways: dict[str, Callable[[], bytes]] = {
             "lmms-eval, PNG (its default)": lambda: host(shown, "PNG"),
             "lmms-eval, JPEG 85": lambda: host(shown, "JPEG"),

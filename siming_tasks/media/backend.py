@@ -44,6 +44,7 @@ class Backend:
     file: Literal["faulty", "short"] | None = None
     batch: Literal["one", "file"] | None = None
     alone: bool = False
+    concurrent: bool = False
     encodes: bool = False
     blind: bool = False
     experts: str = ""

@@ -1,4 +1,4 @@
-"""The last line of a run: what to type next, with the folder that was written."""
+"""Message at the end of a run: the command to type next, with the folder that was written."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 
-__all__ = ["Ended", "say_at_the_end"]
+__all__ = ["ExitMessage", "message_at_exit"]
 
 
 @dataclass
-class Ended:
-    """The runs of this process that are saved, or not kept at all.
+class ExitMessage:
+    """Runs of this process and where they were saved; its text is the message.
 
     Attributes:
-        folders: where results and replies of a run are.
-        without_replies: where only results are (no ``--log_samples``).
-        withheld: whether the data set came without labels.
+        folders: with results and replies of a run.
+        without_replies: with results only (no ``--log_samples``).
+        withheld: the data set came without labels.
     """
 
     folders: list[Path] = field(default_factory=list)
@@ -45,17 +45,17 @@ class Ended:
         )
 
 
-_ENDED = Ended()
+_MESSAGE = ExitMessage()
 
 
-def say_at_the_end() -> Ended:
-    """What will be said when the process ends, after lmms-eval's table; to be filled in."""
-    atexit.unregister(_say)
-    atexit.register(_say)
-    return _ENDED
+def message_at_exit() -> ExitMessage:
+    """Message that will be printed when the process ends, after lmms-eval's table; the caller fills it in."""
+    atexit.unregister(_print)
+    atexit.register(_print)
+    return _MESSAGE
 
 
-def _say() -> None:
+def _print() -> None:
     with suppress(OSError, ValueError):  # nobody is listening any more
         sys.stdout.flush()
-        print(f"\nsiming-tasks: {visible(redact(str(_ENDED)))}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"\nsiming-tasks: {visible(redact(str(_MESSAGE)))}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,8 +1,8 @@
-"""One reply for each request, and each request's own: what some classes of lmms-eval 0.7.3 do not keep to.
+"""One reply for each request, in their order, from classes of lmms-eval 0.7.3 that do not always return that.
 
 ``claude`` and ``qwen_vl_api`` append two replies for a request that failed for good, so that every later reply belongs
 to an earlier request; their first failure raises. Most local classes take the task of a whole batch from its first
-request and look up the others' documents in that task's list. Here such classes are asked in a way that they do well.
+request and look up the others' documents in that task's list. Here such classes are asked in a way that is safe.
 """
 
 from __future__ import annotations
@@ -17,75 +17,70 @@ from typing import Any
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
 
-__all__ = ["FAILED", "careful"]
+__all__ = ["FAILED", "one_reply_per_request"]
 
 logger = logging.getLogger(__name__)
 
 FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
-"""How the host's own classes begin the reply of a request that failed; the parser counts it as ``request_failed``."""
+"""Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
 
 
-def careful(lm: Any, backend: Backend, own: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """The ``generate_until`` of a class, so that it returns one reply for each request, or raises.
+def one_reply_per_request(lm: Any, backend: Backend, generate_until: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """Wrap the ``generate_until`` of a class, so that it returns one reply for each request, or raises.
 
     A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
-    class gets generation arguments of its own: several change those that they get, and a cache of replies then stores
-    under another key than it looks up.
+    class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
+    another key than it looks up.
 
     Args:
         lm: the model.
         backend: the row of its class.
-        own: the class's own ``generate_until``, bound.
+        generate_until: of the class, bound.
     """
 
-    @functools.wraps(own)
-    def generate_until(requests: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        requests = [_own(request, backend.most_tokens) for request in requests]
+    @functools.wraps(generate_until)
+    def generate_one_each(requests: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        requests = [_with_own_arguments(request, backend.most_tokens) for request in requests]
         if backend.alone:
-            return [_alone(own, request) for request in requests]
-        parts = _parts(requests, lm)
-        return [reply for part in parts for reply in _all(own(part, *args, **kwargs), part, lm)]
+            return [_ask_alone(generate_until, request) for request in requests]
+        size, batches = getattr(lm, "batch_size", 1), [requests]
+        if isinstance(size, int) and size > 1:
+            # the class answers several at a time, and takes the task of the first for all of them
+            batches = [list(batch) for _, batch in groupby(requests, key=lambda request: request.args[-2])]
+        outputs: list[Any] = []
+        for batch in batches:
+            replies = generate_until(batch, *args, **kwargs)
+            if len(replies) != len(batch):
+                raise SimingError(
+                    f"{type(lm).__name__} returned {len(replies):,} replies to {len(batch):,} requests: which belongs "
+                    "to which is not known, so none is scored. Try --batch_size 1."
+                )
+            outputs += [f"{FAILED}no reply" if reply is None else reply for reply in replies]
+        return outputs
 
-    return generate_until
+    return generate_one_each
 
 
-def _own(request: Any, most_tokens: int) -> Any:
-    """The request with generation arguments of its own, which ask for no more new tokens than the class gives."""
+def _with_own_arguments(request: Any, most_tokens: int) -> Any:
+    """Copy of a request with its own generation arguments, which ask for no more new tokens than the class gives."""
     arguments = [dict(value) if isinstance(value, dict) else value for value in request.args]
-    for found in arguments:
-        if isinstance(found, dict) and most_tokens and found.get("max_new_tokens", 0) > most_tokens:
-            _say_once(most_tokens, found["max_new_tokens"])
-            found["max_new_tokens"] = most_tokens
-    own = copy.copy(request)
-    own.arguments = tuple(arguments)
-    return own
+    for generation in arguments:
+        if isinstance(generation, dict) and most_tokens and generation.get("max_new_tokens", 0) > most_tokens:
+            _warn_of_limit(most_tokens, generation["max_new_tokens"])
+            generation["max_new_tokens"] = most_tokens
+    copied = copy.copy(request)
+    copied.arguments = tuple(arguments)
+    return copied
 
 
 @functools.cache
-def _say_once(most: int, asked: int) -> None:
+def _warn_of_limit(most: int, asked: int) -> None:
     logger.warning("siming-tasks: this class generates at most %d new tokens; %d were asked for.", most, asked)
 
 
-def _parts(requests: Sequence[Any], lm: Any) -> list[Sequence[Any]]:
-    """The requests as they are, or task by task if the class answers several at a time."""
-    size = getattr(lm, "batch_size", 1)
-    if not isinstance(size, int) or size <= 1:
-        return [requests]
-    return [list(part) for _, part in groupby(requests, key=lambda request: request.args[-2])]
-
-
-def _all(replies: Sequence[Any], requests: Sequence[Any], lm: Any) -> list[Any]:
-    if len(replies) != len(requests):
-        raise SimingError(
-            f"{type(lm).__name__} returned {len(replies):,} replies to {len(requests):,} requests: which belongs to "
-            "which is not known, so none is scored. Try --batch_size 1."
-        )
-    return [f"{FAILED}no reply" if reply is None else reply for reply in replies]
-
-
-def _alone(original: Any, request: Any) -> Any:
+def _ask_alone(generate_until: Any, request: Any) -> Any:
     try:
-        replies = original([request])
+        replies = generate_until([request])
     except UnboundLocalError as error:  # what these classes raise after a failure without an earlier reply
         return f"{FAILED}{error}"
     return replies[0] if len(replies) == 1 else f"{FAILED}{len(replies)} replies to one request"

@@ -1,4 +1,4 @@
-"""What a run of lmms-eval is told, judged before a model is loaded: what cannot work is refused in one sentence.
+"""Checks of a run of lmms-eval before a model is loaded: what cannot work is refused in one sentence.
 
 lmms-eval 0.7.3 accepts all of it. Some of it then ends in a traceback and exit code 0, some in a table of numbers that
 mean something else.
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,124 +21,163 @@ from packaging.requirements import Requirement
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
-from siming_tasks.tasks import TaskSpec
+from siming_tasks.plugin import compat
+from siming_tasks.plugin.hooks.docs import refuse_empty
+from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.results.prices import load_prices
+from siming_tasks.tasks import TaskSpec, tasks_of
 
-__all__ = ["Told", "as_told", "is_ours", "refuse"]
-
-
-@dataclass(frozen=True)
-class Told:
-    """What ``simple_evaluate`` was called with, as far as it matters here.
-
-    Attributes:
-        name: what the user called the model.
-        backend: the row of its class.
-        arguments: of the class.
-        batch_size: requests at a time.
-        rest: the other arguments of ``simple_evaluate``, by their names.
-        command_line: called by the command, where an ordinary exception ends with exit code 0.
-    """
-
-    name: str
-    backend: Backend = UNKNOWN
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    batch_size: int = 1
-    rest: Mapping[str, Any] = field(default_factory=dict)
-    command_line: bool = False
+__all__ = [
+    "RunArguments",
+    "backend_with_arguments",
+    "check_data",
+    "check_run_arguments",
+    "is_siming_task",
+    "tasks_path",
+]
 
 
-def is_ours(task: Any) -> bool:
-    """Whether a task (or group), as ``simple_evaluate`` takes them, is one of ours."""
+def tasks_path() -> str:
+    """Path of the folder of our task files."""
+    return str(resources.files("siming_tasks.yaml_tasks"))
+
+
+def is_siming_task(task: Any) -> bool:
+    """Test whether a task (or group), as ``simple_evaluate`` takes them, is one of ours."""
     config = getattr(task, "config", task)
     name = config.get("task") if isinstance(config, Mapping) else getattr(config, "task", config)
     return str(name).startswith("siming")
 
 
-def as_told(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
-    """The row of a class with these arguments: with ``pass_video_url`` a file is handed on, not converted wrongly."""
+def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
+    """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not the start of a model.
+
+    Tasks that would have no document are refused as well: lmms-eval loads the model, ends with an ``IndexError`` and
+    loses the results of the other tasks.
+
+    Args:
+        names: of tasks and groups; others than ours, and what is no name, are ignored.
+
+    Returns:
+        Specifications of the tasks.
+
+    Raises:
+        SimingError: the data are wrong, there is nothing to ask, or lmms-eval has changed too much.
+    """
+    compat.refuse_if_changed()
+    RUN.begin()
+    if RUN.options.prices:
+        load_prices(RUN.options.prices)
+    specs = tuple(dict.fromkeys(spec for name in names if isinstance(name, str) for spec in tasks_of(name)))
+    refuse_empty(specs, RUN.current_dataset())
+    return specs
+
+
+@dataclass(frozen=True)
+class RunArguments:
+    """Arguments of ``simple_evaluate`` that decide whether a run can work.
+
+    Attributes:
+        model: name of the model, as the user wrote it.
+        backend: row of its class.
+        model_arguments: arguments of the class.
+        batch_size: requests at a time.
+        system_instruction: as in ``simple_evaluate``.
+        apply_chat_template: as in ``simple_evaluate``.
+        num_fewshot: as in ``simple_evaluate``.
+    """
+
+    model: str
+    backend: Backend = UNKNOWN
+    model_arguments: Mapping[str, Any] = field(default_factory=dict)
+    batch_size: int = 1
+    system_instruction: str | None = None
+    apply_chat_template: bool = False
+    num_fewshot: int | None = None
+
+
+def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
+    """Row of a class with these arguments: with ``pass_video_url`` a file is handed on, not converted wrongly."""
     handed_on = str(arguments.get("pass_video_url", "")).lower() in ("true", "1")
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
-def refuse(told: Told, policy: Policy, settings: Iterable[TaskSpec] = ()) -> Mode:
-    """How the model will be shown its media, if the run can work.
+def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable[TaskSpec] = ()) -> Mode:
+    """Mode in which the model will be shown its media, if the run can work.
 
     Args:
-        told: what lmms-eval was called with.
+        arguments: of the run.
         policy: what the run shows.
-        settings: what it asks, as far as that is known.
+        specs: its tasks, as far as they are known.
 
     Raises:
-        OptionsError: it cannot; says why, and what to do.
+        OptionsError: it cannot work; says why, and what to do.
     """
-    backend = told.backend
+    backend, name = arguments.backend, arguments.model
     if backend.media is None:
         raise OptionsError(
-            f"--model {told.name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
+            f"--model {name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
             f"{see('models')} lists the models that can."
         )
-    modality = told.arguments.get("modality")
+    modality = arguments.model_arguments.get("modality")
     mode = policy.mode_for(backend, modality)
-    for setting in settings:
-        policy.mode_for(backend, modality, ablation=setting.ablation)
-    _refuse_packages(told, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
-    if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and told.batch_size > 1:
+    for spec in specs:
+        policy.mode_for(backend, modality, ablation=spec.ablation)
+    _check_packages(name, backend, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
+    if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and arguments.batch_size > 1:
         raise OptionsError(
-            f"--batch_size {told.batch_size}: --model {told.name} answers only the first request of a batch, or takes "
+            f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, or takes "
             "the others for it. Leave --batch_size out."
         )
     if backend.experts:
-        _refuse_guessed_experts(told)
-    if told.rest.get("system_instruction"):
+        _check_expert_detection(backend, arguments.model_arguments)
+    if arguments.system_instruction:
         raise OptionsError(
             "--system_instruction is never sent by lmms-eval 0.7.3. Leave it out; some models take system_prompt= in "
             "--model_args."
         )
-    if told.rest.get("apply_chat_template"):
+    if arguments.apply_chat_template:
         raise OptionsError("--apply_chat_template does not work with tasks of pictures or videos. Leave it out.")
-    if told.rest.get("num_fewshot"):
+    if arguments.num_fewshot:
         raise OptionsError("--num_fewshot: these tasks have no examples to show. Leave it out.")
     return mode
 
 
-def _refuse_packages(told: Told, needs: Iterable[str]) -> None:
+def _check_packages(model: str, backend: Backend, needs: Iterable[str]) -> None:
     for need in map(Requirement, needs):
         try:
             version = importlib.metadata.version(need.name)
         except importlib.metadata.PackageNotFoundError:
-            found = importlib.util.find_spec(need.name) is not None and not need.specifier
+            satisfied = importlib.util.find_spec(need.name) is not None and not need.specifier
             version = ""
         else:
-            found = need.specifier.contains(version, prereleases=True)
-        if not found:
+            satisfied = need.specifier.contains(version, prereleases=True)
+        if not satisfied:
             has = f"{need.name} {version} is installed" if version else "it is not installed"
             raise OptionsError(
-                f'--model {told.name} needs {need}, and {has}: pip install "{need}". '
-                + (f"({told.backend.note}.)" if told.backend.note and need.specifier else "")
+                f'--model {model} needs {need}, and {has}: pip install "{need}". '
+                + (f"({backend.note}.)" if backend.note and need.specifier else "")
             )
 
 
-def _config(path: str, revision: Any) -> Path:
-    """The configuration of a model in a folder or on the hub (OSError, ValueError)."""
+def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> None:
+    """Compare a model's path with its configuration: lmms-eval goes by the path (OptionsError)."""
     from huggingface_hub import hf_hub_download
 
-    if Path(path).is_dir() and path:
-        return Path(path, "config.json")
-    return Path(hf_hub_download(path, "config.json", revision=str(revision) if revision else None))
-
-
-def _refuse_guessed_experts(told: Told) -> None:
-    """Nothing, if the path of a model says of its experts what its configuration says (OptionsError)."""
-    path = str(told.arguments.get("pretrained") or "")
+    path, revision = str(arguments.get("pretrained") or ""), arguments.get("revision")
     try:
-        config = json.loads(_config(path, told.arguments.get("revision")).read_text(encoding="utf-8"))
+        if path and Path(path).is_dir():
+            file = Path(path, "config.json")
+        else:
+            file = Path(hf_hub_download(path, "config.json", revision=str(revision) if revision else None))
+        config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # there is no such model, or no network: the host will say so
+        return  # there is no such model, or no network: lmms-eval will say so
     mixture = "moe" in str(config.get("model_type", ""))
-    if mixture != (re.search(told.backend.experts, path) is not None):
-        says, other = ("is a mixture of experts", "dense") if mixture else ("is dense", "a mixture of experts")
+    if mixture != (re.search(backend.experts, path) is not None):
+        actual, assumed = ("is a mixture of experts", "dense") if mixture else ("is dense", "a mixture of experts")
         raise OptionsError(
-            f"{path} {says}, and lmms-eval 0.7.3 goes by the path and takes it for {other}: part of the weights would "
-            "stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes paths "
-            f"with {told.backend.experts!r} for a mixture)."
+            f"{path} {actual}, and lmms-eval 0.7.3 goes by the path and takes it for {assumed}: part of the weights "
+            "would stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes "
+            f"paths with {backend.experts!r} for a mixture)."
         )

@@ -1,17 +1,16 @@
-"""Whether the files of a run are whole.
+"""Verification of the files of a run: they are read back, and a run whose files are not complete ends with an error.
 
 When lmms-eval 0.7.3 cannot write a file (a full disk), it says so in one line of its log, prints the table all the same
-and exits 0; a file may end in the middle. Here its two savers read back what they wrote: what is not whole gets another
-name, which nothing reads, and such a run ends after its table with one message and exit code 1. An interrupt leaves no
-part of a file under a whole one's name either. lmms-eval names files by the second and appends to those that are there:
-of runs that begin in one second in one folder, the later ones take the next free second.
+and exits 0; a file may end in the middle. Here its two savers read back what they wrote: what is not complete gets
+another name, which nothing reads, and such a run ends after its table with one message and exit code 1. An interrupt
+leaves no part of a file under the name of a complete one either. lmms-eval names files by the second and appends to
+those that are there: of runs that begin in one second in one folder, the later ones take the next free second.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
+import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
@@ -20,102 +19,122 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.plugin.exit_message import say_at_the_end
-from siming_tasks.plugin.preflight import is_ours
+from siming_tasks.plugin import compat
+from siming_tasks.plugin.exit_message import message_at_exit
+from siming_tasks.plugin.preflight import is_siming_task
 
-__all__ = ["check_what_is_saved"]
+__all__ = ["install"]
+
+logger = logging.getLogger(__name__)
 
 PARTIAL = ".partial"
+"""Ending of the new name of an incomplete file."""
+
 RESULTS = "results.json"
 _DATE = "%Y%m%d_%H%M%S"
-_SIGNATURES = {
-    "save_results_aggregated": ["self", "results", "samples", "datetime_str"],
-    "save_results_samples": ["self", "task_name", "samples"],
-}
 
 
 @dataclass
-class _Run:
-    """What one run has still to save, and what it could not."""
+class _SavedRun:
+    """Files of one run.
+
+    Attributes:
+        results: of lmms-eval.
+        date: in the names of its files.
+        waiting: tasks whose samples are still to be saved.
+        logged: whether samples are saved at all.
+        incomplete: files that could not be written.
+    """
 
     results: Mapping[str, Any]
+    date: str
     waiting: set[str]
     logged: bool
-    unsaved: list[Path] = field(default_factory=list)
+    incomplete: list[Path] = field(default_factory=list)
 
 
-def check_what_is_saved(tracker: Any) -> None:
-    """Make ``tracker``, lmms-eval's ``EvaluationTracker``, read back what it writes. Does nothing twice.
+def install() -> None:
+    """Make lmms-eval's ``EvaluationTracker`` read back what it writes. Does nothing the second time."""
+    savers: dict[str, compat.Wrap] = {
+        "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": _verify_results,
+        "lmms_eval.loggers:EvaluationTracker.save_results_samples": _verify_samples,
+    }
+    # one without the other would end a run as incomplete, or never say that it is
+    if all(compat.fetch(name) is not None for name in savers):
+        for name, wrap in savers.items():
+            compat.replace(name, wrap)
 
-    Raises:
-        RuntimeError: the savers are not those of lmms-eval 0.7.3; nothing is changed then.
-    """
-    if getattr(tracker, "_siming_checked", False):
-        return
-    for name, expected in _SIGNATURES.items():
-        found = list(inspect.signature(getattr(tracker, name)).parameters)
-        if found != expected:
-            raise RuntimeError(f"EvaluationTracker.{name} takes {found}, expected {expected}")
-    aggregated, sampled = (getattr(tracker, name) for name in _SIGNATURES)
 
-    @functools.wraps(aggregated)
-    def save_results_aggregated(self: Any, results: Any, samples: Any, datetime_str: str) -> None:
-        datetime_str = _own_second(self, datetime_str)
-        run = self._siming_run = _Run(
-            results, set(results["configs"]) if samples is not None else set(), samples is not None
-        )
-        with _whole(self, run, datetime_str, RESULTS, _is_json):
-            aggregated(self, results=results, samples=samples, datetime_str=datetime_str)
-        run.unsaved += _predictions(self, results)
-        self._siming_date = datetime_str
-        _end(self, run)
+def _verify_results(save_results_aggregated: Callable[..., Any]) -> Callable[..., Any]:
+    def save_and_verify(self: Any, results: Any, samples: Any, datetime_str: str) -> None:
+        if not hasattr(self, "output_path") or not hasattr(self, "general_config_tracker"):
+            logger.warning(
+                "siming-tasks: lmms-eval has changed, and nothing checks that files of this run are complete."
+            )
+            save_results_aggregated(self, results=results, samples=samples, datetime_str=datetime_str)
+            return
+        date, waiting = _free_second(self, datetime_str), set(results["configs"]) if samples is not None else set()
+        run = self._siming_run = _SavedRun(results, date, waiting, samples is not None)
+        with _complete_or_renamed(self, run, RESULTS, _is_json):
+            save_results_aggregated(self, results=results, samples=samples, datetime_str=date)
+        run.incomplete += _unwritten_predictions(self, results)
+        _finish(self, run)
 
-    @functools.wraps(sampled)
-    def save_results_samples(self: Any, task_name: str, samples: Sized) -> None:
-        run = self._siming_run
-        with _whole(self, run, self._siming_date, f"samples_{task_name}.jsonl", lambda p: _has_lines(p, len(samples))):
-            sampled(self, task_name=task_name, samples=samples)
+    return save_and_verify
+
+
+def _verify_samples(save_results_samples: Callable[..., Any]) -> Callable[..., Any]:
+    def save_and_verify(self: Any, task_name: str, samples: Sized) -> None:
+        run: _SavedRun | None = getattr(self, "_siming_run", None)
+        if run is None:
+            save_results_samples(self, task_name=task_name, samples=samples)
+            return
+        name = f"samples_{task_name}.jsonl"
+        with _complete_or_renamed(self, run, name, lambda path: _has_lines(path, len(samples))):
+            save_results_samples(self, task_name=task_name, samples=samples)
         run.waiting.discard(task_name)
-        _end(self, run)
+        _finish(self, run)
 
-    tracker.save_results_aggregated, tracker.save_results_samples = save_results_aggregated, save_results_samples
-    tracker._siming_checked = True
+    return save_and_verify
 
 
 def _folder(tracker: Any) -> Path:
-    return Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized or "")
+    """Folder of a run's files."""
+    return Path(tracker.output_path, getattr(tracker.general_config_tracker, "model_name_sanitized", None) or "")
 
 
-def _own_second(tracker: Any, date: str) -> str:
-    """``date``, or the first second after it whose results file is nobody's; that file is taken here, empty."""
+def _free_second(tracker: Any, date: str) -> str:
+    """``date``, or the first second after it whose results file does not exist; that file is made here, empty."""
     if not tracker.output_path:
         return date
-    folder, own = _folder(tracker), date
+    folder, free = _folder(tracker), date
     try:
         folder.mkdir(parents=True, exist_ok=True)
         while True:
             try:
-                (folder / f"{own.replace(':', '-')}_{RESULTS}").open("x").close()
+                (folder / f"{free.replace(':', '-')}_{RESULTS}").open("x").close()
             except FileExistsError:
-                own = (datetime.strptime(own, _DATE) + timedelta(seconds=1)).strftime(_DATE)
+                free = (datetime.strptime(free, _DATE) + timedelta(seconds=1)).strftime(_DATE)
             else:
-                return own
+                return free
     except (OSError, ValueError):  # nothing can be written there, or a program's own name for its run
         return date
 
 
 @contextmanager
-def _whole(tracker: Any, run: _Run, date: str, name: str, good: Callable[[Path], bool]) -> Iterator[None]:
-    """See to it that the block leaves a good file of this name, or none and an entry in ``run.unsaved``."""
+def _complete_or_renamed(
+    tracker: Any, run: _SavedRun, name: str, is_complete: Callable[[Path], bool]
+) -> Iterator[None]:
+    """Ensure that the block leaves a complete file of this name, or none and an entry in ``run.incomplete``."""
     if not tracker.output_path:  # nothing is saved, nor claimed to be
         yield
         return
-    path = _folder(tracker) / f"{date.replace(':', '-')}_{name}"
+    path = _folder(tracker) / f"{run.date.replace(':', '-')}_{name}"
     try:
         yield
     finally:  # also at an interrupt
-        if not good(path):
-            run.unsaved.append(path)
+        if not is_complete(path):
+            run.incomplete.append(path)
             if path.exists():
                 path.rename(path.with_name(path.name + PARTIAL))
 
@@ -136,43 +155,42 @@ def _has_lines(path: Path, number: int) -> bool:
         return False
 
 
-def _predictions(tracker: Any, results: Mapping[str, Any]) -> list[Path]:
+def _unwritten_predictions(tracker: Any, results: Mapping[str, Any]) -> list[Path]:
     """Prediction files of withheld labels that could not be written; the results say so with an empty name."""
     evaluations = {name: task.get("siming_stderr,none") for name, task in results["results"].items()}
     return [
         Path(tracker.output_path or ".", f"siming_predictions_{name.removeprefix('siming_')}.jsonl")
-        for name, found in evaluations.items()
-        if isinstance(found, Mapping) and found.get("predictions", "") is None
+        for name, evaluation in evaluations.items()
+        if isinstance(evaluation, Mapping) and evaluation.get("predictions", "") is None
     ]
 
 
-def _say_next(tracker: Any, run: _Run) -> None:
-    """Leave word of what to type when the process ends; only where a task of ours was run."""
-    if not any(map(is_ours, run.results["configs"].values())):
-        return
-    ended = say_at_the_end()
-    found = [task.get("siming_stderr,none") for task in run.results["results"].values()]
-    ended.withheld |= any(isinstance(each, Mapping) and each.get("predictions") for each in found)
-    if tracker.output_path:
-        (ended.folders if run.logged else ended.without_replies).append(_folder(tracker))
-
-
-def _end(tracker: Any, run: _Run) -> None:
-    """After a run's last file: end it here if one is missing, its table printed as lmms-eval would have done."""
+def _finish(tracker: Any, run: _SavedRun) -> None:
+    """After the last file of a run, note what to type next; end the run, with its table, if a file is incomplete."""
     if run.waiting:
         return
-    if not run.unsaved:
-        _say_next(tracker, run)
+    if not run.incomplete:
+        _note_next_command(tracker, run)
         return
-    from lmms_eval.utils import make_table
-
-    print(make_table(run.results))  # noqa: T201 - standard output is where the host prints it
-    if "groups" in run.results:
-        print(make_table(run.results, "groups"))  # noqa: T201
-    names = ", ".join(str(path) for path in run.unsaved)
-    folder = next(path for path in (run.unsaved[0], *run.unsaved[0].absolute().parents) if path.is_dir())
+    if make_table := compat.fetch("lmms_eval.utils:make_table"):
+        print(make_table(run.results))  # noqa: T201 - standard output is where lmms-eval prints it
+        if "groups" in run.results:
+            print(make_table(run.results, "groups"))  # noqa: T201
+    names = ", ".join(str(path) for path in run.incomplete)
+    folder = next(path for path in (run.incomplete[0], *run.incomplete[0].absolute().parents) if path.is_dir())
     free = shutil.disk_usage(folder).free / 1e6
     raise SystemExit(
         f"siming-tasks: this run is NOT SAVED as a whole. Missing, or cut short and renamed to *{PARTIAL}: {names}. "
         f"{free:,.0f} MB are free there; make room or give another --output_path, and run again."
     )
+
+
+def _note_next_command(tracker: Any, run: _SavedRun) -> None:
+    """Note for the message at exit where this run was saved; only where a task of ours was run."""
+    if not any(map(is_siming_task, run.results["configs"].values())):
+        return
+    message = message_at_exit()
+    evaluations = [task.get("siming_stderr,none") for task in run.results["results"].values()]
+    message.withheld |= any(isinstance(found, Mapping) and found.get("predictions") for found in evaluations)
+    if tracker.output_path:
+        (message.folders if run.logged else message.without_replies).append(_folder(tracker))

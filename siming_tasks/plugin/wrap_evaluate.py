@@ -1,149 +1,187 @@
-"""How a model is asked: between lmms-eval and the class of the model, for the time of one run.
+"""What surrounds ``simple_evaluate`` and ``evaluate`` of lmms-eval when they run tasks of ours.
 
-Two functions of lmms-eval are wrapped. ``get_model`` is where a model's name is first known: what cannot work is
-refused there, before anything is loaded. ``evaluate`` is where the model itself is known, however it was made (by name,
-or as an object handed to ``simple_evaluate``): its class decides what it is shown, and its replies are counted.
+``simple_evaluate`` knows all arguments of a run before a model is loaded: what cannot work is refused there, and the
+model's class gets the arguments that it needs. ``evaluate`` knows the model itself, however it was made (by name, or as
+an object handed to ``simple_evaluate``): its class decides what it is shown, and its replies are counted and kept.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import logging
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
+from contextvars import ContextVar
 from typing import Any
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, Mode, backend_of
+from siming_tasks.plugin import compat
+from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.payload_limits import refuse_what_does_not_fit
-from siming_tasks.plugin.preflight import Told, as_told, is_ours, refuse
-from siming_tasks.plugin.response_cache.cache import beside, keeping
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.plugin.payload_limits import check_request_sizes
+from siming_tasks.plugin.preflight import (
+    RunArguments,
+    backend_with_arguments,
+    check_data,
+    check_run_arguments,
+    is_siming_task,
+)
+from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks, replies_kept
+from siming_tasks.plugin.response_cache.key import arguments_of
+from siming_tasks.tasks import TASKS
 
-__all__ = ["guard"]
+__all__ = ["install"]
 
 logger = logging.getLogger(__name__)
 
-_SIGNATURES = {"get_model": ["model_name", "force_simple"], "evaluate": ["lm", "task_dict"]}
+_LOADED_BY_NAME: ContextVar[bool] = ContextVar("_LOADED_BY_NAME", default=False)
+"""True within a ``simple_evaluate`` that loaded the model with the arguments of ``backends.yaml``."""
 
 
-def guard(models: Any, evaluator: Any, preflight: Callable[[Sequence[Any]], Sequence[TaskSpec]]) -> None:
-    """Wrap ``lmms_eval.models.get_model`` and ``lmms_eval.evaluator.evaluate``. Does nothing twice.
+def install() -> None:
+    """Replace ``simple_evaluate`` and ``evaluate`` of lmms-eval. Does nothing the second time."""
+    compat.replace("lmms_eval.evaluator:simple_evaluate", _wrap_simple_evaluate)
+    compat.replace("lmms_eval.evaluator:evaluate", _wrap_evaluate)
 
-    Args:
-        models: the module ``lmms_eval.models``.
-        evaluator: the module ``lmms_eval.evaluator``.
-        preflight: checks the data of these tasks (SimingError), and says what they ask.
 
-    Raises:
-        RuntimeError: they are not those of lmms-eval 0.7.3; nothing is changed then.
-    """
-    if getattr(evaluator, "_siming_guarded", False):
-        return
-    get_model, evaluate = models.get_model, evaluator.evaluate
-    for name, function in (("get_model", get_model), ("evaluate", evaluate)):
-        found = list(inspect.signature(function).parameters)[:2]
-        if found != _SIGNATURES[name]:
-            raise RuntimeError(f"{name} takes {found}, expected {_SIGNATURES[name]}")
+def _wrap_simple_evaluate(simple_evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(simple_evaluate)
 
-    @functools.wraps(get_model)
-    def guarded_get_model(model_name: str, force_simple: bool = False) -> Any:
-        caller = _caller()
-        tasks = caller.get("tasks") or []
-        ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_ours(task)]
-        if not ours:
-            return get_model(model_name, force_simple)
-        told = _told(models, model_name, force_simple, caller)
-        with _one_message(told):
-            mode = refuse(told, RUN.policy, preflight(ours))
-        return _Given.to(get_model(model_name, force_simple), told, mode)
+    def checked_simple_evaluate(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind_partial(*args, **kwargs).arguments
+        tasks = given.get("tasks") or []
+        ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
+        model = given.get("model")
+        if not ours or not isinstance(model, str):  # of an object, evaluate knows more
+            return simple_evaluate(*args, **kwargs)
+        with _one_message(given.get("cli_args") is not None):
+            specs = check_data(ours)
+            arguments = _arguments_of_command(model, given)
+            mode = check_run_arguments(arguments, RUN.policy, specs)
+        added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
 
-    @functools.wraps(evaluate)
-    def guarded_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
-        ours = _tasks(task_dict)
-        if not ours:
+        def wrap_get_model(get_model: Callable[..., Any]) -> Callable[..., Any]:
+            def get_model_with_arguments(model_name: str, force_simple: bool = False) -> Any:
+                model_class = get_model(model_name, force_simple)
+                return _WithArguments(model_class, added) if added and model_name == model else model_class
+
+            return get_model_with_arguments
+
+        if added:
+            listed = ", ".join(f"{key}={value}" for key, value in added.items())
+            logger.warning("siming-tasks: %s is given %s (%s).", model, listed, see("models"))
+        token = _LOADED_BY_NAME.set(True)
+        try:
+            with compat.replaced({"lmms_eval.models:get_model": wrap_get_model}):
+                return simple_evaluate(*args, **kwargs)
+        finally:
+            _LOADED_BY_NAME.reset(token)
+
+    return checked_simple_evaluate
+
+
+def _wrap_evaluate(evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    def checked_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
+        tasks = _our_tasks(task_dict)
+        if not tasks:
             return evaluate(lm, task_dict, *args, **kwargs)
-        for task in ours.values():
-            _keep_records(task)
-        modality = getattr(lm, "modality", None)
-        backend = as_told(_backend(type(lm)), {"pass_video_url": getattr(lm, "pass_video_url", "")})
-        rest = {"system_instruction": kwargs.get("system_instruction")}
-        size = getattr(lm, "batch_size", 1)
-        told = Told(
-            type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1, rest,
-            kwargs.get("cli_args") is not None,
+        for task in tasks.values():
+            _record_with_predict_only(task)
+        modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
+        backend = backend_with_arguments(
+            backend_of(base.__module__ for base in type(lm).__mro__),
+            {"pass_video_url": getattr(lm, "pass_video_url", "")},
+        )
+        arguments = RunArguments(
+            type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
+            system_instruction=kwargs.get("system_instruction"),
         )  # fmt: skip
-        with _one_message(told), RUN.evaluating(backend, modality), keeping(lm):
-            refuse(told, RUN.policy, [each for each in TASKS.values() if each.task_name in ours])
-            refuse_what_does_not_fit(lm, ours.values())
+        command_line = kwargs.get("cli_args") is not None
+        with (
+            _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
+        ):  # fmt: skip
+            specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
+            mode = check_run_arguments(arguments, RUN.policy, specs)
+            compat.refuse_if_changed()
+            if not _LOADED_BY_NAME.get():
+                _warn_of_missing_arguments(lm, backend, mode)
+            check_request_sizes(lm, tasks.values())
             if "response_cache" in kwargs:
-                kwargs["response_cache"] = beside(kwargs["response_cache"], lm)
+                kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
             return evaluate(lm, task_dict, *args, **kwargs)
 
-    models.get_model, evaluator.evaluate, evaluator._siming_guarded = guarded_get_model, guarded_evaluate, True
-
-
-def _caller() -> Mapping[str, Any]:
-    """What ``simple_evaluate`` was told: it hands ``get_model`` the name alone. Empty if somebody else calls."""
-    frame: FrameType | None = sys._getframe(2)
-    for _ in range(4):  # other wrappers may stand between
-        if frame is None or frame.f_code.co_name == "simple_evaluate":
-            break
-        frame = frame.f_back
-    return frame.f_locals if frame is not None and frame.f_code.co_name == "simple_evaluate" else {}
+    return checked_evaluate
 
 
 @contextmanager
-def _one_message(told: Told) -> Iterator[None]:
-    """On the command line our errors are one message and exit code 1: the host would print a traceback and exit 0."""
+def _one_message(command_line: bool) -> Iterator[None]:
+    """On the command line, end with one message and exit code 1: lmms-eval would print a traceback and exit 0."""
     try:
         yield
     except SimingError as error:
-        if told.command_line:
+        if command_line:
             raise SystemExit(f"siming-tasks: {error}") from None
         raise
 
 
-def _told(models: Any, name: str, force_simple: bool, caller: Mapping[str, Any]) -> Told:
-    from lmms_eval.utils import simple_parse_args_string
-
+def _arguments_of_command(model: str, given: Mapping[str, Any]) -> RunArguments:
+    """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
     try:
-        path = models.MODEL_REGISTRY_V2.resolve(name, force_simple=force_simple).class_path
+        path = compat.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
+            model, force_simple=bool(given.get("force_simple"))
+        ).class_path
     except ValueError:
-        path = ""  # the host says which names there are
-    given = caller.get("model_args") or {}
-    arguments = simple_parse_args_string(given) if isinstance(given, str) else given
-    size = str(caller.get("batch_size") or arguments.get("batch_size") or 1)
-    backend = as_told(backend_of([path.rpartition(".")[0]]), arguments)
-    return Told(
-        name, backend, arguments, int(size) if size.isdecimal() else 1, caller,
-        caller.get("cli_args") is not None,
-    )  # fmt: skip
+        path = ""  # there is no such model: lmms-eval lists those that there are
+    model_args = given.get("model_args") or {}
+    if isinstance(model_args, str):
+        model_args = compat.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
+    batch_size = str(given.get("batch_size") or model_args.get("batch_size") or 1)
+    return RunArguments(
+        model,
+        backend_with_arguments(backend_of([path.rpartition(".")[0]]), model_args),
+        model_args,
+        int(batch_size) if batch_size.isdecimal() else 1,
+        given.get("system_instruction"),
+        bool(given.get("apply_chat_template")),
+        given.get("num_fewshot"),
+    )
 
 
-def _backend(kind: type) -> Backend:
-    return backend_of(base.__module__ for base in kind.__mro__)
+def _missing_arguments(backend: Backend, mode: Mode, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
+    wanted = backend.frames if mode == "frames" else backend.arguments
+    frames = RUN.options.frames
+    return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in given}
 
 
-def _tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
-    """The tasks of ours, by name, in a dictionary of tasks and groups."""
-    found: dict[str, Any] = {}
+def _warn_of_missing_arguments(lm: Any, backend: Backend, mode: Mode) -> None:
+    """Say what a model object was made without; it is used as it is."""
+    given = arguments_of(lm)
+    missing = _missing_arguments(backend, mode, given) if given is not None else {}
+    if missing:
+        listed = ", ".join(f"{key}={value}" for key, value in missing.items())
+        logger.warning(
+            "siming-tasks: this %s was made without %s, which it would be given by its name. Results may differ (%s).",
+            type(lm).__name__, listed, see("models"),
+        )  # fmt: skip
+
+
+def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
+    """Tasks of ours by name, in a dictionary of tasks and groups."""
+    tasks: dict[str, Any] = {}
     for name, task in task_dict.items():
         if isinstance(task, dict):
-            found |= _tasks(task)
-        elif is_ours(name):
-            found[name] = task[1] if isinstance(task, tuple) else task
-    return found
+            tasks |= _our_tasks(task)
+        elif is_siming_task(name):
+            tasks[name] = task[1] if isinstance(task, tuple) else task
+    return tasks
 
 
-def _keep_records(task: Any) -> None:
-    """With ``--predict_only`` lmms-eval drops what reads the replies: keep the records, which can be scored later."""
+def _record_with_predict_only(task: Any) -> None:
+    """Write records with ``--predict_only`` too, so that they can be scored later: lmms-eval drops process_results."""
     if "bypass" in getattr(task, "_metric_fn_list", {}) and task.config.process_results is None:
         task.config.process_results = lambda doc, results: {
             "bypass": 999,
@@ -151,24 +189,12 @@ def _keep_records(task: Any) -> None:
         }
 
 
-class _Given:
-    """A class of the host that is given the arguments of our table on top of the user's."""
+class _WithArguments:
+    """Class of lmms-eval that is made with more arguments than the user gave."""
 
-    def __init__(self, kind: Any, arguments: Mapping[str, Any]) -> None:
-        self.kind, self.arguments = kind, dict(arguments)
+    def __init__(self, model_class: Any, arguments: Mapping[str, Any]) -> None:
+        self.model_class, self.arguments = model_class, dict(arguments)
 
-    @classmethod
-    def to(cls, kind: Any, told: Told, mode: Mode) -> Any:
-        """The class itself where nothing is to be added, because the table says nothing or the user said it all."""
-        frames, ours = RUN.options.frames, told.backend.frames if mode == "frames" else told.backend.arguments
-        wanted = {key: frames if value == "frames" else value for key, value in ours.items()}
-        added = {key: value for key, value in wanted.items() if key not in told.arguments}
-        if not added:
-            return kind
-        said = ", ".join(f"{key}={value}" for key, value in added.items())
-        logger.warning("siming-tasks: %s is given %s (%s).", told.name, said, see("models"))
-        return cls(kind, added)
-
-    def create_from_arg_string(self, arguments: str, more: Mapping[str, Any] | None = None) -> Any:
+    def create_from_arg_string(self, arg_string: str, additional_config: Mapping[str, Any] | None = None) -> Any:
         """As ``lmms.create_from_arg_string``."""
-        return self.kind.create_from_arg_string(arguments, {**(more or {}), **self.arguments})
+        return self.model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **self.arguments})

@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.data import withhold
-from siming_tasks.plugin.exit_message import Ended
+from siming_tasks.plugin.exit_message import ExitMessage
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 
@@ -67,5 +67,5 @@ def test_what_is_not_kept_is_said(
 
 
 def test_several_runs_of_one_process_are_one_report() -> None:
-    ended = Ended([Path("out/a"), Path("out/b c"), Path("out/a")])
+    ended = ExitMessage([Path("out/a"), Path("out/b c"), Path("out/a")])
     assert str(ended) == "Next: siming report out/a 'out/b c'"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import SimingError
-from siming_tasks.data import refresh_digests as restate
-from siming_tasks.plugin import register as plugin
+from siming_tasks.data import refresh_digests
+from siming_tasks.plugin.preflight import check_data
 
 CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
 
@@ -32,7 +32,7 @@ def edit(root: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
 def preflight(monkeypatch: pytest.MonkeyPatch, data: object, *names: str) -> str:
     monkeypatch.setenv("SIMING_DATA", str(data))
     with pytest.raises(SimingError) as caught:
-        plugin.preflight(names)
+        check_data(names)
     return str(caught.value)
 
 
@@ -123,7 +123,7 @@ def test_tasks_without_documents(
     monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], words: tuple[str, ...]
 ) -> None:
     edit(copy, change)
-    restate(copy)
+    refresh_digests(copy)
     message = preflight(monkeypatch, copy, *tasks)
     assert "\n" not in message
     for word in words:
@@ -132,15 +132,15 @@ def test_tasks_without_documents(
 
 def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
     edit(copy, no_spans)
-    restate(copy)
+    refresh_digests(copy)
     monkeypatch.setenv("SIMING_DATA", str(copy))
-    plugin.preflight(["siming_full"])
+    check_data(["siming_full"])
 
 
 @pytest.mark.host
 def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], copy: Path) -> None:
     edit(copy, no_spans)
-    restate(copy)
+    refresh_digests(copy)
     model = ("--model", "siming_reference", "--model_args", "media=false")
     run = host(*model, "--tasks", "siming", data=copy)
     assert run.code == 1

@@ -120,7 +120,7 @@ def test_other_tasks_keep_the_hosts_cache(tmp_path: Path) -> None:
     from lmms_eval.api.instance import Instance
     from lmms_eval.caching.response_cache import ResponseCache
 
-    from siming_tasks.plugin.response_cache.bypass_host_cache import Beside
+    from siming_tasks.plugin.response_cache.cache import HostCache
 
     class Echo:
         asked = 0
@@ -135,10 +135,10 @@ def test_other_tasks_keep_the_hosts_cache(tmp_path: Path) -> None:
 
     model, cache = Echo(), ResponseCache.create(str(tmp_path), model="echo")
     requests = [request(task, number) for number in range(2) for task in ("siming_clip_score", "mme")]
-    replies = [Beside(cache).execute(model, "generate_until", requests) for _ in range(2)]
+    replies = [HostCache(cache).execute(model, "generate_until", requests) for _ in range(2)]
     assert replies == [
         ["siming_clip_score 0 of 4", "mme 0 of 2", "siming_clip_score 1 of 4", "mme 1 of 2"],
         ["siming_clip_score 0 of 6", "mme 0 of 2", "siming_clip_score 1 of 6", "mme 1 of 2"],
     ]
-    assert Beside(cache).get_stats()["total_cached_entries"] == 2
+    assert HostCache(cache).get_stats()["total_cached_entries"] == 2
     cache.finalize(success=True)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.register import tasks_path
-from siming_tasks.plugin.response_cache.cache import keeping
-from siming_tasks.plugin.response_cache.fingerprint import Unknown, conditions
+from siming_tasks.plugin.preflight import tasks_path
+from siming_tasks.plugin.response_cache.cache import replies_kept
+from siming_tasks.plugin.response_cache.key import UnidentifiedModel, fingerprint_of
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -80,7 +80,7 @@ def ask(
 
             requests.append(_clone_padding_request(requests[-1]))
         before = len(Echo.asked)
-        with keeping(model):
+        with replies_kept(model):
             replies = model.generate_until(requests)
         assert len(replies) == len(requests)
         return replies, len(Echo.asked) - before
@@ -179,7 +179,7 @@ def test_requests_of_other_tasks_are_left_alone(ask: Callable[..., Any], tmp_pat
 
     facts = {"task": "mme", "doc_id": 7, "repeats": 1}
     foreign = [Instance("generate_until", ("text", {}, 7, "mme", "test"), 0, facts) for _ in range(3)]
-    with keeping(seen := Seen()):
+    with replies_kept(seen := Seen()):
         assert seen.generate_until(foreign) == ["3 7"] * 3
     assert "generate_until" not in vars(seen)
     assert not (tmp_path / "kept").exists()
@@ -200,8 +200,8 @@ def test_what_cannot_be_told_apart_is_not_kept(ask: Callable[..., Any], tmp_path
     assert not (tmp_path / "kept").exists()
     scope: dict[str, Any] = {"Echo": Echo}
     exec("class Typed(Echo):\n    pass", scope)
-    with pytest.raises(Unknown, match="source"):
-        conditions(scope["Typed"]())
+    with pytest.raises(UnidentifiedModel, match="source"):
+        fingerprint_of(scope["Typed"]())
 
 
 def test_no_secret_and_no_password_is_written(ask: Callable[..., Any], tmp_path: Path) -> None:

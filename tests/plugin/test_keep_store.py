@@ -1,4 +1,4 @@
-"""Kept replies on disk: whole or not there, whatever happens to the file."""
+"""Stored replies are whole or absent, whatever happens to the file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.plugin.response_cache.store import Kept, Store
+from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
 from tests.plugin.conftest import files_end_at
 
 
-def reply(number: int, text: str = "") -> Kept:
-    return Kept(f"k{number}", f"clip_score/v/{number}", text or f'{{"score": {number}}} é \ud800 \n "', 1000.0 + number)
+def reply(number: int, text: str = "") -> CachedReply:
+    return CachedReply(
+        f"k{number}", f"clip_score/v/{number}", text or f'{{"score": {number}}} é \ud800 \n "', 1000.0 + number
+    )
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "kept", "conditions")
+def store(tmp_path: Path) -> ReplyStore:
+    return ReplyStore(tmp_path / "kept", "conditions")
 
 
-def again(store: Store) -> Store:
-    return Store(store.folder, store.conditions)
+def again(store: ReplyStore) -> ReplyStore:
+    return ReplyStore(store.folder, store.conditions)
 
 
-def only_file(store: Store) -> Path:
+def only_file(store: ReplyStore) -> Path:
     (path,) = store.folder.glob("*.jsonl")
     return path
 
@@ -33,27 +35,27 @@ def only_file(store: Store) -> Path:
 KEYS = [f"k{number}" for number in range(100)]
 
 
-def test_what_was_kept_is_found_whoever_looks(store: Store) -> None:
+def test_what_was_kept_is_found_whoever_looks(store: ReplyStore) -> None:
     assert store.find(KEYS) == {} and not store.folder.exists()
-    assert all(store.keep(reply(number)) for number in range(3))
+    assert all(store.add(reply(number)) for number in range(3))
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in range(3)}  # while it is still open
     store.close()
     assert again(store).find(["k1", "other"]) == {"k1": reply(1)}
     assert oct(only_file(store).stat().st_mode)[-3:] == "600"
 
 
-def test_of_two_replies_to_one_request_the_first_counts(store: Store) -> None:
-    later, sooner = Kept("k", "r", "later", 2.0), Kept("k", "r", "sooner", 1.0)
+def test_of_two_replies_to_one_request_the_first_counts(store: ReplyStore) -> None:
+    later, sooner = CachedReply("k", "r", "later", 2.0), CachedReply("k", "r", "sooner", 1.0)
     for kept in (later, sooner):
-        (one := again(store)).keep(kept)
+        (one := again(store)).add(kept)
         one.close()
     assert len(list(store.folder.glob("*.jsonl"))) == 2 and again(store).find(["k"]) == {"k": sooner}
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
-def test_a_file_that_was_cut_short_anywhere(store: Store, cut: int) -> None:
+def test_a_file_that_was_cut_short_anywhere(store: ReplyStore, cut: int) -> None:
     for number in range(2):
-        store.keep(reply(number))
+        store.add(reply(number))
     store.close()
     path = only_file(store)
     path.write_bytes(path.read_bytes()[:-cut])
@@ -61,14 +63,14 @@ def test_a_file_that_was_cut_short_anywhere(store: Store, cut: int) -> None:
     assert reader.find(KEYS) == {"k0": reply(0)}
     (said,) = reader.warnings
     assert said.startswith("1 lines in ") and "cut short or altered" in said and "asked for again" in said
-    reader.keep(reply(5))  # into a file of its own
+    reader.add(reply(5))  # into a file of its own
     reader.close()
     assert again(store).find(KEYS) == {"k0": reply(0), "k5": reply(5)}
 
 
-def test_no_altered_byte_of_a_line_is_read_as_a_reply(store: Store) -> None:
-    store.keep(reply(0))
-    store.keep(reply(1))
+def test_no_altered_byte_of_a_line_is_read_as_a_reply(store: ReplyStore) -> None:
+    store.add(reply(0))
+    store.add(reply(1))
     store.close()
     path, whole = only_file(store), only_file(store).read_bytes()
     start = whole.rindex(b"\n", 0, len(whole) - 1) + 1
@@ -91,24 +93,24 @@ def test_no_altered_byte_of_a_line_is_read_as_a_reply(store: Store) -> None:
         (b"[" * 100_000, "not written by this version"),
     ],
 )
-def test_a_foreign_file_is_left_alone(store: Store, content: bytes, said: str | None) -> None:
-    store.keep(reply(0))
+def test_a_foreign_file_is_left_alone(store: ReplyStore, content: bytes, said: str | None) -> None:
+    store.add(reply(0))
     (path := store.folder / "0.jsonl").write_bytes(content)
     assert store.find(KEYS) == {"k0": reply(0)}
     assert [said in warning for warning in store.warnings if said] == [True] * bool(said)
     assert path.read_bytes() == content
 
 
-def test_a_file_of_another_model_or_version_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    (other := Store(store.folder, "others")).keep(reply(0))
+def test_a_file_of_another_model_or_version_is_left_alone(store: ReplyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    (other := ReplyStore(store.folder, "others")).add(reply(0))
     other.close()
     assert store.find(KEYS) == {} and "another model or other arguments" in store.warnings[0]
     monkeypatch.setattr("siming_tasks.plugin.response_cache.store.VERSION", 2)
     assert again(other).find(KEYS) == {}
 
 
-def test_what_is_no_file_is_not_waited_for(store: Store) -> None:
-    store.keep(reply(0))
+def test_what_is_no_file_is_not_waited_for(store: ReplyStore) -> None:
+    store.add(reply(0))
     os.mkfifo(store.folder / "pipe.jsonl")
     (store.folder / "folder.jsonl").mkdir()
     assert store.find(KEYS) == {"k0": reply(0)}
@@ -117,33 +119,33 @@ def test_what_is_no_file_is_not_waited_for(store: Store) -> None:
 
 def test_a_place_that_cannot_be_written_to_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    store = Store(tmp_path / "file" / "kept", "conditions")
+    store = ReplyStore(tmp_path / "file" / "kept", "conditions")
     assert store.find(KEYS) == {}
-    assert [store.keep(reply(number)) for number in range(3)] == [False] * 3
+    assert [store.add(reply(number)) for number in range(3)] == [False] * 3
     (said,) = store.warnings
     assert said.startswith("REPLIES ARE NOT KEPT: ") and "Not a directory" in said and "SIMING_REPLIES" in said
     (tmp_path / "file").unlink()
-    assert store.keep(reply(3))  # the place is there again: nothing of what waited is lost
+    assert store.add(reply(3))  # the place is there again: nothing of what waited is lost
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in range(4)}
 
 
-def test_a_full_disk_leaves_whole_lines_and_loses_nothing_when_there_is_room_again(store: Store) -> None:
+def test_a_full_disk_leaves_whole_lines_and_loses_nothing_when_there_is_room_again(store: ReplyStore) -> None:
     with files_end_at(1500):
-        kept = [store.keep(reply(number)) for number in range(12)]
+        kept = [store.add(reply(number)) for number in range(12)]
     assert kept[0] and not kept[-1] and sorted(kept, reverse=True) == kept
     assert len(store.warnings) == 1 and "File too large" in store.warnings[0]
     assert len(again(store).find(KEYS)) == sum(kept) and again(store).find(KEYS)
     reader = again(store)
     reader.find(KEYS)
     assert reader.warnings == []  # no half line was left
-    assert store.keep(reply(50))
+    assert store.add(reply(50))
     store.close()
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in (*range(12), 50)}
 
 
-def test_many_threads_write_whole_lines(store: Store) -> None:
+def test_many_threads_write_whole_lines(store: ReplyStore) -> None:
     threads = [
-        threading.Thread(target=lambda start=start: [store.keep(reply(start + i, "x" * 5000)) for i in range(10)])
+        threading.Thread(target=lambda start=start: [store.add(reply(start + i, "x" * 5000)) for i in range(10)])
         for start in range(0, 100, 10)
     ]
     for thread in threads:
@@ -154,7 +156,7 @@ def test_many_threads_write_whole_lines(store: Store) -> None:
     assert again(store).find(KEYS).keys() == set(KEYS)
 
 
-def test_closing_twice_and_without_a_reply(store: Store) -> None:
+def test_closing_twice_and_without_a_reply(store: ReplyStore) -> None:
     store.close()
     store.close()
     assert not store.folder.exists()

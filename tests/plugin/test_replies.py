@@ -19,15 +19,14 @@ from PIL import Image
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, backends
 from siming_tasks.parsing import parse_reply
-from siming_tasks.plugin.one_reply_per_request import FAILED
-from siming_tasks.plugin.one_reply_per_request import careful as carefully
+from siming_tasks.plugin.one_reply_per_request import FAILED, one_reply_per_request
 from siming_tasks.rubrics import default_rubric
 
 
 @contextmanager
 def careful(lm: Any, backend: Backend) -> Iterator[None]:
     """While the block runs, the object is asked as a run asks it."""
-    lm.generate_until = carefully(lm, backend, lm.generate_until)
+    lm.generate_until = one_reply_per_request(lm, backend, lm.generate_until)
     yield
     del lm.generate_until
 

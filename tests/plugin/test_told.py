@@ -13,53 +13,56 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import Backend, Policy, backends
 from siming_tasks.options import Options
-from siming_tasks.plugin.preflight import Told, as_told, is_ours, refuse
+from siming_tasks.plugin.preflight import RunArguments, backend_with_arguments, check_run_arguments, is_siming_task
 
 POLICY = Policy.of(Options())
+run_of, mode = RunArguments, check_run_arguments
 
 
-def said(told: Told, policy: Policy = POLICY) -> str:
+def refusal(run: RunArguments, policy: Policy = POLICY) -> str:
     with pytest.raises(OptionsError) as caught:
-        refuse(told, policy)
+        mode(run, policy)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("row", [row for row in backends().values() if row.media is None], ids=lambda row: row.name)
 def test_a_class_that_cannot_judge_is_refused_by_name(row: Backend) -> None:
-    message = said(Told("it", row))
+    message = refusal(run_of("it", row))
     assert message.startswith("--model it cannot judge here: ") and "\n" not in message
     assert "`siming docs models`" in message
 
 
 @pytest.mark.parametrize(
-    ("rest", "words"),
+    ("arguments", "words"),
     [
         ({"system_instruction": "Be kind."}, "--system_instruction is never sent"),
         ({"apply_chat_template": True}, "--apply_chat_template does not work"),
         ({"num_fewshot": 2}, "--num_fewshot: these tasks have no examples"),
     ],
 )
-def test_flags_that_do_nothing_or_end_in_a_traceback(rest: dict[str, Any], words: str) -> None:
-    assert said(Told("openai", backends()["chat.openai"], rest=rest)).startswith(words)
-    assert refuse(Told("openai", backends()["chat.openai"], rest=dict.fromkeys(rest)), POLICY) == "frames"
+def test_flags_that_cannot_work_are_refused(arguments: dict[str, Any], words: str) -> None:
+    assert refusal(run_of("openai", backends()["chat.openai"], **arguments)).startswith(words)
+    assert mode(run_of("openai", backends()["chat.openai"], **dict.fromkeys(arguments)), POLICY) == "frames"
 
 
-def test_a_batch_that_a_class_would_mix_up() -> None:
+def test_a_batch_that_a_class_would_mix_up_is_refused() -> None:
     row = backends()["chat.qwen3_omni"]
     assert row.batch == "one"
-    assert said(Told("it", Backend("x", images="several", batch="one"), batch_size=2)).startswith("--batch_size 2: ")
-    assert refuse(Told("it", Backend("x", images="several", batch="one")), POLICY) == "frames"
-    assert refuse(Told("it", Backend("x", images="several"), batch_size=2), POLICY) == "frames"
+    assert refusal(run_of("it", Backend("x", images="several", batch="one"), batch_size=2)).startswith(
+        "--batch_size 2: "
+    )
+    assert mode(run_of("it", Backend("x", images="several", batch="one")), POLICY) == "frames"
+    assert mode(run_of("it", Backend("x", images="several"), batch_size=2), POLICY) == "frames"
 
 
-def test_packages_are_asked_for_where_they_are_needed() -> None:
+def test_a_missing_package_is_named_where_it_is_needed() -> None:
     reader = Backend("x", images="several", video="32", video_needs=("no-such-package",))
-    assert refuse(Told("it", reader), POLICY) == "frames"
-    message = said(Told("it", reader), Policy.of(Options(media="video")))
+    assert mode(run_of("it", reader), POLICY) == "frames"
+    message = refusal(run_of("it", reader), Policy.of(Options(media="video")))
     assert message.startswith("--model it needs no-such-package, and it is not installed: pip install")
-    old = said(Told("it", Backend("x", images="several", needs=("numpy<1",), note="it is old")))
+    old = refusal(run_of("it", Backend("x", images="several", needs=("numpy<1",), note="it is old")))
     assert "needs numpy<1, and numpy 2" in old and old.endswith("(it is old.)")
-    assert refuse(Told("it", Backend("x", images="several", needs=("numpy>1",))), POLICY) == "frames"
+    assert mode(run_of("it", Backend("x", images="several", needs=("numpy>1",))), POLICY) == "frames"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +78,17 @@ def test_packages_are_asked_for_where_they_are_needed() -> None:
         ("glm4v_moe", "GLM-4.6V-Flash-big", "is a mixture of experts"),
     ],
 )
-def test_experts_are_what_the_configuration_says(tmp_path: Path, kind: str, folder: str, words: str | None) -> None:
+def test_a_path_that_contradicts_the_configuration_is_refused(
+    tmp_path: Path, kind: str, folder: str, words: str | None
+) -> None:
     row = backends()["simple.glm4v" if kind.startswith("glm") else "chat.qwen3_vl"]
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
-    told = Told("it", row, {"pretrained": str(tmp_path / folder)})
+    run = run_of("it", row, {"pretrained": str(tmp_path / folder)})
     if words is None:
-        assert refuse(told, POLICY) == "frames"
+        assert mode(run, POLICY) == "frames"
     else:
-        message = said(told)
+        message = refusal(run)
         assert words in message and "random" in message and "pretrained=" in message
 
 
@@ -100,12 +105,12 @@ def test_a_model_on_the_hub_is_looked_up_there(tmp_path: Path, monkeypatch: pyte
     (folder / "refs" / "main").write_text(commit)
     (folder / "snapshots" / commit / "config.json").write_text(json.dumps({"model_type": "qwen3_vl_moe"}))
     row = backends()["chat.qwen3_vl"]
-    assert "is a mixture of experts" in said(Told("it", row, {"pretrained": "lab/MediX-R1-30B"}))
+    assert "is a mixture of experts" in refusal(run_of("it", row, {"pretrained": "lab/MediX-R1-30B"}))
     for other in ({"pretrained": "lab/unknown"}, {"pretrained": "/no/such/folder"}, {}):
-        assert refuse(Told("it", row, other), POLICY) == "frames"
+        assert mode(run_of("it", row, other), POLICY) == "frames"
 
 
-def test_the_host_still_goes_by_the_name() -> None:
+def test_lmms_eval_still_detects_experts_by_the_path() -> None:
     """If this changes, the refusal above can go."""
     import inspect
 
@@ -116,17 +121,17 @@ def test_the_host_still_goes_by_the_name() -> None:
 
 
 @pytest.mark.parametrize("said", ["True", "true", True, 1])
-def test_a_file_that_is_handed_on_is_not_converted_wrongly(said: Any) -> None:
+def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted(said: Any) -> None:
     row, video = backends()["chat.openai"], Policy.of(Options(media="video"))
-    assert refuse(Told("openai", as_told(row, {"pass_video_url": said})), video) == "video"
+    assert mode(run_of("openai", backend_with_arguments(row, {"pass_video_url": said})), video) == "video"
     for other in ({}, {"pass_video_url": False}, {"pass_video_url": "False"}):
         with pytest.raises(OptionsError, match="older ones"):
-            refuse(Told("openai", as_told(row, other)), video)
+            mode(run_of("openai", backend_with_arguments(row, other)), video)
 
 
-def test_which_tasks_are_ours() -> None:
-    assert is_ours("siming_full_score") and is_ours({"task": "siming_clip_error"})
-    assert not is_ours("mme") and not is_ours({"task": "mme"})
+def test_tasks_of_this_package_are_recognised_by_name() -> None:
+    assert is_siming_task("siming_full_score") and is_siming_task({"task": "siming_clip_error"})
+    assert not is_siming_task("mme") and not is_siming_task({"task": "mme"})
 
 
 @pytest.mark.host
@@ -141,7 +146,9 @@ def test_which_tasks_are_ours() -> None:
     ],
     ids=["single image", "sound", "old", "system", "batch"],
 )
-def test_the_real_command(host: Callable[..., Any], short_demo: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_the_command_refuses_with_one_message_and_exit_code_1(
+    host: Callable[..., Any], short_demo: Path, arguments: tuple[str, ...], words: str
+) -> None:
     run = host(*arguments, "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
     assert run.code == 1
     assert f"siming-tasks: {words}" in run.output and "Traceback" not in run.output
@@ -167,7 +174,7 @@ def test_replies_of_predict_only_can_be_scored(
 
 
 @pytest.mark.host
-def test_our_models_are_listed(warm: Any, tmp_path: Path) -> None:
+def test_lmms_eval_lists_our_models(warm: Any, tmp_path: Path) -> None:
     from tests.plugin.conftest import environment
 
     assert warm.run(["models"], tmp_path, environment(), tmp_path / "log") == 0

@@ -20,7 +20,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, Encoding, View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
-from siming_tasks.plugin.hooks.image_encoding import help_the_host
+from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
@@ -72,7 +72,8 @@ def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> N
 
     expected = stored(doc)
     assert len(set(expected)) == FRAMES
-    messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
+    with stored_images_sent():
+        messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
     assert sent_by_chat(messages) == [("image/jpeg", data) for data in expected]
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"] * FRAMES + ["text"]
     found = record(doc)
@@ -96,7 +97,8 @@ def test_another_encoding_is_sent_under_its_own_type_and_recorded(
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     RUN.begin()
-    found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
+    with stored_images_sent():
+        found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
     assert {kind for kind, _ in found} == {mime} and len(found) == FRAMES
     for (_, data), file in zip(found, stored(doc), strict=True):
         image, truth = (np.asarray(Image.open(io.BytesIO(one)).convert("RGB"), float) for one in (data, file))
@@ -108,11 +110,11 @@ def test_another_encoding_is_sent_under_its_own_type_and_recorded(
 def test_images_that_are_not_ours_are_sent_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     from lmms_eval.protocol import ChatMessages
 
-    help_the_host()
     monkeypatch.delenv("LMMS_IMAGE_ENCODE_FORMAT", raising=False)
     image = Image.effect_noise((64, 48), 60).convert("RGB")
     other = ChatMessages(messages=[{"role": "user", "content": [{"type": "image", "url": image}]}])
-    ((kind, data),) = sent_by_chat(other.to_openai_messages({}))
+    with stored_images_sent():
+        ((kind, data),) = sent_by_chat(other.to_openai_messages({}))
     assert kind == "image/png" and np.array_equal(np.asarray(Image.open(io.BytesIO(data))), np.asarray(image))
 
 
@@ -123,13 +125,15 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
 
     expected = stored(doc)
     messages = ChatMessages(messages=doc_to_messages(doc))
-    (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
+    with stored_images_sent():
+        (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
     images = [part.inline_data for part in content.parts if part.inline_data]
     assert [(image.mime_type, image.data) for image in images] == [("image/jpeg", data) for data in expected]
     assert [part.text for part in content.parts][:3:2] == ["Frame at 0.0 s:", doc_text(messages, 2)]
     assert record(doc)["encoding"] == "jpeg90"
     plain = {"role": "user", "content": [{"type": "image", "url": Image.new("RGB", (8, 8))}]}
-    (other,) = gemini._chat_messages_to_gemini_contents(ChatMessages(messages=[plain]), None, [])
+    with stored_images_sent():
+        (other,) = gemini._chat_messages_to_gemini_contents(ChatMessages(messages=[plain]), None, [])
     assert other.parts[0].inline_data.mime_type == "image/png" and other.parts[0].inline_data.data[:4] == b"\x89PNG"
 
 
@@ -177,7 +181,8 @@ def test_claude_is_sent_the_stored_files(doc: dict[str, str], anthropic_service:
     model = Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
     arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda one: doc_to_visual(one), 0, "task", "test")
-    (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
+    with stored_images_sent():
+        (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"
     (body,) = anthropic_service
     images = [part["source"] for part in body["messages"][0]["content"] if part["type"] == "image"]
@@ -190,12 +195,12 @@ def test_a_photographic_request_fits_where_the_hosts_own_does_not(photo_video: P
     """64 frames of 896 x 504: below the limits of the known services as they are stored, above them as PNG."""
     from lmms_eval.protocol import ChatMessages
 
-    help_the_host()
     shown: View = view(photo_video, span=None, budget=Budget(64), cache=tmp_path)
 
     def weight(images: list[Image.Image]) -> int:
         content = [{"type": "image", "url": image} for image in images]
-        return len(json.dumps(ChatMessages(messages=[{"role": "user", "content": content}]).to_openai_messages({})))
+        with stored_images_sent():
+            return len(json.dumps(ChatMessages(messages=[{"role": "user", "content": content}]).to_openai_messages({})))
 
     ours, host = weight(shown.to_send(Encoding(), decode=False)[0]), 8 * weight(shown.images()[::8])
     assert ours < 20e6 < 50e6 < host

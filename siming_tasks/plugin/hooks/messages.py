@@ -9,7 +9,6 @@ from typing import Any
 from siming_tasks.common.schema import verdict_word
 from siming_tasks.media import SAMPLER, View, altered, view
 from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.image_encoding import help_the_host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import frame_caption, frames_note
@@ -81,7 +80,6 @@ def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
 
 def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
     """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
-    help_the_host()
     found, policy, backend = shown_view(doc, table), RUN.policy, RUN.backend
     images: list[Any] = []
     sent = None

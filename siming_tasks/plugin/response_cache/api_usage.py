@@ -1,7 +1,7 @@
-"""What a service says of a reply besides its text: tokens, why it ended, which model served it, and how long it took.
+"""Token usage, finish reason, serving model and latency of a reply, from the answer of the service.
 
-The host's classes keep some of that to themselves. Their clients are stood in for by a :class:`Listening` one that
-passes everything on and notes the answers.
+lmms-eval's classes do not pass all of that on. Their clients are replaced by an :class:`ObservedClient`, which forwards
+everything and records the answers.
 """
 
 from __future__ import annotations
@@ -11,57 +11,62 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["Listening", "is_known", "listening", "usage_of"]
+from siming_tasks.results.usage import added
 
-Note = Callable[[dict[str, Any]], None]
+__all__ = ["ObservedClient", "Usages", "is_known_client", "observed", "usage_of_answer", "usage_of_reply"]
+
+Usages = list[dict[str, Any]]
+"""Usage of each answer that a service gave to one request."""
+
+Record = Callable[[dict[str, Any]], None]
 
 PATHS = (("chat", "completions", "create"), ("models", "generate_content"), ("messages", "create"))
-"""Where the clients of OpenAI (and LiteLLM), Google and Anthropic are asked."""
+"""Methods that send a request with the clients of OpenAI (and LiteLLM), Google and Anthropic."""
 
-ENDS = {"max_tokens": "length", "end_turn": "stop", "stop_sequence": "stop"}
-"""Reasons why a reply ended, under OpenAI's names."""
+FINISH_REASONS = {"max_tokens": "length", "end_turn": "stop", "stop_sequence": "stop"}
+"""Finish reasons of other services under OpenAI's names."""
 
 
-class Listening:
-    """A client, or a part of one, whose answers at the end of ``path`` are noted; all else is the client's own."""
+class ObservedClient:
+    """Client (or a part of one) whose answers at the end of ``path`` are recorded; all else is the client's own."""
 
-    def __init__(self, inner: Any, path: tuple[str, ...], note: Note) -> None:
-        self._inner, self._path, self._note = inner, path, note
+    def __init__(self, inner: Any, path: tuple[str, ...], record: Record) -> None:
+        self._inner, self._path, self._record = inner, path, record
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
+        part = getattr(self._inner, name)
         if name != self._path[0]:
-            return found
-        return Listening(found, self._path[1:], self._note) if len(self._path) > 1 else self._noted(found)
+            return part
+        return ObservedClient(part, self._path[1:], self._record) if len(self._path) > 1 else self._recorded(part)
 
-    def _noted(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        note = self._note
+    def _recorded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        record = self._record
 
-        def passed(*args: Any, **kwargs: Any) -> Any:
+        def call_and_record(*args: Any, **kwargs: Any) -> Any:
             began = time.monotonic()
             answer = call(*args, **kwargs)
             if not inspect.isawaitable(answer):
-                note(usage_of(answer, time.monotonic() - began))
+                record(usage_of_answer(answer, time.monotonic() - began))
                 return answer
 
-            async def awaited() -> Any:
-                found = await answer
-                note(usage_of(found, time.monotonic() - began))
-                return found
+            async def await_and_record() -> Any:
+                awaited = await answer
+                record(usage_of_answer(awaited, time.monotonic() - began))
+                return awaited
 
-            return awaited()
+            return await_and_record()
 
-        return passed
+        return call_and_record
 
 
-def listening(client: Any, note: Note) -> Any:
-    """The client, with its answers noted; as it is if it is of no known kind."""
+def observed(client: Any, record: Record) -> Any:
+    """Client whose answers are recorded; the client itself if it is of no known kind."""
     path = _path(client)
-    return Listening(client, path, note) if path else client
+    return ObservedClient(client, path, record) if path else client
 
 
-def is_known(client: Any) -> bool:
-    """Whether a client is of a kind that can be listened to."""
+def is_known_client(client: Any) -> bool:
+    """Test whether a client is of a kind whose answers can be recorded."""
     return _path(client) is not None
 
 
@@ -75,8 +80,8 @@ def _path(client: Any) -> tuple[str, ...] | None:
     return None
 
 
-def usage_of(answer: Any, seconds: float) -> dict[str, Any]:
-    """What an answer of a service says of itself; None where it is silent.
+def usage_of_answer(answer: Any, seconds: float) -> dict[str, Any]:
+    """Usage that an answer of a service reports; None where it reports nothing.
 
     Returns:
         ``prompt_tokens``, ``completion_tokens`` (thinking included), ``finish_reason`` (``length``: cut at the limit
@@ -87,26 +92,48 @@ def usage_of(answer: Any, seconds: float) -> dict[str, Any]:
     completion = _number(_first(used, "completion_tokens", "output_tokens", "candidates_token_count"))
     thought = _number(_first(used, "thoughts_token_count"))  # Google counts it apart
     choice = next(iter(_first(answer, "choices", "candidates") or ()), None)
-    ended = _first(choice, "finish_reason") or _first(answer, "stop_reason")
-    word = str(getattr(ended, "value", ended)).lower() if ended is not None else None
+    reason = _first(choice, "finish_reason") or _first(answer, "stop_reason")
+    word = str(getattr(reason, "value", reason)).lower() if reason is not None else None
     served = _first(answer, "model", "model_version")
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion + (thought or 0) if completion is not None else thought,
-        "finish_reason": ENDS.get(word, word) if word else None,
+        "finish_reason": FINISH_REASONS.get(word, word) if word else None,
         "served": served if isinstance(served, str) else None,
         "latency": round(seconds, 3),
     }
 
 
 def _first(source: Any, *names: str) -> Any:
-    """The first of these attributes (or entries) that is there."""
+    """First of these attributes (or entries) that is there."""
     for name in names:
-        found = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
-        if found is not None:
-            return found
+        value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+        if value is not None:
+            return value
     return None
 
 
 def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def usage_of_reply(usages: Usages | None, counts: Mapping[str, Any] | None, max_new_tokens: int) -> dict[str, Any]:
+    """Usage of a reply, from the answers of its service or the token counts of the model's class.
+
+    Args:
+        usages: of the answers, several where the class asked again after one that it could not use; None: the request
+            was one of a batch, in which lmms-eval's classes count padding as tokens.
+        counts: ``input_tokens`` and ``output_tokens`` that the class counted.
+        max_new_tokens: most tokens that the reply could have; 0: unknown.
+    """
+    usage: dict[str, Any] = dict.fromkeys(("prompt_tokens", "completion_tokens", "finish_reason", "served", "latency"))
+    if usages is None:
+        return usage
+    total = added(usages)
+    usage.update(usages[-1] if usages else {})
+    usage.update({name: total[name] for name in ("prompt_tokens", "completion_tokens") if name in total})
+    if not any("finish_reason" in answer for answer in usages) and counts:
+        usage["prompt_tokens"], usage["completion_tokens"] = counts.get("input_tokens"), counts.get("output_tokens")
+        if max_new_tokens and (usage["completion_tokens"] or 0) >= max_new_tokens:
+            usage["finish_reason"] = "length"
+    return usage

@@ -1,9 +1,9 @@
-"""Asking a model of the host so that every reply can be kept when it arrives.
+"""Dispatch of requests to a model of lmms-eval, so that every reply can be kept when it arrives.
 
-The host hands all requests of a run to ``generate_until`` and gets all replies back at the end. What lies between
+lmms-eval hands all requests of a run to ``generate_until`` and gets all replies back at the end. What happens between
 differs by class, and there are three ways in:
 
-* ``async_openai`` answers each request in a coroutine of its own, which is stood in for: nothing else changes.
+* ``async_openai`` answers each request in a coroutine of its own, which is replaced: nothing else changes.
 * The other services that are asked in several threads (``openai``, ``litellm``, ``gemini``) are asked in as many of
   ours, one request a call.
 * Everything else gets slices: one batch a call.
@@ -14,106 +14,109 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import re
+import io
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.one_reply_per_request import careful
-from siming_tasks.plugin.response_cache.api_usage import is_known, listening
-from siming_tasks.plugin.response_cache.distributed import evened, together_with
+from siming_tasks.plugin.one_reply_per_request import one_reply_per_request
+from siming_tasks.plugin.response_cache.api_usage import Usages, is_known_client, observed
 from siming_tasks.plugin.response_cache.key import Request
-from siming_tasks.plugin.response_cache.progress import one_bar
 
-__all__ = ["UNASKED", "ask"]
+__all__ = ["NOT_SENT", "dispatch"]
 
-Notes = list[dict[str, Any]]
-Arrived = Callable[[int, Any, Notes | None], None]
-"""Is told the number of a request, what the host's class returned for it, and what its service said of the reply; None
-where it was one of a batch, of which lmms-eval's classes count the padding as tokens."""
+OnReply = Callable[[int, Any, Usages | None], None]
+"""Gets the number of a request, what the class returned for it, and the usage of its service's answers (None where it
+was one of a batch, in which lmms-eval's classes count padding as tokens)."""
 
-UNASKED = "[LMMS_EVAL_BUDGET_EXCEEDED]"
-"""What the host itself writes for a request that was not sent because too much was spent; never kept."""
+NOT_SENT = "[LMMS_EVAL_BUDGET_EXCEEDED]"
+"""Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
 
-MOST = 64
+MAX_SLICE = 64
 """Requests of a slice: what a killed process loses at most."""
 
-LONG = 120.0
-"""Seconds that a slice of several batches may take; the next ones are shorter if it took longer."""
-
-_CONCURRENT = re.compile(r"\b(?:threading|ThreadPool|asyncio)\b")
+LONG_SLICE = 120.0
+"""Seconds that a slice of several batches may take; the next slices are shorter if it took longer."""
 
 
-def ask(
-    model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool], spare: Request | None = None
+def dispatch(
+    model: Any,
+    requests: Sequence[Request],
+    on_reply: OnReply,
+    stopped: Callable[[], bool],
+    spare: Request | None = None,
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
 
     Args:
-        model: the host's model object.
-        requests: what to ask.
-        arrived: see :data:`Arrived`. A request that is not asked because of ``stopped`` gets :data:`UNASKED`.
-        stopped: whether no more may be asked.
-        spare: asked where there is nothing to ask, but other processes need this one; its reply is handed to nobody.
+        model: lmms-eval's model object.
+        requests: to be answered.
+        on_reply: see :data:`OnReply`. A request that is not sent because of ``stopped`` gets :data:`NOT_SENT`.
+        stopped: returns True if nothing more may be asked.
+        spare: request that this process asks where it has none and other processes need it to take part; its reply is
+            dropped.
     """
     if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-        _in_coroutines(model, requests, arrived, stopped)
+        _in_coroutines(model, requests, on_reply, stopped)
     elif (threads := _threads(model)) > 1 and requests:
-        _in_threads(model, requests, arrived, stopped, threads)
+        _in_threads(model, requests, on_reply, stopped, threads)
     else:
-        _in_slices(model, requests, arrived, stopped, spare)
+        _in_slices(model, requests, on_reply, stopped, spare)
 
 
-def _in_coroutines(model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool]) -> None:
-    from lmms_eval.api.instance import GenerationResult, TokenCounts
-
-    heard: ContextVar[Notes] = ContextVar("heard")
+def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool]) -> None:
+    generation_result = compat.fetch("lmms_eval.api.instance:GenerationResult")
+    token_counts = compat.fetch("lmms_eval.api.instance:TokenCounts")
+    usages_of_request: ContextVar[Usages] = ContextVar("usages_of_request")  # each coroutine has a context of its own
     forward, client = model.maybe_forward_with_tool, model.client
 
-    async def forwarded(instance: Any, number: int) -> Any:
+    async def forward_and_report(instance: Any, number: int) -> Any:
         if stopped():
-            return UNASKED, number, TokenCounts()
-        notes: Notes = []
-        heard.set(notes)
+            return NOT_SENT, number, token_counts()
+        usages: Usages = []
+        usages_of_request.set(usages)
         text, place, tokens = await forward(instance, number)
-        arrived(number, GenerationResult(text, tokens), notes)
+        on_reply(number, generation_result(text, tokens), usages)
         return text, place, tokens
 
-    model.maybe_forward_with_tool, model.client = forwarded, listening(client, lambda note: heard.get().append(note))
+    model.maybe_forward_with_tool = forward_and_report
+    model.client = observed(client, lambda usage: usages_of_request.get().append(usage))
     try:
         outputs = _call(model, requests)
     finally:
         del model.maybe_forward_with_tool
         model.client = client
-    for number, output in enumerate(outputs):  # those that failed after all retries did not arrive
-        arrived(number, output, [])
+    for number, output in enumerate(outputs):  # those that failed after all retries were not reported
+        on_reply(number, output, [])
 
 
 def _threads(model: Any) -> int:
-    """How many threads a class asks in by itself; 1 where it does not, or changes their number as it goes."""
-    own = getattr(model, "num_concurrent", 1)
-    alone = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
-    return own if isinstance(own, int) and not alone else 1
+    """Number of threads that a class asks in by itself; 1 where it does not, or changes their number as it goes."""
+    threads = getattr(model, "num_concurrent", 1)
+    varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
+    return threads if isinstance(threads, int) and not varies else 1
 
 
 def _in_threads(
-    model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool], threads: int
+    model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool], threads: int
 ) -> None:
-    def one(number: int) -> None:
+    def ask(number: int) -> None:
         if stopped():
-            return arrived(number, UNASKED, [])
-        notes: Notes = []
-        (output,) = _call(_apart(model, notes), [requests[number]])
+            return on_reply(number, NOT_SENT, [])
+        usages: Usages = []
+        (output,) = _call(_copy_for_call(model, usages), [requests[number]])
         bar.update()
-        return arrived(number, output, notes)
+        return on_reply(number, output, usages)
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
-    with one_bar(model, len(requests)) as bar:
-        futures = [pool.submit(one, number) for number in range(len(requests))]
+    with _progress_bar(model, len(requests)) as bar:
+        futures = [pool.submit(ask, number) for number in range(len(requests))]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:  # at an error or an interrupt, what is under way is still waited for and kept
@@ -123,72 +126,120 @@ def _in_threads(
                 future.result()
 
 
-def _apart(model: Any, notes: Notes) -> Any:
-    """The model for one call: it shares everything but what a call writes into, and its client is listened to."""
-    found = copy.copy(model)
+def _copy_for_call(model: Any, usages: Usages) -> Any:
+    """Copy of a model for one call: it shares everything but what a call writes into, and its client is observed."""
+    copied = copy.copy(model)
     for name, value in vars(model).items():
         if type(value) in (list, dict, set):
-            setattr(found, name, copy.copy(value))
+            setattr(copied, name, copy.copy(value))
     if getattr(model, "client", None) is not None:
-        found.client = listening(model.client, notes.append)
-    return found
+        copied.client = observed(model.client, usages.append)
+    return copied
 
 
 def _in_slices(
-    model: Any, requests: Sequence[Request], arrived: Arrived, stopped: Callable[[], bool], spare: Request | None
+    model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool], spare: Request | None
 ) -> None:
-    def told(number: int, output: Any, notes: Notes | None) -> None:
-        if number < wanted:
-            arrived(number, output, notes)
-
-    wanted = len(requests)
-    batch = min(_batch(model), MOST)
-    together = together_with(model)
-    every = list(range(len(requests))) if not together else evened(len(requests))
+    wanted, sharded = len(requests), _is_sharded(model)
+    numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
     requests = requests or ([spare] if spare else [])
-    size, most = batch, MOST if _concurrent(model) and batch == 1 and not together else batch
+    try:
+        batch = min(MAX_SLICE, max(1, int(model.batch_size)))
+    except (AttributeError, TypeError, ValueError):
+        batch = 1
+    # A class that works on several requests at once needs several in a call; the slices grow as long as they are quick.
+    concurrent = RUN.backend.concurrent or getattr(model, "concurrent", False) is True
+    most = MAX_SLICE if concurrent and batch == 1 and not sharded else batch
     size = min(8, most) if most > batch else batch
     done = 0
-    with one_bar(model, len(requests)) as bar:
-        while done < len(every):
-            numbers = every[done : done + size] if together else _of_one_task(requests, every[done : done + size])
-            done += len(numbers)
+    with _progress_bar(model, len(requests)) as bar:
+        while done < len(numbers):
+            chosen = numbers[done : done + size] if sharded else _of_one_task(requests, numbers[done : done + size])
+            done += len(chosen)
+            usages: Usages | None
             if stopped():
-                for number in numbers:
-                    told(number, UNASKED, [])
-                continue
-            began, notes, alone = time.monotonic(), Notes(), len(numbers) == 1
-            asked = _apart(model, notes) if alone and is_known(getattr(model, "client", None)) else model
-            outputs = _call(asked, [requests[one] for one in numbers])
-            took = time.monotonic() - began
-            for number, output in zip(numbers, outputs, strict=True):
-                told(number, output, (notes or [{"latency": round(took, 3)}]) if alone else None)
-            bar.update(len(numbers))
-            size = max(batch, min(most, size * 2 if took < LONG / 2 else size // 2 if took > LONG else size))
+                outputs, usages = [NOT_SENT] * len(chosen), None
+            else:
+                outputs, usages, seconds = _ask_slice(model, [requests[number] for number in chosen])
+                grown = size * 2 if seconds < LONG_SLICE / 2 else size // 2 if seconds > LONG_SLICE else size
+                size = max(batch, min(most, grown))
+            for number, output in zip(chosen, outputs, strict=True):
+                if number < wanted:
+                    on_reply(number, output, usages)
+            bar.update(len(chosen))
 
 
-def _batch(model: Any) -> int:
-    try:
-        return max(1, int(model.batch_size))
-    except (AttributeError, TypeError, ValueError):
-        return 1
-
-
-def _concurrent(model: Any) -> bool:
-    """Whether a class may work on several requests at once by itself, whatever its batch is."""
-    try:
-        return _CONCURRENT.search(inspect.getsource(sys.modules[type(model).__module__])) is not None
-    except (OSError, KeyError):
-        return True
+def _ask_slice(model: Any, requests: Sequence[Request]) -> tuple[list[Any], Usages | None, float]:
+    """Outputs of one call, usage of the request if it is the only one (else None), and seconds."""
+    began, usages, alone = time.monotonic(), Usages(), len(requests) == 1
+    observable = alone and is_known_client(getattr(model, "client", None))
+    outputs = _call(_copy_for_call(model, usages) if observable else model, requests)
+    seconds = time.monotonic() - began
+    return outputs, (usages or [{"latency": round(seconds, 3)}]) if alone else None, seconds
 
 
 def _of_one_task(requests: Sequence[Request], numbers: Sequence[int]) -> list[int]:
-    """The beginning of a slice that asks one task only: the host takes a batch's first task for all of it."""
+    """Beginning of a slice that asks one task only: lmms-eval's classes take a batch's first task for all of it."""
     task = requests[numbers[0]].instance.task_name
     return [number for number in numbers if requests[number].instance.task_name == task]
 
 
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
-    """One output for each request, in their order."""
-    own = functools.partial(type(model).generate_until, model)
-    return careful(model, RUN.backend, own)([request.instance for request in requests])
+    """Outputs of the class for some requests, one for each, in their order."""
+    generate_until = functools.partial(type(model).generate_until, model)
+    return one_reply_per_request(model, RUN.backend, generate_until)([request.instance for request in requests])
+
+
+def _is_sharded(model: Any) -> bool:
+    """Test whether one model lies over several processes, which must then all take part in every batch."""
+    kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
+    sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
+    return sharded and getattr(model, "world_size", 1) > 1
+
+
+def _same_count_in_all_processes(count: int) -> list[int]:
+    """Numbers of requests, as many as in the process that has the most; the last ones once more.
+
+    All processes must ask equally often: one that asks more often would wait forever for the others.
+    """
+    from torch import distributed
+
+    if not distributed.is_initialized():
+        return list(range(count))
+    counts = [0] * distributed.get_world_size()  # of torch itself: accelerate may think that it is alone
+    distributed.all_gather_object(counts, count)
+    return [max(0, min(number, count - 1)) for number in range(max(counts))]
+
+
+@contextmanager
+def _progress_bar(model: Any, total: int) -> Iterator[Any]:
+    """One progress bar over all calls. Those of the model's own module, one a call, are not shown meanwhile."""
+    from tqdm import tqdm
+
+    modules = {sys.modules[base.__module__] for base in type(model).__mro__}
+    shown = {module: vars(module)["tqdm"] for module in modules if isinstance(vars(module).get("tqdm"), type)}
+    for module, bar_class in shown.items():
+        setattr(module, "tqdm", _without_output(bar_class))  # noqa: B010 - mypy knows no such attribute of a module
+    try:
+        with tqdm(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding") as bar:
+            yield bar
+    finally:
+        for module, bar_class in shown.items():
+            setattr(module, "tqdm", bar_class)  # noqa: B010
+
+
+class _Discard(io.TextIOBase):
+    """Text stream that discards what is written."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def _without_output(bar_class: Any) -> Any:
+    """Class of progress bars that count as ever and are not shown; a disabled bar would lack some attributes."""
+
+    class Hidden(bar_class):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{**kwargs, "file": _Discard()})
+
+    return Hidden

@@ -1,27 +1,215 @@
-"""The key of a request: a hash of everything that decides its reply. What differs in anything never hits."""
+"""Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
+
+Of the model that is its class, its arguments, its weights and the libraries that run it. Secrets are no part of it. How
+requests travel (timeouts, retries, how many at once) is none either: a run that was cut short because a server was
+overloaded goes on with fewer requests at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import inspect
+import os
+import re
+import sys
+from abc import ABC
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Generic
 
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.redact import MASK, redact
 from siming_tasks.common.version_0_1 import cache_key_facts
+from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.run_context import RUN
 
-__all__ = ["Request", "requests_of"]
+__all__ = ["Request", "UnidentifiedModel", "arguments_of", "fingerprint_of", "remember_arguments", "requests_with_keys"]
+
+TRANSPORT = frozenset(
+    (
+        "timeout",
+        "max_retries",
+        "retry_backoff_s",
+        "num_concurrent",
+        "num_cpus",
+        "num_processes",
+        "adaptive_concurrency",
+        "adaptive_min_concurrency",
+        "adaptive_max_concurrency",
+        "adaptive_target_latency_s",
+        "adaptive_increase_step",
+        "adaptive_decrease_factor",
+        "adaptive_failure_threshold",
+        "prefix_aware_queue",
+        "prefix_hash_chars",
+        "httpx_trust_env",
+        "work_dir",
+        "disable_log_stats",
+    )
+)
+"""Arguments of lmms-eval's models that say how requests travel and change no reply."""
+
+_LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_HUB = re.compile(r"[\w.-]+/[\w.-]+")
+MAX_FILES = 10_000
+
+
+class UnidentifiedModel(Exception):
+    """Reason why a model's replies may depend on something that cannot be read: another model could look the same."""
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Arguments that a model object was made with."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+def remember_arguments(_: Callable[..., Any]) -> Callable[..., Any]:
+    """Replacement of ``lmms.__new__``, so that every model object remembers the arguments of its class."""
+    base: Any = sys.modules["lmms_eval.api.model"].lmms
+
+    def new_with_arguments(cls: type, *args: Any, **kwargs: Any) -> Any:
+        model = super(base, cls).__new__(cls)
+        model.__dict__["_siming_made"] = _Arguments(args, kwargs)
+        return model
+
+    return new_with_arguments
+
+
+def arguments_of(model: object) -> Mapping[str, Any] | None:
+    """Named arguments that a model object was made with; None if that is not known."""
+    made: _Arguments | None = vars(model).get("_siming_made")
+    return made.kwargs if made else None
+
+
+def fingerprint_of(model: object) -> dict[str, Any]:
+    """Everything about a model that decides its replies, as plain JSON without secrets.
+
+    Args:
+        model: an object of one of lmms-eval's classes that remembers its arguments (:func:`remember_arguments`).
+
+    Raises:
+        UnidentifiedModel: an argument is an object, or the class has no source.
+    """
+    made: _Arguments | None = vars(model).get("_siming_made")
+    if made is None:
+        raise UnidentifiedModel("its class does not say how it was made")
+    named = {**{str(number): value for number, value in enumerate(made.args)}, **made.kwargs}
+    plain = {name: _plain(name, value) for name, value in sorted(named.items()) if name not in TRANSPORT}
+    redacted: dict[str, Any] = redact(plain)
+    arguments = {name: value for name, value in redacted.items() if value != MASK and plain[name] is not None}
+    return {
+        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "source": _source_hash(type(model)),
+        "arguments": arguments,
+        "files": {name: stamp for name, value in plain.items() if (stamp := _file_stamp(value))},
+        "address": _address(model),
+        "versions": {
+            name: metadata.version(name) for name in _LIBRARIES if name in sys.modules and _is_installed(name)
+        },
+        "environment": lmms_eval_variables(),
+    }
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Argument as JSON holds it (UnidentifiedModel: it is an object)."""
+    if name == "device" and isinstance(value, str):
+        return value.partition(":")[0]  # which of several equal cards it is does not matter
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(name, entry) for entry in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(key, entry) for key, entry in value.items()}
+    raise UnidentifiedModel(f"its argument {name!r} is an object ({type(value).__name__})")
+
+
+def _source_hash(cls: type) -> str:
+    """Hash of the files that define a class and those that it builds on: code that was edited answers otherwise."""
+    digest = hashlib.sha256()
+    for base in cls.__mro__:
+        if base in (object, ABC, Generic):
+            continue
+        try:
+            digest.update(Path(inspect.getfile(base)).read_bytes())
+        except (OSError, TypeError):
+            raise UnidentifiedModel(f"the source of its class {base.__qualname__} cannot be read") from None
+    return digest.hexdigest()[:16]
+
+
+def _file_stamp(value: Any) -> str | None:
+    """Stamp of the weights or the file that an argument names: other weights may lie under the name later."""
+    if not isinstance(value, str) or not 0 < len(value) < 4096:
+        return None
+    try:
+        path = Path(value).expanduser()
+        if os.sep in value and path.is_file():
+            return _stamp_hash([path], path.parent)
+        if path.is_dir():
+            files = sorted(_files(path))
+            weights = any(file.suffix in _WEIGHTS or file.name == "config.json" for file in files)
+            return _stamp_hash(files, path) if weights else None
+    except (OSError, ValueError):
+        return None
+    return _commit(value) if _HUB.fullmatch(value) else None
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for number, path in enumerate(path for path in folder.rglob("*") if path.is_file()):
+        if number >= MAX_FILES:
+            raise UnidentifiedModel(f"{folder} holds more than {MAX_FILES:,} files")
+        yield path
+
+
+def _stamp_hash(files: list[Path], root: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        stat = file.stat()
+        digest.update(f"{file.relative_to(root)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _commit(name: str) -> str | None:
+    """Commit of a model of the Hugging Face hub in the local cache."""
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(name, "config.json")
+    return Path(config).parent.name if isinstance(config, str) else None
+
+
+def _address(model: object) -> str | None:
+    """Address of requests without user, password and query: another server may have another model of that name."""
+    for holder in (getattr(model, "client", None), model):
+        for name in ("base_url", "api_url", "url"):
+            value = getattr(holder, name, None)
+            if value is not None and re.match(r"https?://", str(value)):
+                return re.sub(r"(?<=://)[^/@]*@|\?.*", "", str(value)).rstrip("/")
+    return None
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request of the host about one of our documents.
+    """One request of lmms-eval about one of our documents.
 
     Attributes:
         instance: lmms-eval's own object.
         doc: the document.
-        arguments: how the reply is to be generated, as they were before a model's class changed them.
+        arguments: how the reply is to be generated, before a model's class changed them.
         key: hash of everything that decides the reply.
     """
 
@@ -32,52 +220,49 @@ class Request:
 
     @property
     def id(self) -> str:
-        """The id of its record."""
+        """Id of its record."""
         return str(self.doc["id"])
 
 
-def requests_of(model: Any, instances: Sequence[Any], made: str) -> Iterator[Request]:
-    """The requests behind the host's objects, in their order.
-
-    The host repeats an object where a sample is to be drawn again (``--repeats``): each of them has a key of its own.
-    What it adds so that all processes have equally many has the key of what it was copied from: it is the same request.
+def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -> Iterator[Request]:
+    """Requests behind lmms-eval's objects, in their order.
 
     Args:
-        model: the host's model object, which holds the documents.
+        model: lmms-eval's model object, which holds the documents.
         instances: requests of our tasks.
-        made: hash of what the model is.
+        fingerprint: hash of :func:`fingerprint_of` the model.
     """
     times: dict[str, int] = {}
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
     for instance in instances:
         doc_id, task, split = instance.args[-3:]
         if (task, split) not in docs:
-            docs[task, split] = _all(model.task_dict[task][split])
+            table = model.task_dict[task][split]
+            # row by row, a table takes longer to give the documents than everything else here
+            docs[task, split] = table.to_list() if hasattr(table, "to_list") else table
         doc = docs[task, split][doc_id]
-        arguments = dict(next(one for one in instance.args if isinstance(one, dict)))
-        ours = {name: value for name, value in instance.metadata.items() if name.startswith(("siming_", "version"))}
+        arguments = dict(next(argument for argument in instance.args if isinstance(argument, dict)))
+        metadata_of_task = {
+            name: value for name, value in instance.metadata.items() if name.startswith(("siming_", "version"))
+        }
         facts = {
-            "model": made,
+            "model": fingerprint,
             "request": doc["id"],
-            "task": ours,
+            "task": metadata_of_task,
             "text": instance.args[0],
-            "media": RUN.media_mode(_table(instance)),
+            "media": RUN.media_mode(_task_file_settings(instance)),
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
         key = sha256_json(cache_key_facts(facts))
+        # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. A copy
+        # that only makes the processes have equally many requests is the same request.
         if not instance.metadata.get("__padding_only__"):
             times[key] = times.get(key, 0) + 1
             key = key if times[key] == 1 else f"{key}#{times[key]}"
         yield Request(instance, doc, arguments, key)
 
 
-def _all(docs: Any) -> Sequence[Doc]:
-    """Documents as a list: one by one, a table takes longer to give them than everything else here."""
-    found: Sequence[Doc] = docs.to_list() if hasattr(docs, "to_list") else docs
-    return found
-
-
-def _table(instance: Any) -> Mapping[str, Any] | None:
-    """What the task files say for this model; the host's task object has it."""
-    build = next((one for one in instance.args if callable(one)), None)
+def _task_file_settings(instance: Any) -> Mapping[str, Any] | None:
+    """Settings that the task files have for this model; lmms-eval's task object has them."""
+    build = next((argument for argument in instance.args if callable(argument)), None)
     return getattr(getattr(build, "__self__", None), "lmms_eval_specific_kwargs", None)

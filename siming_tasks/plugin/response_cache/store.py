@@ -1,4 +1,4 @@
-"""Replies on disk: one folder for each model as it was asked, one file for each process that asked.
+"""Store of replies on disk: one folder for each model as it was asked, one file for each process that asked.
 
 A file is only ever appended to, by one process, so that no lock is needed, also on a network file system. Each line
 carries a checksum of its own: a line that was cut short or altered is no reply. A line is with the operating system
@@ -22,7 +22,7 @@ from typing import Any
 
 from siming_tasks.common.files import open_regular
 
-__all__ = ["Kept", "Store"]
+__all__ = ["CachedReply", "ReplyStore"]
 
 VERSION = 1
 MAX_LINE = 64_000_000
@@ -34,17 +34,17 @@ _SUM = 16
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One reply.
+class CachedReply:
+    """One reply with everything that is known of it.
 
     Attributes:
         key: of its request.
         id: of its request's record, for people who look.
-        reply: the text, as the host's class returned it.
+        reply: the text, as the class of models returned it.
         at: when it came, in seconds since 1970.
-        usage: tokens, finish reason and so on (:mod:`siming_tasks.results.usage`).
-        media: what the model was shown.
-        tokens: the host's own token counts; None if its class gave none.
+        usage: tokens, finish reason and more (:mod:`siming_tasks.results.usage`).
+        media: description of what the model was shown.
+        tokens: token counts of the class; None if it gave none.
     """
 
     key: str
@@ -56,16 +56,16 @@ class Kept:
     tokens: Mapping[str, Any] | None = None
 
 
-class Store:
-    """The kept replies of one model under one set of conditions.
+class ReplyStore:
+    """Replies of one model under one set of conditions.
 
     Attributes:
         folder: where they are.
-        warnings: what was wrong, in sentences that have not been said yet.
+        warnings: sentences about damaged or unwritable files that have not been shown yet.
     """
 
     def __init__(self, folder: Path, conditions: str) -> None:
-        """A store in ``folder``, whose files name this hash of conditions; nothing is read or written yet."""
+        """Store in ``folder``, whose files name this hash of conditions; nothing is read or written yet."""
         self.folder, self.conditions = folder, conditions
         self.warnings: list[str] = []
         self.unsaved = 0
@@ -76,17 +76,17 @@ class Store:
         self._dirty = threading.Event()
         self._closed = False
 
-    def find(self, keys: Collection[str]) -> dict[str, Kept]:
-        """The kept replies to these requests; of several to one, the first that came."""
+    def find(self, keys: Collection[str]) -> dict[str, CachedReply]:
+        """Replies to the requests with these keys; of several to one request, the first that came."""
         wanted, damaged = set(keys), 0
-        found: dict[str, Kept] = {}
+        replies: dict[str, CachedReply] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
             try:
-                for kept in self._read(path):
-                    if kept is None:
+                for reply in self._read(path):
+                    if reply is None:
                         damaged += 1
-                    elif kept.key in wanted and (kept.key not in found or kept.at < found[kept.key].at):
-                        found[kept.key] = kept
+                    elif reply.key in wanted and (reply.key not in replies or reply.at < replies[reply.key].at):
+                        replies[reply.key] = reply
             except OSError as error:
                 self.warnings.append(f"{path} cannot be read ({error.strerror}); its replies are asked for again.")
         if damaged:
@@ -94,10 +94,10 @@ class Store:
                 f"{damaged} lines in {self.folder} are cut short or altered and were left out; what they answered is "
                 "asked for again."
             )
-        return found
+        return replies
 
-    def _read(self, path: Path) -> Iterator[Kept | None]:
-        """Each reply of a file; None for a line that holds none."""
+    def _read(self, path: Path) -> Iterator[CachedReply | None]:
+        """Replies of a file; None for a line that holds none."""
         with open_regular(path) as stream:
             head = stream.readline(MAX_LINE)
             if (facts := _unsealed(head)) is None or facts.get("siming_replies") != VERSION:
@@ -108,12 +108,12 @@ class Store:
                 self.warnings.append(f"{path} belongs to another model or other arguments and is left alone.")
                 return
             while line := stream.readline(MAX_LINE):
-                yield _kept(_unsealed(line))
+                yield _reply_of(_unsealed(line))
 
-    def keep(self, kept: Kept) -> bool:
-        """Write a reply down; False if it could not be written (it is tried again with the next one)."""
+    def add(self, reply: CachedReply) -> bool:
+        """Write a reply; False if it could not be written (it is tried again with the next one)."""
         with self._lock:
-            self._waiting.append(_sealed(vars(kept)))
+            self._waiting.append(_sealed(vars(reply)))
             return self._write()
 
     def _write(self) -> bool:
@@ -136,7 +136,7 @@ class Store:
         return True
 
     def _undo(self) -> None:
-        """Leave no part of a line behind: the next one would be glued to it."""
+        """Remove the part of a line that was written: the next line would be glued to it."""
         if self._handle is None:
             return
         try:
@@ -146,7 +146,7 @@ class Store:
             self._handle = None  # the next reply begins a file of its own
 
     def _open(self) -> int:
-        """The file of this process, with its first line."""
+        """Open the file of this process and write its first line."""
         self.folder.mkdir(parents=True, exist_ok=True)
         name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{socket.gethostname()[:40]}-{os.getpid()}"
         path = self.folder / f"{name}-{secrets.token_hex(3)}.jsonl"
@@ -163,7 +163,7 @@ class Store:
         return handle
 
     def _sync(self) -> None:
-        """Bring what was written onto the disk, again and again, while replies come."""
+        """Flush what was written to the disk, again and again, while replies come."""
         while not self._closed:
             self._dirty.wait()
             self._dirty.clear()
@@ -178,7 +178,7 @@ class Store:
                     os.close(handle)
 
     def close(self) -> None:
-        """Try once more what could not be written, and end."""
+        """Try once more to write what could not be written, and close the file."""
         with self._lock:
             if self._waiting:
                 self._write()
@@ -193,7 +193,7 @@ class Store:
 
 
 def _write_whole(handle: int, line: bytes) -> None:
-    """All of a line, or OSError."""
+    """Write all of a line (OSError)."""
     while line:
         line = line[os.write(handle, line) :]
 
@@ -207,23 +207,23 @@ def _line(body: str) -> str:
 
 
 def _unsealed(line: bytes) -> dict[str, Any] | None:
-    """What was sealed in a line; None if it is not whole."""
+    """Content of a line; None if the line is cut short or altered."""
     start = len(_HEAD) + _SUM + len(_MIDDLE)
     try:
         text = line.decode("ascii")
         body = text[start:-2]
         if text != _line(body):
             return None
-        found = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
-def _kept(content: Mapping[str, Any] | None) -> Kept | None:
+def _reply_of(content: Mapping[str, Any] | None) -> CachedReply | None:
     if content is None or not isinstance(content.get("reply"), str) or not isinstance(content.get("key"), str):
         return None
     try:
-        return Kept(**content)
+        return CachedReply(**content)
     except TypeError:
         return None

@@ -184,8 +184,8 @@ def test_a_run_that_cannot_fit_is_refused_before_its_first_request(host: Callabl
 def test_which_service_a_model_object_asks() -> None:
     from lmms_eval.models.chat.openai import OpenAICompatible
 
-    from siming_tasks.plugin.payload_limits import service_asked_by
+    from siming_tasks.plugin.payload_limits import service_of_model
 
     ours = OpenAICompatible(model_version="m", api_key="k", base_url="http://127.0.0.1:9/v1")
     theirs = OpenAICompatible(model_version="m", api_key="k", base_url="https://api.openai.com/v1")
-    assert service_asked_by(ours) is None and service_asked_by(theirs) is services()["openai"]
+    assert service_of_model(ours) is None and service_of_model(theirs) is services()["openai"]
