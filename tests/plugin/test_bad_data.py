@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import SimingError
-from siming_tasks.data import refresh_digests
+from siming_tasks.data import restate
 from siming_tasks.plugin.preflight import check_data
 
 CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
@@ -123,7 +123,7 @@ def test_tasks_without_documents(
     monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], words: tuple[str, ...]
 ) -> None:
     edit(copy, change)
-    refresh_digests(copy)
+    restate(copy)
     message = preflight(monkeypatch, copy, *tasks)
     assert "\n" not in message
     for word in words:
@@ -132,7 +132,7 @@ def test_tasks_without_documents(
 
 def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
     edit(copy, no_spans)
-    refresh_digests(copy)
+    restate(copy)
     monkeypatch.setenv("SIMING_DATA", str(copy))
     check_data(["siming_full"])
 
@@ -140,7 +140,7 @@ def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) 
 @pytest.mark.host
 def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], copy: Path) -> None:
     edit(copy, no_spans)
-    refresh_digests(copy)
+    restate(copy)
     model = ("--model", "siming_reference", "--model_args", "media=false")
     run = host(*model, "--tasks", "siming", data=copy)
     assert run.code == 1
