@@ -77,8 +77,7 @@ def raters(
 
 def _print_progress(event_log: Path, options: Options, raters: tuple[str, str] | None, as_json: bool) -> int:
     """Print how far the rating in an event log is; 0."""
-    from siming_tasks.tools.station.progress import read_progress
-    from siming_tasks.tools.station.progress_text import progress_section
+    from siming_tasks.tools.station.progress import progress_section, read_progress
 
     found = read_progress(event_log, options, raters)
     if as_json:

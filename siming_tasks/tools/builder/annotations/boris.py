@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.tools.builder.annotations.annotation import MAX_SECONDS, Mark, Marks, bounded, joined, short
+from siming_tasks.tools.builder.annotations.match_steps import MAX_SECONDS, Mark, Marks, bounded, joined, short
 from siming_tasks.tools.builder.sheets.cell_values import folded, seconds_of, text_of
 from siming_tasks.tools.builder.sheets.workbook import Grid, Line, csv_grids, xlsx_grids
 

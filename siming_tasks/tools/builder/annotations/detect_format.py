@@ -7,10 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.tools.builder.annotations.annotation import Marks
 from siming_tasks.tools.builder.annotations.boris import is_boris, read_boris, sheets_of
 from siming_tasks.tools.builder.annotations.elan import read_elan
 from siming_tasks.tools.builder.annotations.label_studio import read_label_studio
+from siming_tasks.tools.builder.annotations.match_steps import Marks
 from siming_tasks.tools.builder.sheets.mapping import Words
 
 __all__ = ["KINDS", "read_marks", "span_files"]

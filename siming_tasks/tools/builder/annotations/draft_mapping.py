@@ -13,9 +13,8 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.annotations.annotation import Mark
 from siming_tasks.tools.builder.annotations.detect_format import read_marks, span_files
-from siming_tasks.tools.builder.annotations.match_steps import KINDS, Matcher, video_name
+from siming_tasks.tools.builder.annotations.match_steps import KINDS, Mark, Matcher, video_name
 from siming_tasks.tools.builder.sheets.cell_values import folded
 from siming_tasks.tools.builder.sheets.mapping import SheetMapping, Words, read_mapping
 from siming_tasks.tools.builder.sheets.match_videos import VideoFiles

@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
-from siming_tasks.tools.builder.annotations.annotation import (
+from siming_tasks.tools.builder.annotations.match_steps import (
     MAX_BYTES,
     MAX_SECONDS,
     Mark,

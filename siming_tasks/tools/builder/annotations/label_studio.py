@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
 from siming_tasks.data.jsonl import parse_value
-from siming_tasks.tools.builder.annotations.annotation import (
+from siming_tasks.tools.builder.annotations.match_steps import (
     MAX_BYTES,
     MAX_SECONDS,
     Mark,

@@ -16,8 +16,7 @@ from siming_tasks.tools.builder.sheets.build_inputs import Inputs, read_inputs
 from siming_tasks.tools.builder.sheets.consensus import Decision, decide
 from siming_tasks.tools.builder.sheets.event_log_sheet import ratings_problems
 from siming_tasks.tools.builder.sheets.labels import LabelRow
-from siming_tasks.tools.builder.sheets.neutral_names import rater_names
-from siming_tasks.tools.builder.sheets.sheet_per_rater import label_files
+from siming_tasks.tools.builder.sheets.sheet_per_rater import label_files, rater_names
 from siming_tasks.tools.builder.sheets.transcode import stamp
 from siming_tasks.tools.builder.sheets.video_sources import VideoFile, find_sources, new_ids, span_problems
 

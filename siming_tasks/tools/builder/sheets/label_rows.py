@@ -19,11 +19,73 @@ from siming_tasks.tools.builder.sheets.cell_values import (
     seconds_of,
     text_of,
 )
-from siming_tasks.tools.builder.sheets.column_roles import rater_named
-from siming_tasks.tools.builder.sheets.label_row import LabelRow, Part, Row
+from siming_tasks.tools.builder.sheets.column_roles import Layout, rater_named
 from siming_tasks.tools.builder.sheets.mapping import VIDEO_FIELDS, Words
+from siming_tasks.tools.builder.sheets.sheet_tables import Sheet, SheetRow
 
-__all__ = ["Reader"]
+__all__ = ["LabelRow", "Part", "Reader", "Row"]
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """One step of one video as the sheet has it; ``lines`` are the rows it was put together from."""
+
+    video: str
+    step_id: str
+    file: str
+    lines: tuple[int, ...]
+    start: float | None = None
+    end: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    applicable: bool = True
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def problem(self, code: str, what: str, fix: str, where: str | None = None, **more: Any) -> Problem:
+        """A finding about this row."""
+        what = f"video {self.video!r}, step {self.step_id!r}: {what}"
+        return Problem(code, what, fix, self.file, self.lines[0], where, **more)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sheet with what its columns are, the file that it is of, and whose points that file holds by itself."""
+
+    sheet: Sheet
+    layout: Layout
+    path: str
+    owner: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a sheet, by the names that we give its columns."""
+
+    part: Part
+    row: SheetRow
+
+    @property
+    def file(self) -> str:
+        """File of the sheet."""
+        return self.part.sheet.file
+
+    @property
+    def layout(self) -> Layout:
+        """Roles of the sheet's columns."""
+        return self.part.layout
+
+    @property
+    def number(self) -> int:
+        """Its line."""
+        return self.row.number
+
+    def cell(self, ours: str) -> Any:
+        """The cell in a column of ours; None if the sheet has none."""
+        return self.row.cells.get(self.layout.ours.get(ours, ""))
+
+    def problem(self, code: str, what: str, fix: str, where: str | None) -> Problem:
+        """A finding about this row."""
+        return Problem(code, what, fix, self.file, self.row.number, where)
+
 
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)

@@ -10,8 +10,7 @@ from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.sheets.column_roles import Kind, Layout, layout_of
 from siming_tasks.tools.builder.sheets.event_log_sheet import UseRatings, ratings_sheet
-from siming_tasks.tools.builder.sheets.label_row import LabelRow, Part
-from siming_tasks.tools.builder.sheets.label_rows import Reader
+from siming_tasks.tools.builder.sheets.label_rows import LabelRow, Part, Reader
 from siming_tasks.tools.builder.sheets.mapping import SheetMapping, Words
 from siming_tasks.tools.builder.sheets.match_videos import one_spelling
 from siming_tasks.tools.builder.sheets.sheet_per_rater import LabelFile, owner_problems, owners, stated_twice, unequal

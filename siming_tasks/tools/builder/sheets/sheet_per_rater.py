@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import itertools
+import re
+import string
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +13,10 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.tools.builder.sheets.cell_values import folded, plain
 from siming_tasks.tools.builder.sheets.column_roles import Layout, rater_named
+from siming_tasks.tools.builder.sheets.labels import LabelRow
 from siming_tasks.tools.builder.sheets.mapping import Words
 
-__all__ = ["LabelFile", "label_files", "owner_problems", "owners", "stated_twice", "unequal"]
+__all__ = ["LabelFile", "label_files", "owner_problems", "owners", "rater_names", "stated_twice", "unequal"]
 
 Steps = Mapping[str, Mapping[tuple[str, str], str]]
 """By file, the (video, step) pairs that it has, and where."""
@@ -104,3 +108,26 @@ def unequal(steps: Steps, partial: Collection[str]) -> Iterator[Problem]:
             if (video, step) not in every:
                 what = f"video {video!r}, step {step!r} ({where}) stands in no physician's file."
                 yield Problem("rows-differ", what, fix, file)
+
+
+_NEUTRAL = re.compile(r"rater_(?:[a-z]|[0-9]{1,3})")
+"""Names that tell nothing; ``rater_li`` may be somebody."""
+
+
+def rater_names(rows: Iterable[LabelRow], keep: bool = False) -> dict[str, str]:
+    """The name in the dataset by the sheet's name, in order of appearance; the consensus is no rater.
+
+    Names that are letters or numbers already stay; the others get the letters that are left. ``keep``: all stay.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row.scores if name != CONSENSUS))
+    if keep:
+        return {name: name for name in names}
+    taken = {name for name in names if _NEUTRAL.fullmatch(name)}
+    letters = (f"rater_{letter}" for letter in _letters() if f"rater_{letter}" not in taken)
+    return {name: name if name in taken else next(letters) for name in names}
+
+
+def _letters() -> Iterator[str]:
+    """a, b, ... z, aa, ab, ..."""
+    for length in itertools.count(1):
+        yield from map("".join, itertools.product(string.ascii_lowercase, repeat=length))

@@ -36,7 +36,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
     for row in first.values():
         found = videos.find(row.video)
         if len(found) == 1:
-            problems += _ablated(row, found[0], sources)
+            problems += _duration_problems(row, found[0], sources)
         elif found:
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in found[:3])
             fix = "Write the file name with its folder and suffix."
@@ -54,7 +54,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
     return sources, problems
 
 
-def _ablated(row: LabelRow, path: Path, sources: dict[str, VideoFile]) -> list[Problem]:
+def _duration_problems(row: LabelRow, path: Path, sources: dict[str, VideoFile]) -> list[Problem]:
     if twice := [source.name for source in sources.values() if source.path == path]:
         what = f"video {row.video!r} is the same file as {twice[0]!r}."
         return [_about(row, "video-twice", what, "Use one name for one video.")]
