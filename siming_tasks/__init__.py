@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from siming_tasks.options import Options
     from siming_tasks.report.build import write_report
     from siming_tasks.results.run import Run, read_run
-    from siming_tasks.results.scores import score_predictions, score_run
+    from siming_tasks.results.score_run import score_predictions, score_run
     from siming_tasks.tools.builder import build_dataset
 
 __version__ = "0.1.0"
@@ -54,7 +54,7 @@ _HOME = {
     "compare": "siming_tasks.analysis.compare_runs",
     "diagnose": "siming_tasks.analysis.run_analyses",
     **dict.fromkeys(("Run", "read_run"), "siming_tasks.results.run"),
-    **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.scores"),
+    **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.score_run"),
 }
 """Where each public name lives (PEP 562: ``import siming_tasks`` loads none of them)."""
 

@@ -101,7 +101,8 @@ def run(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["siming_tasks.results.score", "siming_tasks.data", "siming_tasks.cli", "siming_tasks.plugin.hooks"]
+    "module",
+    ["siming_tasks.results.run", "siming_tasks.data", "siming_tasks.cli", "siming_tasks.plugin.hooks"],
 )
 def test_importing_loads_no_heavy_library(module: str) -> None:
     heavy = "{'torch', 'lmms_eval', 'decord', 'transformers', 'datasets', 'cv2'}"

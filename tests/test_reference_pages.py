@@ -18,10 +18,10 @@ from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.parsed_reply import MISSING
-from siming_tasks.results.record import record_of
-from siming_tasks.results.score import evaluate_records
-from siming_tasks.results.supervised import SUPERVISED
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.record import SUPERVISED, Conditions, Record
 from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS
+from tests.records import record_json
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
@@ -78,7 +78,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
         "part": "skill:cpr",
         "judge": {"kind": SUPERVISED},
     }
-    record = record_of("full_score", video.video_id, None, parsed, **more)
+    record = record_json("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")
     assert set(record) | RECORD_FIELDS.keys() == set(explained)
     assert shown == set(cells("records", "`media`:"))
@@ -93,7 +93,7 @@ def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> 
     found: set[str] = set()
     for name in names:
         parsed = parse_reply(points, dataset.rubric.steps, "score")
-        records = [record_of(name, video.video_id, None, parsed) for video in dataset.videos]
+        records = [Record.from_reply(name, video.video_id, None, parsed) for video in dataset.videos]
         found |= evaluate_records(records, dataset, Options(resamples=20), name).keys()
     assert {form.result_name for form in ANSWER_FORMATS.values()} <= found
     assert found == set(cells("records", "## The results of one setting"))

@@ -26,7 +26,7 @@ from siming_tasks.metrics.sufficient_stats import Tally
 METRICS = select(compared=True)
 
 
-def panel_of(videos: int, rng: np.random.Generator) -> ScoreMatrix:
+def build_score_matrix(videos: int, rng: np.random.Generator) -> ScoreMatrix:
     """A weak synthetic judge; labels as points of steps that are worth three."""
     data = draw(StudyDesign(), videos, 1, rng, judges=1)
     shape = data.reference.shape[1:]
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--loop", type=int, default=60, help="resamples that the loop is timed on, each repeat")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    panel = panel_of(200, np.random.default_rng(0))
+    panel = build_score_matrix(200, np.random.default_rng(0))
     first = np.concatenate(list(weight_chunks(200, arguments.loop, 0)))
     ours, theirs = [], []
     for _ in range(arguments.repeats):
@@ -104,7 +104,7 @@ def main() -> None:
     evaluate(panel, resamples=arguments.resamples)
     wall, cpu = clocks() - start
     print(f"evaluate(), all it reports: {wall:.2f} s, {cpu:.2f} s of CPU")
-    large = panel_of(20_000, np.random.default_rng(1))
+    large = build_score_matrix(20_000, np.random.default_rng(1))
     tracemalloc.start()
     start = clocks()
     evaluate(large, resamples=200)

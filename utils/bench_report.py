@@ -26,7 +26,7 @@ import yaml
 from siming_tasks.analysis.power.latent_model import StudyDesign
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
-from siming_tasks.results.record import record_of
+from siming_tasks.results.record import Conditions, Record
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
@@ -91,8 +91,13 @@ def make_run(dataset: Dataset, folder: Path, skill: float, rng: np.random.Genera
                     "end": 5.0,
                     "fps": 3.0,
                 }
-                record = record_of(name, video_id, step_id, parse_reply(reply, steps, setting.answer), prompt="p",
-                                   dataset=dataset.digest, media=media)  # fmt: skip
+                record = Record.from_reply(
+                    name,
+                    video_id,
+                    step_id,
+                    parse_reply(reply, steps, setting.answer),
+                    Conditions(prompt="p", dataset=dataset.digest, media=media),
+                ).to_json()
                 item = {"id": record["id"], "answers": record["answers"]}
                 metrics = dict.fromkeys(
                     ("plcc", "plcc_stderr", "srcc", "srcc_stderr", "qwk", "qwk_stderr", "coverage"), item

@@ -60,7 +60,7 @@ def judged(data: SimulatedRatings, skill: float) -> tuple[np.ndarray, np.ndarray
     return data.judged(skill)[0], np.abs(latent[..., None] - data.design.cuts).min(axis=-1)
 
 
-def panel_of(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> ScoreMatrix:
+def build_score_matrix(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> ScoreMatrix:
     """Labels 0..3 as points of steps that are worth three, or as verdicts; NaN where nothing is answered."""
     said = labels.astype(float) if answer == "score" else (labels < 3).astype(float)
     return ScoreMatrix(
@@ -96,7 +96,9 @@ def main() -> None:
             labels, sure = judged(data, skill)
             for policy, keep in POLICIES.items():
                 kept = keep(labels, sure, rng)
-                panels = {answer: panel_of(data.reference[0], labels, kept, answer) for answer in ("score", "error")}
+                panels = {
+                    answer: build_score_matrix(data.reference[0], labels, kept, answer) for answer in ("score", "error")
+                }
                 values = [value for metric, answer in METRICS.items() for value in three(panels[answer], metric)]
                 found[judge, policy].append([*values, kept.mean()])
     head = [f"{name} {kind}" for name in ("kappa", "PLCC", "MCC", "F1") for kind in ("answered", "imputed", "zeros")]

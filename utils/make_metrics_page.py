@@ -20,8 +20,8 @@ from pathlib import Path
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import Parsed
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import record_of
+from siming_tasks.results.read_predictions import write_predictions
+from siming_tasks.results.record import Conditions, Record
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.simulator import make_demo
@@ -41,9 +41,7 @@ def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) 
         answers = ask(video, steps, setting.answer)
         gone = [step.id for step in steps[::2]] if unsure and number % 2 else []
         parsed = Parsed("ok", {k: v for k, v in answers.items() if k not in gone}, dict.fromkeys(gone, "absent"))
-        records.append(
-            record_of(setting.name, video_id, step_id, parsed, prompt=None, dataset=dataset.digest, media=None)
-        )
+        records.append(Record.from_reply(setting.name, video_id, step_id, parsed, Conditions(dataset=dataset.digest)))
     write_predictions(records, path)
 
 

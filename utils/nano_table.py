@@ -118,7 +118,7 @@ def said(watcher: Watcher, chances: np.ndarray, answer: str) -> np.ndarray:
     return (1 - full > watcher.facts.threshold).astype(float)
 
 
-def panel_of(points: np.ndarray, predicted: np.ndarray, answer: str) -> ScoreMatrix:
+def build_score_matrix(points: np.ndarray, predicted: np.ndarray, answer: str) -> ScoreMatrix:
     """Reference and answers of all exams."""
     names = tuple(f"exam{number:03d}" for number in range(len(points)))
     skills = tuple(skill.id for skill in RUBRIC.skills for _ in skill.steps)
@@ -149,7 +149,7 @@ def main() -> None:
         chances = {"siming_nano": judged(watcher, exams, frames)}
         chances |= {name: judged(watcher, exams, frames, spoil) for name, spoil in SPOILT.items()}
         panels = {
-            (name, answer): panel_of(points, said(watcher, chance, answer), answer)
+            (name, answer): build_score_matrix(points, said(watcher, chance, answer), answer)
             for name, chance in chances.items()
             for answer in ("score", "error")
         }

@@ -27,8 +27,8 @@ from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.controls import ablation_section
 from siming_tasks.results.discovery import run_at
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import record_of
+from siming_tasks.results.read_predictions import write_predictions
+from siming_tasks.results.record import Conditions, Record
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation, benchmark_task
@@ -92,7 +92,8 @@ def main() -> None:
             given = points(images, video, dataset.rubric)
             steps = [step for step in dataset.rubric.steps if step.id in given]
             parsed = parse_reply(format_answers(given, steps, BASE_TASK.answer), steps, BASE_TASK.answer)
-            records.append(record_of(name, video.video_id, None, parsed, prompt="", dataset=dataset.digest))
+            conditions = Conditions(prompt="", dataset=dataset.digest)
+            records.append(Record.from_reply(name, video.video_id, None, parsed, conditions))
             print(f"{video.video_id} {name}: {sum(given.values()):g}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)

@@ -17,10 +17,10 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import Estimate
 from siming_tasks.metrics.alignment import align
 from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.resample import one_thread
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
 from siming_tasks.results.run import Run
-from siming_tasks.results.threads import one_thread
 from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["RunComparison", "common_settings", "compare"]

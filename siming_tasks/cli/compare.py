@@ -13,7 +13,6 @@ from siming_tasks.cli.study.raters import no_ceiling, origin, title
 from siming_tasks.cli.terminal import show_markdown
 from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
-from siming_tasks.results.uncollected import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +45,6 @@ __all__ = ["compare"]
 @click.option("--two-way", is_flag=True, help="also print intervals over videos and steps")
 @option_flags(*SCORING_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object instead of Markdown")
-@uncollected()
 def compare(
     chosen: DatasetChoice,
     options: Options,

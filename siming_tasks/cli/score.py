@@ -14,7 +14,6 @@ import click
 from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
 from siming_tasks.cli.terminal import say, show_markdown, show_problems
 from siming_tasks.options import Decimal, Options
-from siming_tasks.results.uncollected import uncollected
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -40,7 +39,6 @@ __all__ = ["score"]
 @click.option("--validate-only", is_flag=True, help="check the predictions; no labels needed")
 @click.option("--list-failed", "failed_only", is_flag=True, help="requests that failed, and how to ask them again")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
-@uncollected()
 def score(
     chosen: DatasetChoice,
     options: Options,
@@ -61,7 +59,7 @@ def score(
     from siming_tasks.report.table import Table
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run
-    from siming_tasks.results.scores import score_run, validation
+    from siming_tasks.results.score_run import score_run, validation
     from siming_tasks.tasks import TASKS
 
     if not chosen.word and (predictions / "dataset.yaml").is_file():
@@ -110,7 +108,7 @@ def score(
     for name, result in scores.settings.items():
         below += TASKS[name].answer_format.render_lines(name, result)
         if result["usage"]:
-            videos = len({record["video_id"] for record in run.records[name]})
+            videos = len({record.video_id for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], videos)}")
         if observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
@@ -143,14 +141,14 @@ def _cells(metric: str, estimate: dict[str, Any], imputed: dict[str, Any] | None
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:
     """Print the failed requests of a run and the commands that ask them again; 0."""
     from siming_tasks.common.redact import MASK, redact
-    from siming_tasks.results.retry_failed import commands, failed_requests, joined_at
+    from siming_tasks.results.lmms_eval_commands import failed_requests, log_folder, retry_commands
     from siming_tasks.results.run import read_run
 
     run = read_run(source, dataset, partial=partial, allow=allow)
     failed = failed_requests(run)
-    again = commands(run, failed)
-    empty = sum(record["status"] == "empty" for records in run.records.values() for record in records)
-    join = shlex.join(["siming", "score", str(dataset.root), str(joined_at(run))])
+    again = retry_commands(run, failed)
+    empty = sum(record.status == "empty" for records in run.records.values() for record in records)
+    join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
         found = {"failed": [asdict(one) for one in failed], "empty": empty, "commands": again, "join": join}
         print(json.dumps(redact(found), indent=1))

@@ -2,9 +2,9 @@
 
 Version 0.1 called an input ablation a *probe*, the no-video ablation *blind*, the mismatched video *foreign*, imputed
 metrics *filled*, and a step's score increment its *grain*. Its rubrics, sample logs, results files and prediction files
-are translated when they are read. Four values are made of such words and must not change with them: the digest of
-a data set, the hash of a prompt's template, the random order of the shuffled frames, and the keys of cached replies.
-They are computed from the words of version 0.1 to this day.
+are translated when they are read. Four values are made of such words and must not change with them: the digest of a
+data set, the hash of a prompt's template, the random order of the shuffled frames, and the keys of cached replies. They
+are computed from the words of version 0.1 to this day.
 """
 
 from __future__ import annotations

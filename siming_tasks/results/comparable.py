@@ -51,8 +51,8 @@ class TaskRun:
         conditions = {}
         for record in records:
             found = _conditions(record)
-            conditions[record["id"]] = known.setdefault(found, found)
-        return cls(run.name, run.panel(setting, rater), conditions, _facts(records))
+            conditions[record.id] = known.setdefault(found, found)
+        return cls(run.name, run.score_matrix(setting, rater), conditions, _facts(records))
 
 
 def check_allowed(allow: Collection[str]) -> None:
@@ -135,13 +135,13 @@ def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str])
 
 def _conditions(record: Record) -> tuple[Any, ...]:
     """What one request was asked under."""
-    media: Mapping[str, Any] = record.get("media") or {}
-    mode, digest = media.get("mode"), record.get("dataset")
+    media = record.media
+    mode, digest = media.get("mode"), record.conditions.dataset
     ours = mode in ("frames", "proxy")  # else the backend's reader chooses, whatever the file holds
     offered = media.get("n_frames", media.get("file_frames"))
     return (
         digest[:12] if digest else None,
-        record.get("prompt"),
+        record.conditions.prompt,
         None if mode == "unknown" else mode,
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
         _pixels(media) if mode == "frames" else None,
@@ -156,11 +156,11 @@ def _pixels(media: Mapping[str, Any]) -> str | None:
 
 
 def _facts(records: Sequence[Record]) -> dict[str, str]:
-    media = [record.get("media") or {} for record in records]
+    media = [record.media for record in records]
     frames = sorted({item["n_frames"] for item in media if item.get("mode") == "frames" and "n_frames" in item})
-    prompts = _stated(record.get("prompt") for record in records)
+    prompts = _stated(record.conditions.prompt for record in records)
     facts = {
-        "dataset": " and ".join(digest[:12] for digest in _stated(record.get("dataset") for record in records)),
+        "dataset": " and ".join(digest[:12] for digest in _stated(record.conditions.dataset for record in records)),
         "prompt": sha256_json(prompts)[:12] if prompts else "",
         "media": " and ".join(_stated(item.get("mode") for item in media)),
         "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",

@@ -14,8 +14,8 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.redact import redact
 from siming_tasks.common.version_0_1 import translate_results
-from siming_tasks.results.expected import Slice, slices_of
-from siming_tasks.results.supervised import SUPERVISED, stated_judge
+from siming_tasks.results.record import SUPERVISED, stated_judge
+from siming_tasks.results.request_slices import RequestSlice, slices_of
 
 __all__ = [
     "REFERENCE_MODEL",
@@ -51,7 +51,7 @@ class RunSource:
     slug: str
     path: Path
     facts: Mapping[str, Any] = field(default_factory=dict)
-    slices: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
+    slices: Mapping[str, tuple[RequestSlice, ...]] = field(default_factory=dict)
 
     @property
     def limited(self) -> bool:

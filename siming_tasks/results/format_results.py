@@ -12,8 +12,8 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.options import Options
 from siming_tasks.results.observability import unobservable
-from siming_tasks.results.record import Record, joined
-from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.results.record import Record
+from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.answer_formats import FormatInputs
 from siming_tasks.tasks.expected_requests import record_id
@@ -32,16 +32,15 @@ def format_results(
 ) -> dict[str, Any]:
     """The results of a task's answer format under their name; empty where it has none or the labels are withheld.
 
-    The arguments are those of :func:`siming_tasks.results.score.evaluate_records`.
+    The arguments are those of :func:`siming_tasks.results.evaluate_records.evaluate_records`.
     """
     task = TASKS[setting]
     if not task.answer_format.result_name or dataset.withheld:
         return {}
-    scores = panel_of(records, dataset, setting, options.rater, asked=asked, without=without).sorted()
-    own, _ = joined(records, setting)
+    scores = build_score_matrix(records, dataset, setting, options.rater, asked=asked, without=without).sorted()
 
     def unobservable_steps() -> BoolArray:
-        left_out = unobservable(own, dataset, setting)
+        left_out = unobservable(records, dataset, setting)
         clip = task.scope == "clip"
         return np.array(
             [
@@ -55,7 +54,7 @@ def format_results(
         ).reshape(len(scores.video_ids), len(scores.step_ids))
 
     inputs = FormatInputs(
-        records=own,
+        records=[record.to_json() for record in records],
         scores=scores,
         videos=[dataset.video(name) for name in scores.video_ids],
         steps=[dataset.rubric.by_id[name] for name in scores.step_ids],
@@ -70,5 +69,6 @@ def format_results(
 
 def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> dict[Any, Any]:
     """By (video id, step id), the parts of the video that a run's answers rest on, where the answer format asks."""
-    own, _ = joined(records, setting)
-    return dict(TASKS[setting].answer_format.video_spans(own, dataset.by_id, TASKS[setting].scope))
+    task = TASKS[setting]
+    fields = [record.to_json() for record in records] if task.answer_format.result_name else []
+    return dict(task.answer_format.video_spans(fields, dataset.by_id, task.scope))

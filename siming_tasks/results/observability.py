@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media import unobservable_reason
+from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 
 __all__ = ["unobservable"]
-
-Record = Mapping[str, Any]
 
 
 def unobservable(
@@ -37,17 +35,17 @@ def unobservable(
     rates: dict[str, float] = {}
     frames: dict[str, Mapping[str, int]] = {}
     for record in records:
-        if fps is None and record["setting"] == setting:
-            media = record.get("media") or {}
+        if fps is None and record.setting == setting:
+            media = record.media
             if media.get("mode") != "frames" or not media.get("fps"):
                 raise DataError(
-                    f"{record['id']}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
+                    f"{record.id}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
                     "the rate at which the model sampled with --fps."
                 )
-            rates[record["id"]] = float(media["fps"])
-            frames[record["id"]] = media.get("steps") or {}
+            rates[record.id] = float(media["fps"])
+            frames[record.id] = media.get("steps") or {}
     usual = fps if fps is not None else median(rates.values()) if rates else 0.0
-    found: dict[str, frozenset[str]] = {}
+    hidden: dict[str, frozenset[str]] = {}
     for video_id, step_id in expected_requests(TASKS[setting], dataset.videos):
         name = record_id(setting, video_id, step_id)
         video = dataset.video(video_id)
@@ -56,7 +54,7 @@ def unobservable(
         for step, number in frames.get(name, {}).items():  # chosen by content: each step has a rate of its own
             if span := video.step(step).span:
                 rate[step] = number / (span[1] - span[0])
-        found[name] = frozenset(
+        hidden[name] = frozenset(
             step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], has_audio=has_audio)
         )
-    return found
+    return hidden

@@ -1,30 +1,203 @@
-"""What one request came to: flat records of who was asked what and how the reply was read.
+"""Record of one request: which question was asked under which conditions, and what its reply was read as.
 
-A *record* is one JSON object per request: who was asked what, how the reply was read, and under which prompt, data and
-media. It holds no label, so the same records can be scored against any rater, mapping or positive class later.
+A record holds no label, so that the same records can be scored against any rater, mapping or positive class later.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import verdict_word
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.parsed_reply import ABSTAINED
-from siming_tasks.results.usage import added, cut_off
+from siming_tasks.results.usage import add_usage, is_cut_off
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import record_id
 
-__all__ = ["Distinct", "Record", "join", "joined", "merged", "prediction_line", "read_as", "record_of"]
+__all__ = [
+    "REQUEST_FAILED",
+    "SUPERVISED",
+    "Conditions",
+    "Record",
+    "distinct_records",
+    "has_supervised_judge",
+    "merge_parts",
+    "read_as",
+    "stated_judge",
+]
 
 logger = logging.getLogger(__name__)
 
-Record = Mapping[str, Any]
+REQUEST_FAILED = "request_failed"
+"""Status of a request that no model answered."""
+
+SUPERVISED = "supervised, cross-fitted"
+"""Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
+
+_MOST_FACTS, _MOST_CHARACTERS = 10, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions under which one request was asked.
+
+    Attributes:
+        prompt: hash of the prompt's text.
+        dataset: content digest of the data set.
+        media: facts about what the model was shown.
+        usage: tokens, seconds and cost of the request (:mod:`siming_tasks.results.usage`); empty if unknown.
+        asking: how the question was put (``PromptOptions.label``); empty: the plain way.
+        part: of an exam that is asked about in several requests, the part that this one asks about.
+        parts: of the record of such an exam, the status of each part's request.
+        judge: of a judge that was trained on the data set that it judges, how (:func:`stated_judge`).
+    """
+
+    prompt: str | None = None
+    dataset: str | None = None
+    media: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
+    asking: str = ""
+    part: str = ""
+    parts: Mapping[str, str] | None = None
+    judge: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One request and its reply.
+
+    Attributes:
+        setting: name of the setting.
+        video_id: the exam.
+        step_id: the step, for a clip; None for a full video.
+        parsed: the reply, read: ``status``, ``answers``, ``missing``, and what its answer format adds.
+        conditions: what was asked and shown.
+
+    Example:
+        >>> from siming_tasks.parsing import Parsed
+        >>> record = Record("clip_error", "v1", "cpr_01", Parsed("ok", {"cpr_01": 1.0}))
+        >>> record.id, record.status, record.to_prediction()["verdict"]
+        ('clip_error/v1/cpr_01', 'ok', 'incorrect')
+        >>> Record.from_json(record.to_json()) == record
+        True
+    """
+
+    setting: str
+    video_id: str
+    step_id: str | None
+    parsed: Parsed
+    conditions: Conditions = field(default_factory=Conditions)
+
+    @classmethod
+    def from_reply(
+        cls, setting: str, video_id: str, step_id: str | None, parsed: Parsed, conditions: Conditions | None = None
+    ) -> Record:
+        """Record of a reply; one that was cut at the limit of tokens before it answered everything is ``truncated``."""
+        conditions = conditions or Conditions()
+        if is_cut_off(parsed.status, conditions.usage):
+            parsed = replace(parsed, status="truncated")
+        return cls(setting, video_id, step_id, parsed, conditions)
+
+    @property
+    def id(self) -> str:
+        """``full_score/v001`` or ``clip_score/v001/cpr_01``, unique within a run."""
+        return record_id(self.setting, self.video_id, self.step_id)
+
+    @property
+    def status(self) -> str:
+        """One of :data:`siming_tasks.parsing.STATUSES`."""
+        return self.parsed.status
+
+    @property
+    def answers(self) -> Mapping[str, float]:
+        """Points by step, or 1.0 for incorrect and 0.0 for correct."""
+        return self.parsed.answers
+
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """Reason why there is no answer, by step."""
+        return self.parsed.missing
+
+    @property
+    def media(self) -> Mapping[str, Any]:
+        """Facts about what the model was shown."""
+        return self.conditions.media
+
+    @property
+    def format_fields(self) -> dict[str, Any]:
+        """Fields that the task's answer format adds, in plain JSON, without those that are empty."""
+        return TASKS[self.setting].answer_format.fields_of(self.parsed)
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object; fields of an answer format and optional conditions only where there are some."""
+        parsed, conditions = self.parsed, self.conditions
+        content: dict[str, Any] = {
+            "id": self.id,
+            "setting": self.setting,
+            "video_id": self.video_id,
+            "step_id": self.step_id,
+            "status": parsed.status,
+            "answers": dict(parsed.answers),
+            "missing": dict(parsed.missing),
+        }
+        content |= self.format_fields
+        content |= {"prompt": conditions.prompt, "dataset": conditions.dataset, "media": dict(conditions.media)}
+        for name in ("usage", "asking", "part", "parts", "judge"):
+            if value := getattr(conditions, name):
+                content[name] = value if isinstance(value, str) else dict(value)
+        return content
+
+    def keys(self) -> Iterable[str]:
+        """Keys of :meth:`to_json`: with them ``dict(record)`` and ``record["answers"]`` work in scripts."""
+        return self.to_json().keys()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.to_json()[name]
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Record:
+        """Record of :meth:`to_json`, or of the few keys that an aggregator of lmms-eval is given.
+
+        Args:
+            content: trusted; lines of files go through :mod:`siming_tasks.results.record_parser`. Without ``setting``,
+                the ``id`` says which request it is.
+        """
+        setting, video_id, *rest = content["id"].split("/")
+        if "setting" in content:
+            setting, video_id, rest = content["setting"], content["video_id"], [content.get("step_id")]
+        details = {name: content[name] for name, kind in RECORD_FIELDS.items() if kind is dict and content.get(name)}
+        parsed = Parsed(
+            content.get("status") or "ok",
+            content["answers"],
+            content.get("missing") or {},
+            tuple(content.get("abstained") or ()),
+            details,
+        )
+        known = {item.name: content[item.name] for item in fields(Conditions) if content.get(item.name)}
+        return cls(setting, video_id, rest[0] if rest else None, parsed, Conditions(**known))
+
+    def to_prediction(self) -> dict[str, Any]:
+        """Line of a prediction file (see the format page): request and answers, as a submission holds them."""
+        line: dict[str, Any] = {"setting": self.setting, "video_id": self.video_id}
+        spec = TASKS[self.setting]
+        values: dict[str, Any]
+        if spec.answer == "score":
+            values = {step: int(value) if value == int(value) else value for step, value in self.answers.items()}
+        else:
+            values = {step: verdict_word(value) for step, value in self.answers.items()}
+        fields = self.format_fields
+        values |= spec.answer_format.answer_words(fields)
+        if spec.scope == "clip":
+            line |= {"step_id": self.step_id, spec.field: values.get(self.step_id or "")}
+        else:
+            line[spec.field] = values
+        return line | spec.answer_format.prediction_fields(fields)
 
 
 def read_as(setting: TaskSpec, reply: object, steps: Sequence[RubricStep]) -> Parsed:
@@ -32,139 +205,88 @@ def read_as(setting: TaskSpec, reply: object, steps: Sequence[RubricStep]) -> Pa
     return setting.answer_format.parse(reply, steps, setting.answer)
 
 
-def record_of(
-    setting: str,
-    video_id: str,
-    step_id: str | None,
-    parsed: Parsed,
-    *,
-    prompt: str | None = None,
-    dataset: str | None = None,
-    media: Mapping[str, Any] | None = None,
-    usage: Mapping[str, Any] | None = None,
-    asking: str = "",
-    part: str = "",
-    judge: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The record of one request.
-
-    Args:
-        setting: name of the setting.
-        video_id: which exam.
-        step_id: which step, for a clip; None for a full video.
-        parsed: the reply, read.
-        prompt: hash of the prompt's text.
-        dataset: content digest of the data set.
-        media: what the model was shown.
-        usage: what the request took, if that is known; a reply that was cut at the limit of tokens is ``truncated``.
-        asking: how the question was put (:attr:`siming_tasks.tasks.prompting.PromptOptions.label`).
-        part: of an exam that is asked about in several requests, the part that this one asks about.
-        judge: of a judge that was trained on the data set that it judges, how (:mod:`siming_tasks.results.supervised`).
-    """
-    return {
-        "id": record_id(setting, video_id, step_id),
-        "setting": setting,
-        "video_id": video_id,
-        "step_id": step_id,
-        "status": "truncated" if cut_off(parsed.status, usage) else parsed.status,
-        "answers": dict(parsed.answers),
-        "missing": dict(parsed.missing),
-        **TASKS[setting].answer_format.fields_of(parsed),
-        "prompt": prompt,
-        "dataset": dataset,
-        "media": dict(media or {}),
-        **({"usage": dict(usage)} if usage else {}),
-        **({"asking": asking} if asking else {}),
-        **({"part": part} if part else {}),
-        **({"judge": dict(judge)} if judge else {}),
-    }
-
-
-def prediction_line(record: Record) -> dict[str, Any]:
-    """The record as a line of a prediction file (see the format page): what a submission holds."""
-    line = {"setting": record["setting"], "video_id": record["video_id"]}
-    setting = TASKS[record["setting"]]
-    answers: Mapping[str, float] = record["answers"]
-    if setting.answer == "score":
-        values: dict[str, Any] = {name: int(value) if value == int(value) else value for name, value in answers.items()}
-    else:
-        values = {name: verdict_word(value) for name, value in answers.items()}
-    values |= setting.answer_format.answer_words(record)
-    fields = setting.answer_format.prediction_fields(record)
-    if setting.scope == "clip":
-        return {**line, "step_id": record["step_id"], setting.field: values.get(record["step_id"]), **fields}
-    return {**line, setting.field: values, **fields}
-
-
-class Distinct(list[Record]):
-    """Records of one setting of which no two are of the same request, as :func:`join` would leave them."""
-
-    def __init__(self, setting: str, records: Iterable[Record]) -> None:
-        super().__init__(records)
-        self.setting = setting
-
-
-def stated_answers(record: Record) -> tuple[Any, ...]:
-    """Everything that a reply stated: its answers and the fields that answer formats add."""
-    return record["answers"], *(kind(record.get(name) or ()) for name, kind in RECORD_FIELDS.items())
-
-
-def joined(records: Iterable[Record], setting: str) -> tuple[Sequence[Record], list[str]]:
-    """:func:`join` of the records of one setting, which is their own answer where they are known to be distinct."""
-    if isinstance(records, Distinct) and records.setting == setting:
-        return records, []
-    return join(record for record in records if record["setting"] == setting)
-
-
-def join(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
+def distinct_records(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
     """Records sorted by id, each id once, and the ids that came with different answers.
 
     Several processes may deliver a request twice; the same answer twice is one answer, different answers are none. The
     parts of an exam become one record of it.
     """
-    by_id: dict[tuple[str, str], Record] = {}
+    records = list(records)
+    ids = [record.id for record in records]
+    if len(set(ids)) == len(ids) and not any(record.conditions.part for record in records):  # as in every joined run
+        return [records[index] for index in sorted(range(len(ids)), key=ids.__getitem__)], []
+    by_key: dict[tuple[str, str], Record] = {}
     conflicts: set[tuple[str, str]] = set()
     for record in records:
-        known = by_id.setdefault((record["id"], record.get("part") or ""), record)
-        if known is not record and stated_answers(known) != stated_answers(record):
-            conflicts.add((record["id"], record.get("part") or ""))
+        key = record.id, record.conditions.part
+        first = by_key.setdefault(key, record)
+        if first is not record and not same_answers(first, record):
+            conflicts.add(key)
     for key in sorted(conflicts):
         logger.warning("%s was answered twice and differently; counted as missing.", "/".join(filter(None, key)))
-        by_id[key] = {**by_id[key], "answers": {}, **{name: kind() for name, kind in RECORD_FIELDS.items()}}
-    of: dict[str, list[Record]] = {}
-    for name, part in sorted(by_id):
-        of.setdefault(name, []).append(by_id[name, part])
-    found = [mine[0] if len(mine) == 1 and not mine[0].get("part") else merged(mine) for mine in of.values()]
-    return found, sorted({name for name, _ in conflicts})
+        by_key[key] = replace(by_key[key], parsed=replace(by_key[key].parsed, answers={}, abstained=(), details={}))
+    requests: dict[str, list[Record]] = {}
+    for key in sorted(by_key):
+        requests.setdefault(key[0], []).append(by_key[key])
+    distinct = [
+        parts[0] if len(parts) == 1 and not parts[0].conditions.part else merge_parts(parts)
+        for parts in requests.values()
+    ]
+    return distinct, sorted({name for name, _ in conflicts})
 
 
-def merged(parts: Sequence[Record]) -> dict[str, Any]:
+def same_answers(first: Record, second: Record) -> bool:
+    """True where two replies to one request give the same answers and the same fields of their answer format."""
+    return (first.answers, first.format_fields) == (second.answers, second.format_fields)
+
+
+def merge_parts(parts: Sequence[Record]) -> Record:
     """One record of an exam that was asked about in several requests.
 
     Its status is the first of the table of statuses that some part has and that leaves steps unanswered; its prompt is
-    the hash of all prompts; its usage is that of all requests; ``parts`` has the status of each. What an aggregator of
-    lmms-eval is given lacks all but the answers.
+    the hash of all prompts; its usage is that of all requests; ``parts`` has the status of each.
     """
-    first = parts[0]
-    statuses = {record["part"]: record.get("status", "ok") for record in parts}
-    left = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
-    prompts = {record["part"]: record.get("prompt") for record in parts}
-    usages = [record["usage"] for record in parts if record.get("usage")]
-    fields: dict[str, Any] = {}
-    for name, kind in RECORD_FIELDS.items():
-        stated = [record[name] for record in parts if record.get(name)]
-        fields[name] = kind(itertools.chain.from_iterable(dict(x).items() if kind is dict else x for x in stated))
-    shown = [record.get("media") or {} for record in parts]
-    return {
-        **{name: first[name] for name in ("id", "setting", "video_id", "step_id", "dataset")},
-        "status": left[0] if left else ABSTAINED if fields["abstained"] else "ok",
-        "answers": {step: value for record in parts for step, value in record["answers"].items()},
-        "missing": {step: why for record in parts for step, why in record.get("missing", {}).items()},
-        "prompt": None if None in prompts.values() else sha256_json(prompts)[:12],
-        "media": next((media for media in shown if media.get("mode") not in (None, "unknown")), shown[0]),
-        **{name: value for name, value in fields.items() if value},
-        **({"usage": added(usages)} if len(usages) == len(parts) else {}),
-        **({"asking": first["asking"]} if first.get("asking") else {}),
-        **({"judge": first["judge"]} if first.get("judge") else {}),
-        "parts": statuses,
-    }
+    first, conditions = parts[0], parts[0].conditions
+    statuses = {record.conditions.part: record.status for record in parts}
+    incomplete = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
+    prompts = {record.conditions.part: record.conditions.prompt for record in parts}
+    usages = [record.conditions.usage for record in parts if record.conditions.usage]
+    abstained = tuple(step for record in parts for step in record.parsed.abstained)
+    details: dict[str, dict[str, Any]] = {}
+    for record in parts:
+        for name, by_step in record.parsed.details.items():
+            details.setdefault(name, {}).update(by_step)
+    parsed = Parsed(
+        incomplete[0] if incomplete else ABSTAINED if abstained else "ok",
+        {step: value for record in parts for step, value in record.answers.items()},
+        {step: why for record in parts for step, why in record.missing.items()},
+        abstained,
+        details,
+    )
+    shown = [record.media for record in parts]
+    merged = Conditions(
+        prompt=None if None in prompts.values() else sha256_json(prompts)[:12],
+        dataset=conditions.dataset,
+        media=next((media for media in shown if media.get("mode") not in (None, "unknown")), shown[0]),
+        usage=add_usage(usages) if len(usages) == len(parts) else None,
+        asking=conditions.asking,
+        parts=statuses,
+        judge=conditions.judge,
+    )
+    return Record(first.setting, first.video_id, first.step_id, parsed, merged)
+
+
+def stated_judge(stated: Any) -> dict[str, str] | None:
+    """Facts that a line states about a judge that was trained on these data: ``kind``, then how, in short texts.
+
+    None for anything else that stands there.
+    """
+    if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
+        return None
+    facts = [(str(key)[:_MOST_CHARACTERS], str(value)[:_MOST_CHARACTERS]) for key, value in stated.items()]
+    return dict(redact({"kind": SUPERVISED, **dict([fact for fact in facts if fact[0] != "kind"][:_MOST_FACTS])}))
+
+
+def has_supervised_judge(records: Mapping[str, Sequence[Record]]) -> bool:
+    """True if any record, of any setting, states a judge that was trained on the data set that it judges."""
+    return any(record.conditions.judge for present in records.values() for record in present)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,11 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import RunSource, run_at
-from siming_tasks.results.expected import asked_ids
-from siming_tasks.results.read import Seen, load_predictions
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.results.score import evaluate_records
-from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.results.request_slices import asked_ids
+from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids
 
@@ -40,8 +40,8 @@ class Run:
     Example:
         >>> from siming_tasks import open_dataset, read_run
         >>> run = read_run(physician, open_dataset(exams))
-        >>> panel = run.panel("full_score", rater="rater_a")
-        >>> panel.reference.shape, len(run.asked("full_score"))
+        >>> matrix = run.score_matrix("full_score", rater="rater_a")
+        >>> matrix.reference.shape, len(run.asked("full_score"))
         ((4, 33), 4)
     """
 
@@ -62,18 +62,18 @@ class Run:
         """The settings that it has records of, in their usual order."""
         return tuple(name for name in TASKS if self.records.get(name))
 
-    def asked(self, setting: str) -> Set[str]:
+    def asked(self, setting: str) -> frozenset[str]:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
         slices = self.source.slices.get(setting, ())
-        have = {record["id"] for record in self.records.get(setting, ())} if slices or self.partial else ()
+        have = {record.id for record in self.records.get(setting, ())} if slices or self.partial else ()
         return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
 
-    def panel(
+    def score_matrix(
         self, setting: str, rater: str = CONSENSUS, without: Mapping[str, Collection[str]] | None = None
     ) -> ScoreMatrix:
         """Reference and answers of one setting as videos × steps."""
         records = self.records.get(setting, ())
-        return panel_of(records, self.dataset, setting, rater, asked=self.asked(setting), without=without)
+        return build_score_matrix(records, self.dataset, setting, rater, asked=self.asked(setting), without=without)
 
     def evaluate(
         self,
@@ -83,7 +83,7 @@ class Run:
         without: Mapping[str, Collection[str]] | None = None,
         evaluation: Evaluation | None = None,
     ) -> dict[str, Any]:
-        """Everything that is said about one setting (:func:`~siming_tasks.results.score.evaluate_records`)."""
+        """Evaluate one setting (:func:`~siming_tasks.results.evaluate_records.evaluate_records`)."""
         return evaluate_records(
             self.records.get(setting, ()),
             self.dataset,
@@ -106,11 +106,11 @@ def load_run(
     """A run with every problem of its files in :attr:`Run.problems`.
 
     Args:
-        source: a prediction file, a sample log, a folder with the parts of a run, or what :func:`run_at` said of it.
+        source: a prediction file, a sample log, a folder with the parts of a run, or the result of :func:`run_at`.
         dataset: what it was asked about.
         partial: count only the requests that have a record (a limited run that does not say so).
         allow: ``dataset`` accepts a run that was made on another version of the data set.
-        seen: is given each record with the line that it came from, as it is read.
+        seen: called with each record and the line that it came from, as it is read.
     """
     source = source if isinstance(source, RunSource) else run_at(source)
     found = load_predictions(source.path, dataset, seen, allow=allow)
@@ -150,7 +150,7 @@ def _unanswered(run: Run) -> Iterator[Problem]:
         asked = run.asked(name)
         if len(present) == len(asked):  # every record is of another request, and all of these count as asked
             continue
-        have = {record["id"] for record in present}
+        have = {record.id for record in present}
         every = expected_ids(TASKS[name], run.dataset.videos)
         if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
             shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")

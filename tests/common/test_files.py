@@ -21,7 +21,7 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.withholding import with_labels
 from siming_tasks.report.published_tables.read import read_document
 from siming_tasks.results.discovery import run_at
-from siming_tasks.results.read import load_predictions
+from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.sheets.mapping import read_mapping
 from siming_tasks.tools.builder.sheets.sheet_tables import read_table

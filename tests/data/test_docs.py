@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.data import open_dataset
-from siming_tasks.results.read import load_predictions
+from siming_tasks.results.read_predictions import load_predictions
 from tests.cli.command_lines import find_words, parse
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/data.md").read_text(encoding="utf-8")

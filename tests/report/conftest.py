@@ -18,12 +18,12 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.report.build import write_report
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.record import record_of
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
+from tests.records import record_json
 
 OPTIONS = Options(resamples=100)
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"
@@ -78,8 +78,8 @@ def write_run(
             start, end = (video.step(step_id).span or (0.0, 1.0)) if step_id else (0.0, video.duration)
             media = {"mode": "frames", "n_frames": 4, "indices": [0, 3, 6, 9], "start": start, "end": end, "fps": 1.0}
             parsed = parse_reply(reply, steps, setting.answer)
-            record = record_of(name, video_id, step_id, parsed, prompt=f"p-{step_id or 'full'}", dataset=dataset.digest,
-                               media=media)  # fmt: skip
+            about = {"prompt": f"p-{step_id or 'full'}", "dataset": dataset.digest, "media": media}
+            record = record_json(name, video_id, step_id, parsed, **about)
             lines.append({"doc_id": number, "target": "{}", "filtered_resps": reply, "siming_stderr": record})
         path = folder / f"20260102_030405_samples_siming_{name}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))

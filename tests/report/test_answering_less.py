@@ -12,10 +12,10 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.read import write_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
+from tests.records import write_predictions
 from tests.report.conftest import write_run
 
 OPTIONS = Options(resamples=100)

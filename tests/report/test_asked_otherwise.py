@@ -16,8 +16,7 @@ from siming_tasks.report.pages.answers import Answers
 from siming_tasks.report.study.replies import Replies
 from siming_tasks.report.study.study import study
 from siming_tasks.results.discovery import run_at
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import record_of
+from tests.records import record_json, write_predictions
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])
@@ -45,7 +44,7 @@ def reasoned(exams: Dataset, path: Path, **more: str) -> Path:
     answers = {label.step_id: label.consensus for label in exams.videos[0].applicable}
     names = [step for step in answers if not more.get("part") or step.startswith("cpr")]
     parsed = Parsed("ok", {step: answers[step] for step in names})  # type: ignore[misc]
-    record = record_of("full_score", exams.videos[0].video_id, None, parsed, prompt="p", dataset=exams.digest,
+    record = record_json("full_score", exams.videos[0].video_id, None, parsed, prompt="p", dataset=exams.digest,
                        media={"mode": "frames", "n_frames": 4}, **more)  # fmt: skip
     return write_predictions([record], path)
 
@@ -71,7 +70,7 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
     video = exams.videos[0].video_id
     with Replies("r", tmp_path / "r") as keep:
         for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
-            record = record_of("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
+            record = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
             keep.put(record, {"response": text})
     assert keep.found == 1
     written = (tmp_path / "r" / f"{video}.js").read_text()
@@ -83,7 +82,7 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
 def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None:
     label = next(label for label in exams.videos[0].applicable if label.span)
     parsed = Parsed("ok", {label.step_id: 1.0}, details={"evidence": {label.step_id: ((0.5, 2.0),)}})
-    record = record_of("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
+    record = record_json("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
     path = write_predictions([record], tmp_path / "p.jsonl")
     found = study(run_at(path), exams, Options(resamples=20))
     assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
@@ -93,9 +92,9 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     video = exams.videos[0]
     first, second = video.applicable[:2]
     rows = [
-        record_of("full_score_evidence", video.video_id, None,
+        record_json("full_score_evidence", video.video_id, None,
                   Parsed("ok", {first.step_id: 1.0}, details={"evidence": {first.step_id: ((0.5, 2.0), (3.0, 4.25))}})),
-        record_of("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
+        record_json("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
                                                                      (second.step_id,))),
     ]  # fmt: skip
     found = study(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options(resamples=20))

@@ -18,9 +18,9 @@ from siming_tasks.report.build import write_report
 from siming_tasks.report.pages.site import POLICY, number, percent
 from siming_tasks.report.study.study import study
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.read import write_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
+from tests.records import write_predictions
 
 OPTIONS = Options(resamples=100)
 

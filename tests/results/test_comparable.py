@@ -7,6 +7,7 @@ import pytest
 
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.results.comparable import CONDITIONS, TaskRun, _conditions, comparable
+from siming_tasks.results.record import Record
 
 
 class Looked:
@@ -53,8 +54,9 @@ def test_a_difference_everywhere():
     assert "x against y (full_score/v0; every request)" in reason
 
 
-def record(**media: object) -> dict[str, object]:
-    return {"id": "full_score/v0", "media": {"mode": "frames", "n_frames": 8, "quality": 90, **media}}
+def record(**media: object) -> Record:
+    shown = {"mode": "frames", "n_frames": 8, "quality": 90, **media}
+    return Record.from_json({"id": "full_score/v0", "answers": {}, "media": shown})
 
 
 @pytest.mark.parametrize(

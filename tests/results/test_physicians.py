@@ -112,5 +112,5 @@ def without_c(video):  # type: ignore[no-untyped-def]
 
 def test_points_of_each_physician_stand_where_the_panel_has_them(dataset: Dataset, tmp_path: Path) -> None:
     run = read_run(predictions(dataset, tmp_path / "b.jsonl", "rater_b"), dataset)
-    panel = run.panel("full_score", "rater_b")
+    panel = run.score_matrix("full_score", "rater_b")
     np.testing.assert_array_equal(rater_points(dataset, panel)["rater_b"], panel.predicted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import pytest
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import parse_reply
-from siming_tasks.results.read import load_predictions, write_predictions
-from siming_tasks.results.record import record_of
+from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.results.record import Record
 from siming_tasks.results.run import load_run, read_run
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
+from tests.records import record_json, write_predictions
 
 KEYS = {
     "full_score": "scores", "full_error": "verdicts", "full_timed_score": "scores", "full_timed_error": "verdicts",
@@ -48,13 +49,13 @@ def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
             parsed = parse_reply(text, [dataset.rubric.by_id[step] for step in steps], setting.answer)
             media = {"mode": "frames", "n_frames": 64, "indices": [0, 1]}
             records.append(
-                record_of(name, video_id, step_id, parsed, prompt="abc", dataset=dataset.digest, media=media)
+                record_json(name, video_id, step_id, parsed, prompt="abc", dataset=dataset.digest, media=media)
             )
     return records
 
 
-def flat(records: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    return [record for present in records.values() for record in present]
+def flat(records: Mapping[str, Iterable[Record | dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [dict(record) for present in records.values() for record in present]
 
 
 def lines(path: Path, rows: Iterable[Any]) -> Path:
@@ -365,7 +366,7 @@ def test_a_bare_line_is_read_as_an_earlier_one_of_the_same_step(dataset: Dataset
     assert one["answers"] == {step: 1.0} and odd["answers"] == {}
 
 
-def test_a_kept_record_travels_between_processes(dataset: Dataset, tmp_path: Path) -> None:
+def test_records_travel_between_processes(dataset: Dataset, tmp_path: Path) -> None:
     path = write_predictions(complete_run(dataset), tmp_path / "p.jsonl")
     records = load_predictions(path, dataset).records
     again = pickle.loads(pickle.dumps(records))

@@ -23,7 +23,7 @@ from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import Study, study
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run
-from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tools.board.build import build_board
 from tests.report.conftest import write_run
 from tests.results.matrix import (
@@ -262,9 +262,9 @@ def test_another_idea_of_what_was_asked_is_noticed(
     """The test of the tests: commands that take an absent request for one that was not asked disagree with the rest."""
 
     def only_what_is_there(run: Run, setting: str, rater: str = "consensus", without: Any = None) -> Any:
-        return panel_of(run.records[setting], run.dataset, setting, rater, without=without)
+        return build_score_matrix(run.records[setting], run.dataset, setting, rater, without=without)
 
-    monkeypatch.setattr(Run, "panel", only_what_is_there)
+    monkeypatch.setattr(Run, "score_matrix", only_what_is_there)
     wrong = compared(matrix["partial"], matrix["partial"], flags(exams.root, PLAIN))
     said = {name: part["comparison"]["estimates"]["mine"] for name, part in wrong.items()}
     found = disagreements({"score": told.numbers("partial")["score"], "compare": said})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.results.expected import asked_ids
-from siming_tasks.results.record import join, prediction_line, record_of
-from siming_tasks.results.score import evaluate_records
-from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.record import Record, distinct_records
+from siming_tasks.results.request_slices import asked_ids
+from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_ids, expected_requests
@@ -83,10 +82,10 @@ DATASET = Dataset(
 )
 
 
-def record(setting: str, video: str, step: str | None, reply: str) -> dict[str, Any]:
+def record(setting: str, video: str, step: str | None, reply: str) -> Record:
     names = (step,) if step else asked_steps(TASKS[setting], DATASET.video(video))
     steps = [RUBRIC.by_id[name] for name in names]
-    return record_of(setting, video, step, parse_reply(reply, steps, TASKS[setting].answer))
+    return Record.from_reply(setting, video, step, parse_reply(reply, steps, TASKS[setting].answer))
 
 
 def test_what_each_setting_asks() -> None:
@@ -104,7 +103,7 @@ def test_full_panel_by_hand() -> None:
         record("full_score", "v1", None, '{"scores": {"x_01": 2, "x_02": 1}}'),
         record("full_score", "v2", None, '{"scores": {"x_01": 0, "x_02": 9, "y_01": 1}}'),
     ]
-    panel = panel_of(records, DATASET, "full_score")
+    panel = build_score_matrix(records, DATASET, "full_score")
     nan = np.nan
     assert panel.video_ids == ("v1", "v2") and panel.step_ids == ("x_01", "x_02", "y_01")
     assert panel.skills == ("x", "x", "y")
@@ -112,23 +111,23 @@ def test_full_panel_by_hand() -> None:
     np.testing.assert_array_equal(panel.reference, [[3, 1, nan], [0, 2, nan]])  # N/A and withheld are no reference
     np.testing.assert_array_equal(panel.predicted, [[2, 1, nan], [0, nan, 1]])  # 9 of 2 points is no answer
     np.testing.assert_array_equal(panel.asked, [[True, True, False], [True, True, True]])
-    other = panel_of(records, DATASET, "full_score", "rater_a")
+    other = build_score_matrix(records, DATASET, "full_score", "rater_a")
     np.testing.assert_array_equal(other.reference, [[2, 1, nan], [0, 2, 1]])
 
 
 def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> None:
     records = [record("clip_error", "v2", "x_01", '{"verdict": "incorrect"}')]
-    assert panel_of(records, DATASET, "clip_error").asked.sum() == 1
-    whole = panel_of(records, DATASET, "clip_error", asked=asked_ids("clip_error", DATASET.videos, ()))
+    assert build_score_matrix(records, DATASET, "clip_error").asked.sum() == 1
+    whole = build_score_matrix(records, DATASET, "clip_error", asked=asked_ids("clip_error", DATASET.videos, ()))
     assert whole.asked.sum() == 4 and np.isfinite(whole.predicted).sum() == 1
     assert whole.predicted[1, 0] == 1.0
 
 
 @pytest.mark.parametrize("setting", list(TASKS))
-def test_every_request_is_a_set_without_its_list(setting: str) -> None:
+def test_an_unlimited_run_was_asked_every_request_and_no_other(setting: str) -> None:
     ids = list(expected_ids(TASKS[setting], DATASET.videos))
     every = asked_ids(setting, DATASET.videos, ())
-    assert list(every) == ids and len(every) == len(ids) and every == frozenset(ids)
+    assert len(every) == len(ids) and every == frozenset(ids)
     assert all(request in every for request in ids)
     foreign = [f"{setting}/v9", f"{setting}/v1/nope", f"{setting}/v1/y_01", f"other/{ids[0].partition('/')[2]}", ""]
     foreign += [ids[0] + "/x_01", f"{setting}/v1/", setting] + ([f"{setting}/v1"] if "clip" in setting else [])
@@ -139,24 +138,24 @@ def test_every_request_is_a_set_without_its_list(setting: str) -> None:
 def test_a_request_answered_twice() -> None:
     one = record("clip_score", "v2", "x_02", '{"score": 1}')
     other = record("clip_score", "v2", "x_02", '{"score": 2}')
-    assert join([one, one]) == ([one], [])
-    joined, conflicts = join([one, other])
-    assert conflicts == ["clip_score/v2/x_02"] and joined[0]["answers"] == {}
-    again, _ = join([other, one])
-    assert again[0]["answers"] == {}
+    assert distinct_records([one, one]) == ([one], [])
+    joined, conflicts = distinct_records([one, other])
+    assert conflicts == ["clip_score/v2/x_02"] and joined[0].answers == {}
+    again, _ = distinct_records([other, one])
+    assert again[0].answers == {}
 
 
 def test_prediction_lines() -> None:
     full = record("full_error", "v1", None, '{"verdicts": {"x_01": "incorrect", "x_02": "correct"}}')
-    assert prediction_line(full) == {
+    assert full.to_prediction() == {
         "setting": "full_error",
         "video_id": "v1",
         "verdicts": {"x_01": "incorrect", "x_02": "correct"},
     }
     clip = record("clip_score", "v2", "x_01", '{"score": 3}')
-    assert prediction_line(clip) == {"setting": "clip_score", "video_id": "v2", "step_id": "x_01", "score": 3}
+    assert clip.to_prediction() == {"setting": "clip_score", "video_id": "v2", "step_id": "x_01", "score": 3}
     silent = record("clip_score", "v2", "x_01", "")
-    assert prediction_line(silent)["score"] is None
+    assert silent.to_prediction()["score"] is None
 
 
 def test_evaluation_counts_statuses_and_reasons() -> None:

@@ -16,11 +16,12 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
 from siming_tasks.options import Options
-from siming_tasks.results.read import write_predictions
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.record import Record
 from siming_tasks.results.run import load_run
-from siming_tasks.results.score import evaluate_records
-from siming_tasks.results.scores import score_predictions, validation
+from siming_tasks.results.score_run import score_predictions, validation
 from tests.data.conftest import unstate, video_row, write_video
+from tests.records import write_predictions
 from tests.results.test_read import complete_run, lines, logged
 
 QUICK = Options(resamples=200)
@@ -33,8 +34,8 @@ def predictions(folder: Path, tmp_path: Path) -> Path:
 
 def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Path, tmp_path: Path) -> None:
     dataset = open_dataset(folder)
-    records = complete_run(dataset)
-    logged(tmp_path / "logs_samples_a.jsonl", reversed(records))
+    records = [Record.from_json(record) for record in complete_run(dataset)]
+    logged(tmp_path / "logs_samples_a.jsonl", reversed([record.to_json() for record in records]))
     for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
         scores = score_predictions(folder, source, options=QUICK)
         for name, result in scores.settings.items():

@@ -17,11 +17,11 @@ from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.expected import Slice
-from siming_tasks.results.join import join_shards, missing_slices
+from siming_tasks.results.join_shards import join_shards, missing_slices
+from siming_tasks.results.lmms_eval_commands import settings_named, shards
+from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.results.run import read_run
-from siming_tasks.results.scores import score_run
-from siming_tasks.results.shards import settings_named, shards
+from siming_tasks.results.score_run import score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests
 from siming_tasks.tools.board.submission import predictions_of, read_submission
@@ -34,7 +34,7 @@ def names(dataset: Dataset, setting: str) -> list[str]:
     return list(expected_ids(TASKS[setting], dataset.videos))
 
 
-def cut(whole: Path, target: Path, part: Slice, tasks: tuple[str, ...]) -> Path:
+def cut(whole: Path, target: Path, part: RequestSlice, tasks: tuple[str, ...]) -> Path:
     """The shard of a run: its slice of the logs and a results file that says so."""
     target.mkdir(parents=True, exist_ok=True)
     end = None if part.limit is None else part.offset + int(part.limit)
@@ -208,7 +208,7 @@ def test_an_answer_takes_the_place_of_a_failed_request(
 def test_rows_of_missing_requests(exams: Dataset) -> None:
     every = names(exams, "clip_score")
     assert missing_slices("clip_score", exams, every) == ()
-    assert missing_slices("clip_score", exams, every[2:5] + every[6:]) == (Slice(0, 2), Slice(5, 1))
+    assert missing_slices("clip_score", exams, every[2:5] + every[6:]) == (RequestSlice(0, 2), RequestSlice(5, 1))
 
 
 def test_commands_and_script(exams: Dataset, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

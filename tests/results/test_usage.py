@@ -11,10 +11,10 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
-from siming_tasks.parsing import parse_reply
-from siming_tasks.results.prices import Prices, load_prices
-from siming_tasks.results.record import record_of
-from siming_tasks.results.usage import added, usage_summary
+from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.results.record import Conditions, Record
+from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
+from tests.records import record_json
 
 TABLE = """\
 currency: EUR
@@ -61,8 +61,8 @@ def test_a_wrong_price_table_is_named(tmp_path: Path, text: str, said: str) -> N
     assert str(file) in str(caught.value) and said in str(caught.value) and "`siming docs replies`" in str(caught.value)
 
 
-def used(**facts: Any) -> dict[str, Any]:
-    return {"usage": facts}
+def used(**facts: Any) -> Record:
+    return Record("full_score", "v1", None, Parsed("ok"), Conditions(usage=facts))
 
 
 def test_a_total_says_of_how_many_requests_it_is_known() -> None:
@@ -70,7 +70,7 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
         used(prompt_tokens=100, completion_tokens=10, latency=1.0, cost=0.5, currency="USD", finish_reason="stop"),
         used(prompt_tokens=200, completion_tokens=None, latency=3.0, finish_reason="length", kept=True),
         used(prompt_tokens=None, completion_tokens=0, latency=None, cost=0.25, currency="USD"),
-        {},
+        used(),
     ]
     found = usage_summary(records)
     assert found is not None
@@ -80,17 +80,17 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert found["cost"] == {"USD": {"total": 0.75, "requests": 2}}
     assert found["latency"] == {"median": 2.0, "p95": 2.9, "requests": 2}
     assert found["finish_reasons"] == {"length": 1, "stop": 1} and found["served"] == {}
-    assert usage_summary([{}, {"usage": None}]) is None
-    anew = usage_summary([{"usage": {**records[0]["usage"], "model": "m"}}], Prices("EUR", "2026-11-01", {"m": (1, 2)}))
+    assert usage_summary([used(), Record("full_score", "v2", None, Parsed("ok"))]) is None
+    anew = usage_summary([used(**records[0]["usage"], model="m")], Prices("EUR", "2026-11-01", {"m": (1, 2)}))
     assert anew is not None and anew["cost"] == {"EUR": {"total": pytest.approx(120e-6), "requests": 1}}
 
 
 def test_several_replies_to_one_request_are_paid_together() -> None:
     first = {"prompt_tokens": 5, "completion_tokens": 1, "cost": 0.1, "latency": 1.0, "finish_reason": "stop"}
-    assert added([first, {**first, "finish_reason": "length"}]) == {
+    assert add_usage([first, {**first, "finish_reason": "length"}]) == {
         "prompt_tokens": 10, "completion_tokens": 2, "cost": 0.2, "latency": 2.0, "finish_reason": "stop",
     }  # fmt: skip
-    assert added([first, {**first, "cost": None}])["cost"] is None
+    assert add_usage([first, {**first, "cost": None}])["cost"] is None
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_several_replies_to_one_request_are_paid_together() -> None:
 def test_a_reply_that_was_cut_at_the_limit(short_demo: Path, reply: str, ended: str, status: str) -> None:
     step = open_dataset(short_demo).rubric.steps[0]
     parsed = parse_reply(reply, [step], "score")
-    record = record_of("clip_score", "v", step.id, parsed, usage={"finish_reason": ended})
+    record = record_json("clip_score", "v", step.id, parsed, usage={"finish_reason": ended})
     assert record["status"] == status and record["answers"] == parsed.answers
-    assert "usage" not in record_of("clip_score", "v", step.id, parsed)
+    assert "usage" not in record_json("clip_score", "v", step.id, parsed)
 
 
 def test_score_tells_tokens_and_costs_by_a_table_of_today(

@@ -22,7 +22,7 @@ from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
 
 __all__ = [
@@ -210,7 +210,9 @@ def inter_rater_tables(
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
     setting = benchmark_task("full", "score").name
-    labels = {name: labels_of(dataset, setting, name) for name in (*(names or dataset.physicians), CONSENSUS)}
+    labels = {
+        name: build_reference_matrix(dataset, setting, name) for name in (*(names or dataset.physicians), CONSENSUS)
+    }
     pairs = list(combinations(names or dataset.physicians, 2))
     if names is None and len(pairs) > 1:
         pairs = [(a, b) for a, b in pairs if (labels[a].counted & labels[b].counted).any()]
@@ -232,7 +234,7 @@ class RaterPair:
 
 def rater_pairs(dataset: Dataset, setting: str) -> list[RaterPair]:
     """Every pair of physicians in a setting, in the order of their names; none unless two of them scored one step."""
-    labels = {name: labels_of(dataset, setting, name) for name in dataset.physicians}
+    labels = {name: build_reference_matrix(dataset, setting, name) for name in dataset.physicians}
     pairs = [RaterPair(a, b, rater_pair_matrix(labels[a], labels[b])) for a, b in combinations(labels, 2)]
     return [pair for pair in pairs if pair.panel.asked.any()]
 
@@ -241,7 +243,7 @@ def rater_references(dataset: Dataset, setting: str, run: ScoreMatrix) -> list[S
     """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
     found = []
     for name in dataset.physicians:
-        labels = labels_of(dataset, setting, name)
+        labels = build_reference_matrix(dataset, setting, name)
         row = {video: index for index, video in enumerate(labels.video_ids)}
         found.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
     return found

@@ -34,7 +34,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
 
 __all__ = ["GLOBAL_RATING", "MOST_TRAINEES", "Psychometrics", "psychometrics"]
@@ -109,8 +109,10 @@ def psychometrics(
     """
     options = options or Options()
     setting = benchmark_task("full", "score").name
-    panel = labels_of(dataset, setting, CONSENSUS).sorted()
-    given = {name: labels_of(dataset, setting, name).sorted().reference for name in names or dataset.physicians}
+    panel = build_reference_matrix(dataset, setting, CONSENSUS).sorted()
+    given = {
+        name: build_reference_matrix(dataset, setting, name).sorted().reference for name in names or dataset.physicians
+    }
     points = {name: values for name, values in given.items() if not np.isnan(values).all()}
     if len(points) < 2:
         raise DataError(

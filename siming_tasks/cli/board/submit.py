@@ -79,8 +79,8 @@ def _pack(
 ) -> Path:
     """Write the archive of the one run in ``sources`` and return its path."""
     from siming_tasks.common.errors import DataError
+    from siming_tasks.results.record import has_supervised_judge
     from siming_tasks.results.run import read_run
-    from siming_tasks.results.supervised import is_supervised
     from siming_tasks.tasks import ABLATION_TASKS, TASKS
     from siming_tasks.tools.board.admit import LEARNT
     from siming_tasks.tools.board.submission import pack
@@ -88,7 +88,7 @@ def _pack(
     if len(sources) != 1:
         raise DataError(f"{run_path} holds {len(sources)} runs. Give the folder of one.")
     run = read_run(sources[0], dataset)
-    if sources[0].role == "supervised" or is_supervised(run.records):
+    if sources[0].role == "supervised" or has_supervised_judge(run.records):
         raise DataError(f"{run_path}: {LEARNT}")
     ablations = [TASKS[name].task_name for name in run.settings if name in ABLATION_TASKS]
     if ablations:

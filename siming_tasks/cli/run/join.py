@@ -28,7 +28,7 @@ def join(
     """Write the joined run and count its requests; 0."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
-    from siming_tasks.results.join import join_shards
+    from siming_tasks.results.join_shards import join_shards
     from siming_tasks.tasks import TASKS
 
     *shards, out = folders

@@ -40,8 +40,8 @@ def shards(
     """Print the commands of every shard and the one that joins them."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
-    from siming_tasks.results.shards import settings_named, slurm_script
-    from siming_tasks.results.shards import shards as divide
+    from siming_tasks.results.lmms_eval_commands import settings_named, slurm_script
+    from siming_tasks.results.lmms_eval_commands import shards as divide
     from siming_tasks.tasks.prompting import PromptOptions
 
     if options.ask != "all":

@@ -13,7 +13,7 @@ from siming_tasks.common.schema import ANSWERS, CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.baselines.forms import HONEST
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import benchmark_task
 
@@ -92,7 +92,7 @@ def _step_prior(dataset: Dataset) -> Judge:
     given: dict[Answer, dict[tuple[str, str], float]] = {}
     grains = np.array([step.score_increment for step in dataset.rubric.steps])
     for answer in ANSWERS:
-        panel = step_prior(labels_of(dataset, benchmark_task("full", answer).name))
+        panel = step_prior(build_reference_matrix(dataset, benchmark_task("full", answer).name))
         cells, score_increment = product(panel.video_ids, panel.step_ids), grains if answer == "score" else 1.0
         nearest = np.floor(panel.predicted / score_increment + 0.5) * score_increment
         given[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))

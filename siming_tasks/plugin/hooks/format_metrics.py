@@ -19,7 +19,7 @@ def format_aggregator(name: str) -> Callable[..., float | None] | None:
 
     def aggregate(items: Sequence[Item]) -> float | None:
         records, dataset = records_of(items), RUN.dataset_with_digest(items[0]["dataset"])
-        task = TASKS[records[0]["setting"]]
+        task = TASKS[records[0].setting]
         # Only values are printed here; two resamples spare the bootstrap.
         results = format_results(records, dataset, task.name, replace(RUN.options, resamples=2))
         numbers = results.get(task.answer_format.result_name) or {}

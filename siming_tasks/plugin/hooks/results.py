@@ -16,9 +16,9 @@ from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.format_metrics import format_aggregator
 from siming_tasks.plugin.hooks.run_context import RUN, Item
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import join, record_of
-from siming_tasks.results.score import evaluate_records
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.read_predictions import write_predictions
+from siming_tasks.results.record import Conditions, Record, distinct_records
 from siming_tasks.tasks import TASKS, TaskSpec
 
 __all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
@@ -35,17 +35,19 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     setting = TASKS[doc["setting"]]
     opened = RUN.dataset_of(doc)
     parsed = RUN.parse_reply(doc, results[0] if results else None)
-    record = record_of(
+    record = Record.from_reply(
         setting.name,
         doc["video_id"],
         doc["step_id"] or None,
         parsed,
-        prompt=opened.prompt(doc, RUN.options.prompt)[1],
-        dataset=opened.dataset.digest,
-        media=RUN.media_of(doc),
-        usage=RUN.usage_of(doc),
-        asking=RUN.prompting_of(setting).label,
-        part=doc.get("part", ""),
+        Conditions(
+            prompt=opened.prompt(doc, RUN.options.prompt)[1],
+            dataset=opened.dataset.digest,
+            media=RUN.media_of(doc),
+            usage=RUN.usage_of(doc),
+            asking=RUN.prompting_of(setting).label,
+            part=doc.get("part", ""),
+        ),
     )
     item = _item(record)
     values: dict[str, Any] = {}
@@ -54,14 +56,15 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         if CATALOGUE[metric].compared:
             values[f"{metric}_stderr"] = item
     values |= dict.fromkeys(setting.answer_format.metrics, item)
-    return {**values, RECORD: record}
+    return {**values, RECORD: record.to_json()}
 
 
-def _item(record: Mapping[str, Any]) -> Item:
-    item: dict[str, Any] = {"id": record["id"], "answers": record["answers"], "dataset": record["dataset"][:12]}
-    if record.get("part"):
-        item["part"] = record["part"]
-    return item | TASKS[record["setting"]].answer_format.aggregator_fields(record)
+def _item(record: Record) -> Item:
+    digest = record.conditions.dataset or ""
+    item: dict[str, Any] = {"id": record.id, "answers": record.answers, "dataset": digest[:12]}
+    if record.conditions.part:
+        item["part"] = record.conditions.part
+    return item | TASKS[record.setting].answer_format.aggregator_fields(record.to_json())
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
@@ -96,13 +99,14 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
     dataset = RUN.dataset_with_digest(items[0]["dataset"])
     setting = items[0]["setting"]
-    known = RUN.evaluate_items(list(map(_item, items)))
-    result = evaluate_records(list(items), dataset, RUN.options, setting, evaluation=known)
+    records = list(map(Record.from_json, items))
+    known = RUN.evaluate_items(list(map(_item, records)))
+    result = evaluate_records(records, dataset, RUN.options, setting, evaluation=known)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"
         try:
-            write_predictions(join(items)[0], path)
+            write_predictions(distinct_records(records)[0], path)
         except OSError as error:  # the run goes on: the sample logs may still be saved, and hold the same answers
             logger.error("Predictions could not be written to %s: %s", redact(str(path)), redact(str(error)))
             result["predictions"] = None

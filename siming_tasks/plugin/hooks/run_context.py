@@ -23,9 +23,9 @@ from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.plugin.hooks.dataset_cache import Doc, OpenDataset, stamp_of
-from siming_tasks.results.record import read_as
-from siming_tasks.results.score import evaluate_panel
-from siming_tasks.results.score_matrix import panel_of
+from siming_tasks.results.evaluate_records import evaluate_matrix
+from siming_tasks.results.record import Record, distinct_records, read_as
+from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.prompting import PromptOptions
 
@@ -252,15 +252,14 @@ class RunContext:
                     raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
                 records = records_of(items)
                 dataset = self.dataset_with_digest(digests[0])
-                matrix = panel_of(records, dataset, records[0]["setting"], options.rater)
-                self._last_evaluation = (items, options, evaluate_panel(matrix, options))
+                matrix = build_score_matrix(records, dataset, records[0].setting, options.rater)
+                self._last_evaluation = (items, options, evaluate_matrix(matrix, options))
             return self._last_evaluation[2]
 
 
-def records_of(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Items as records again: their id says which request they answer."""
-    names = ("setting", "video_id", "step_id")
-    return [{**dict.fromkeys(names), **dict(zip(names, item["id"].split("/"), strict=False)), **item} for item in items]
+def records_of(items: Iterable[Item]) -> list[Record]:
+    """Records of an aggregator's items, each request once; two different answers are none."""
+    return distinct_records(map(Record.from_json, items))[0]
 
 
 def _limit(entries: OrderedDict[Any, Any], size: int) -> None:

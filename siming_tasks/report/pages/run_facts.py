@@ -7,8 +7,8 @@ from typing import Any
 
 from siming_tasks.report.formatting import usage_line
 from siming_tasks.report.pages.site import number
-from siming_tasks.results.command import command_of
-from siming_tasks.results.expected import Slice
+from siming_tasks.results.lmms_eval_commands import command_of
+from siming_tasks.results.request_slices import RequestSlice
 
 __all__ = ["command", "facts", "lead", "spent"]
 
@@ -71,5 +71,5 @@ def command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
     if not known.get("model") or not known.get("tasks"):
         return None
     limit, offset = known.get("limit"), known.get("offset")
-    part = Slice(int(offset or 0), float(limit) if limit else None)
+    part = RequestSlice(int(offset or 0), float(limit) if limit else None)
     return command_of(known, list(known["tasks"]), part, data=None if report["synthetic"] else "DATASET")

@@ -18,7 +18,7 @@ from siming_tasks.report.pages.asked import Prompts, losses, write_rubric
 from siming_tasks.report.pages.frame_times import frame_times
 from siming_tasks.report.pages.site import Site, points
 from siming_tasks.report.study.study import Study
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS, benchmark_task
 
 __all__ = ["list_videos", "video_pages"]
@@ -83,7 +83,7 @@ def video_pages(
 
 def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
     """Label 0..3 of the consensus by video and step; withheld ones are absent."""
-    panel = labels_of(dataset, benchmark_task("full", "score").name)
+    panel = build_reference_matrix(dataset, benchmark_task("full", "score").name)
     found: Any = ordinal_labels(panel.reference, panel.max_score, mapping)
     return {
         (panel.video_ids[v], panel.step_ids[s]): int(found[v, s])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
+from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 
 __all__ = ["Saying", "Sayings", "words_about"]
@@ -64,23 +63,23 @@ class Sayings:
             for step in dataset.rubric.steps
         }
 
-    def put(self, record: Mapping[str, Any], reply: str | None) -> None:
+    def put(self, record: Record, reply: str | None) -> None:
         """Look at one reply; a record that comes again, because its first request failed, is looked at again."""
-        if not reply or not record["answers"] or record["video_id"] not in self.dataset.by_id:
+        if not reply or not record.answers or record.video_id not in self.dataset.by_id:
             return
-        score = TASKS[record["setting"]].answer == "score"
-        video, text = self.dataset.video(record["video_id"]), None
-        for step_id, value in record["answers"].items():
+        score = TASKS[record.setting].answer == "score"
+        video, text = self.dataset.video(record.video_id), None
+        for step_id, value in record.answers.items():
             reference = video.step(step_id).scores.get(self.rater)
             top = self.dataset.rubric.by_id[step_id].max_score
             if reference is None or (called := value < top if score else bool(value)) == (reference < top):
                 continue
-            order = blake2b(f"{record['id']} {step_id}".encode(), digest_size=8).hexdigest()
-            kept = self._kept.setdefault(record["setting"], [])
+            order = blake2b(f"{record.id} {step_id}".encode(), digest_size=8).hexdigest()
+            kept = self._kept.setdefault(record.setting, [])
             if (len(kept) >= MOST and -kept[0][0] <= int(order, 16)) or any(order == one.order for _, one in kept):
                 continue
             text = _JSON.sub(" ", reply[:READ]) if text is None else text
-            if said := words_about(text, None if record["step_id"] else self._names[step_id]):
+            if said := words_about(text, None if record.step_id else self._names[step_id]):
                 saying = Saying(order, video.video_id, step_id, "alarm" if called else "miss", said)
                 (heapq.heappushpop if len(kept) >= MOST else heapq.heappush)(kept, (-int(order, 16), saying))
 

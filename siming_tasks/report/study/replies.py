@@ -14,7 +14,7 @@ from typing import IO, Any
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 from siming_tasks.report.escape import cut, script_json
-from siming_tasks.results.record import merged
+from siming_tasks.results.record import Record, merge_parts
 from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["Replies", "raw_reply"]
@@ -52,29 +52,29 @@ class Replies:
         self.slug, self.folder = slug, folder
         self.found = 0
         self._written: set[str] = set()
-        self._parts: dict[str, dict[str, tuple[Mapping[str, Any], str]]] = {}
+        self._parts: dict[str, dict[str, tuple[Record, str]]] = {}
         self._video = ""
         self._stream: IO[str] | None = None
 
-    def put(self, record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
+    def put(self, record: Record, line: Mapping[str, Any]) -> None:
         """Write the reply of one record, if its line has one; consecutive records of a video share an open file.
 
         Replies to ablations are left out: no page shows them beside a video that they were not given to.
         """
-        reply = None if record["setting"] in ABLATION_TASKS else raw_reply(line)
+        reply = None if record.setting in ABLATION_TASKS else raw_reply(line)
         if reply is not None:
-            self.found += record["id"] not in self._written
-            if part := record.get("part"):
-                said = self._parts.setdefault(record["id"], {})
+            self.found += record.id not in self._written
+            if part := record.conditions.part:
+                said = self._parts.setdefault(record.id, {})
                 said[part] = record, f"[{part}]\n{reply}"
                 reply = "\n\n".join(text for _, text in said.values())
-                record = merged([one for one, _ in said.values()])
+                record = merge_parts([one for one, _ in said.values()])
             self._write(record, reply)
 
-    def put_rest(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def put_rest(self, records: Iterable[Record]) -> None:
         """Parsed prediction files have records but no replies; what is known is shown all the same."""
         for record in records:
-            if record["id"] not in self._written:
+            if record.id not in self._written:
                 self._write(record, None)
 
     def __enter__(self) -> Replies:
@@ -85,30 +85,30 @@ class Replies:
         if self._stream:
             self._stream.close()
 
-    def _write(self, record: Mapping[str, Any], reply: str | None) -> None:
-        if self._stream is None or record["video_id"] != self._video:
+    def _write(self, record: Record, reply: str | None) -> None:
+        if self._stream is None or record.video_id != self._video:
             if self._stream:
                 self._stream.close()
-            self._video = record["video_id"]
+            self._video = record.video_id
             self._stream = (self.folder / f"{self._video}.js").open("a", encoding="utf-8")
         self._stream.write(_call(self.slug, record, reply))
-        self._written.add(record["id"])
+        self._written.add(record.id)
 
 
-def _public(record: Mapping[str, Any], reply: str) -> str:
+def _public(record: Record, reply: str) -> str:
     """The reply; a failed request's is the host's error text, which may hold an address or a header with a secret."""
-    return str(redact(reply)) if record["status"] == "request_failed" else reply
+    return str(redact(reply)) if record.status == "request_failed" else reply
 
 
-def _call(slug: str, record: Mapping[str, Any], reply: str | None) -> str:
-    media = record.get("media") or {}
+def _call(slug: str, record: Record, reply: str | None) -> str:
+    media = record.media
     entry = {
-        "status": record["status"],
-        "answers": record["answers"],
-        "missing": record.get("missing") or {},
-        "prompt": record.get("prompt"),
+        "status": record.status,
+        "answers": record.answers,
+        "missing": record.missing,
+        "prompt": record.conditions.prompt,
         "media": redact({key: media[key] for key in _MEDIA if media.get(key) is not None}),
         "length": None if reply is None else len(reply),
         "reply": None if reply is None else visible(cut(_public(record, reply))),
     }
-    return f"SIMING.put({script_json([slug, record['id'], entry])[1:-1]});\n"
+    return f"SIMING.put({script_json([slug, record.id, entry])[1:-1]});\n"

@@ -17,7 +17,7 @@ from siming_tasks.report.study.baseline_rows import beside, fold
 from siming_tasks.report.study.study import Study
 from siming_tasks.report.study.verdict import Ranked, shuffle_p_of, verdict
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
 
 __all__ = ["standings"]
@@ -44,7 +44,7 @@ def standings(
         return None
     answer = TASKS[setting].answer
     metric = headline(answer)
-    base = labels_of(dataset, setting, options.rater)
+    base = build_reference_matrix(dataset, setting, options.rater)
     rows = [_run_row(study, setting, metric) for study in mine] + beside(dataset, setting, options, base)
     rows, folded = fold(rows, mine, dataset.physicians)
     found: dict[str, Any] = {

@@ -19,11 +19,11 @@ from siming_tasks.report.study.error_quotes import Saying, Sayings
 from siming_tasks.report.study.replies import Replies, raw_reply
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
+from siming_tasks.results.evaluate_records import evaluate_matrix
 from siming_tasks.results.format_results import claimed_spans
-from siming_tasks.results.prices import load_prices
+from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
-from siming_tasks.results.score import evaluate_panel
-from siming_tasks.results.usage import usage_by_video
+from siming_tasks.results.usage import load_prices, usage_by_video
 from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["Study", "study"]
@@ -35,8 +35,9 @@ class Study:
 
     Attributes:
         source: the run.
-        settings: by setting: ``numbers`` (:func:`siming_tasks.results.score.evaluate_records`), ``contribution`` and
-            ``diagnostics`` (None without labels), ``misses`` (label confusion of each step), ``totals`` of the videos,
+        settings: by setting: ``numbers`` (:func:`~siming_tasks.results.evaluate_records.evaluate_records`),
+            ``contribution`` and ``diagnostics`` (None without labels), ``misses`` (label confusion of each step),
+            ``totals`` of the videos,
             ``pairs`` (how it did on the data set's minimal_pairs; None without), ``usage`` of each video.
         entrants: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
@@ -95,7 +96,7 @@ def study(
     with Replies(source.slug, replies) if replies else nullcontext() as keep:
         words = Sayings(dataset, options.rater)
 
-        def seen(record: Mapping[str, Any], line: Mapping[str, Any]) -> None:
+        def seen(record: Record, line: Mapping[str, Any]) -> None:
             if keep:
                 keep.put(record, line)
                 words.put(record, raw_reply(line))
@@ -110,7 +111,7 @@ def study(
     ablations = {name: each for name in run.settings if (each := analyse_ablations(run, name, options, allow))}
     entrants = {name: TaskRun.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
     for name, entrant in entrants.items():
-        known = evaluate_panel(entrant.panel, options)
+        known = evaluate_matrix(entrant.panel, options)
         found[name] = {
             "numbers": run.evaluate(name, options, evaluation=known),
             **detail(entrant.panel, dataset, options, known.metrics),
@@ -132,9 +133,9 @@ def study(
                  words.found(), told, claimed)  # fmt: skip
 
 
-def _fingerprint(records: Sequence[Mapping[str, Any]]) -> str | None:
+def _fingerprint(records: Sequence[Record]) -> str | None:
     """Twelve hex digits over the prompts by request; None unless every record states its own."""
-    prompts = {record["id"]: record.get("prompt") for record in records}
+    prompts = {record.id: record.conditions.prompt for record in records}
     return sha256_json(prompts)[:12] if all(prompts.values()) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from siming_tasks.common.schema import Scope
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import record_of
-from siming_tasks.results.supervised import SUPERVISED
+from siming_tasks.results.read_predictions import write_predictions
+from siming_tasks.results.record import SUPERVISED, Conditions, Record
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.baseline.crossfit import folds_of, groups_of
@@ -86,7 +85,7 @@ def write_baseline(
     if not learnt.media:
         raise DataError(f"{dataset.root}: no video can be shown. {learnt.unreadable[0]}")
     made = {"kind": SUPERVISED, **learnt.facts, "folds": folds, "group": group or "video"}
-    write_predictions((record | {"judge": made} for record in _records(dataset, learnt)), out)
+    write_predictions(_records(dataset, learnt, made), out)
     known = [one for one, _ in learnt.judged.values()]
     return Baseline(
         out,
@@ -99,7 +98,7 @@ def write_baseline(
     )
 
 
-def _records(dataset: Dataset, learnt: Learnt) -> Iterator[dict[str, Any]]:
+def _records(dataset: Dataset, learnt: Learnt, judge: Mapping[str, Any]) -> Iterator[Record]:
     number = {video.video_id: place for place, video in enumerate(dataset.videos)}
     said: dict[tuple[Scope, str, int], tuple[float, bool]] = {
         (scope, step, place): (float(points), bool(wrong))
@@ -117,4 +116,5 @@ def _records(dataset: Dataset, learnt: Learnt) -> Iterator[dict[str, Any]]:
             missing = {one: "absent" for one in asked if one not in found}
             parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
             media = learnt.media[name][step or ""]
-            yield record_of(setting.name, name, step, parsed, dataset=dataset.digest, media=media)
+            conditions = Conditions(dataset=dataset.digest, media=media, judge=judge)
+            yield Record.from_reply(setting.name, name, step, parsed, conditions)

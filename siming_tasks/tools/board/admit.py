@@ -13,8 +13,8 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import REFERENCE_MODEL
+from siming_tasks.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.results.run import Run
-from siming_tasks.results.supervised import SUPERVISED, is_supervised
 from siming_tasks.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.tools.board.checks import check
 from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
@@ -25,7 +25,7 @@ LEARNT = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
     "report; submit a model."
 )
-"""Why a board does not take what :mod:`siming_tasks.results.supervised` recognises."""
+"""Why a board does not take what :mod:`siming_tasks.results.record` recognises."""
 
 _ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """What a fault of ours over an unforeseen archive would raise: it costs that archive its row, not the others theirs."""
@@ -92,7 +92,7 @@ def _check_judge(received: Received) -> None:
 
 def _check_untrained(received: Received, run: Run) -> None:
     """Whoever learnt from the labels of these very exams is told apart, whoever packed it."""
-    if received.submission.run.get("judge") == SUPERVISED or is_supervised(run.records):
+    if received.submission.run.get("judge") == SUPERVISED or has_supervised_judge(run.records):
         raise DataError(f"{received.path}: {LEARNT}")
 
 

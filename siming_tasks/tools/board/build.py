@@ -20,7 +20,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.study.baseline_rows import beside
 from siming_tasks.results.comparable import TaskRun, groups
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admit import Admitted, admit, refusal
 from siming_tasks.tools.board.order import by_value, ranks
@@ -186,7 +186,9 @@ def day_of(date: Any) -> str | None:
 def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
     """By setting, the rows of the physicians and the no-video baselines."""
     wanted = [name for name in TASKS if any(name in entry.settings for entry in entries)]
-    return {name: beside(dataset, name, options, labels_of(dataset, name, options.rater)) for name in wanted}
+    return {
+        name: beside(dataset, name, options, build_reference_matrix(dataset, name, options.rater)) for name in wanted
+    }
 
 
 def _report(

@@ -26,7 +26,7 @@ def check(received: Received, settings: Mapping[str, Mapping[str, Any]], problem
 
     Args:
         received: the submission with its claims.
-        settings: what its predictions give, by setting (:func:`siming_tasks.results.score.evaluate_records`).
+        settings: evaluation of its predictions by setting (:mod:`siming_tasks.results.evaluate_records`).
         problems: of reading the predictions.
     """
     yield from _warnings(problems)

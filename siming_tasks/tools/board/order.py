@@ -36,7 +36,7 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
         found = [rows[k].settings[setting] for k in mine]
         value = np.array([_value(result["imputed"][metric], sign) for result in found])
         tallies = [
-            Tally.of(rows[k].run.panel(setting, options.rater), options.mapping, options.positive, [metric])
+            Tally.of(rows[k].run.score_matrix(setting, options.rater), options.mapping, options.positive, [metric])
             for k in mine
         ]
         holds = np.ones((len(mine), len(mine)), dtype=np.bool_)

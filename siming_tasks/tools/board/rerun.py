@@ -73,8 +73,8 @@ def _rerun(archive: Path, reruns: Path) -> Path | None:
 
 def _answers(records: Mapping[str, Sequence[Record]]) -> dict[tuple[str, str], Any]:
     return {
-        (record["id"], step): float(value)
+        (record.id, step): float(value)
         for mine in records.values()
         for record in mine
-        for step, value in record["answers"].items()
+        for step, value in record.answers.items()
     }

@@ -20,7 +20,7 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.jsonl import parse_object
 from siming_tasks.results.discovery import RunSource
-from siming_tasks.results.read import write_predictions
+from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.run import Run, load_run
 from siming_tasks.tools.board.archive import read_archive
 from siming_tasks.tools.board.lines import check_lines, room
@@ -107,11 +107,15 @@ def pack(
         records: by setting, as read from the run.
         dataset: what was answered.
         card: who answered.
-        evaluations: by setting, from :func:`siming_tasks.results.score.evaluate_records`.
+        evaluations: by setting, from :func:`siming_tasks.results.evaluate_records.evaluate_records`.
         out: the archive.
     """
     with TemporaryDirectory() as folder:
-        lines = [{**record, "media": redact(record["media"])} for mine in records.values() for record in mine]
+        lines = [
+            replace(record, conditions=replace(record.conditions, media=redact(record.media)))
+            for present in records.values()
+            for record in present
+        ]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
     options = next(iter(evaluations.values()))["options"]
     hidden = ("data_folder", "seconds")

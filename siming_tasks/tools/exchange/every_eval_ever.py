@@ -117,24 +117,24 @@ def instances(taken: Taken, found: Mapping[str, Any]) -> list[dict[str, Any]]:
             "extraction_method": "siming-tasks parser",
             "is_terminal": True,
         }
-        failed = record["status"] != "ok"
+        failed = record.status != "ok"
         lines.append(
             {
                 "schema_version": SCHEMA,
                 "evaluation_id": found["evaluation_id"],
                 "model_id": found["model_info"]["id"],
-                "evaluation_name": _name(taken, record["setting"]),
-                "evaluation_result_id": f"{record['setting']}/{headline(TASKS[record['setting']].answer)}",
-                "sample_id": record["id"],
+                "evaluation_name": _name(taken, record.setting),
+                "evaluation_result_id": f"{record.setting}/{headline(TASKS[record.setting].answer)}",
+                "sample_id": record.id,
                 "sample_hash": hashlib.sha256((prompt + truth).encode()).hexdigest(),
                 "interaction_type": "single_turn",
                 "input": {"raw": prompt, "reference": [truth]},
-                "output": {"raw": [taken.replies[record["id"]]] if record["id"] in taken.replies else []},
+                "output": {"raw": [taken.replies[record.id]] if record.id in taken.replies else []},
                 "messages": None,
                 "answer_attribution": [extracted],
                 "evaluation": {"score": sum(met) / len(met), "is_correct": all(met)},
-                **({"error": record["status"]} if failed else {}),
-                "metadata": {"synthetic": _word(taken.dataset.synthetic), "prompt": str(record.get("prompt"))},
+                **({"error": record.status} if failed else {}),
+                "metadata": {"synthetic": _word(taken.dataset.synthetic), "prompt": str(record.conditions.prompt)},
             }
         )
     return lines

@@ -46,14 +46,14 @@ def _log(log: Any, taken: Taken, name: str) -> Any:
         task_display_name=f"siming_{name}{label}",
         task_version=PROMPT_VERSION,
         dataset=log.EvalDataset(
-            name=taken.dataset.name, samples=len(records), sample_ids=[record["id"] for record in records]
+            name=taken.dataset.name, samples=len(records), sample_ids=[record.id for record in records]
         ),
         model=taken.run.name,
         config=log.EvalConfig(),
         tags=["SYNTHETIC"] if taken.dataset.synthetic else None,
         metadata=about,
     )
-    done = sum(record["status"] != "request_failed" for record in records)
+    done = sum(record.status != "request_failed" for record in records)
     return log.EvalLog(
         status="success",
         eval=spec,
@@ -86,26 +86,26 @@ def _sample(log: Any, taken: Taken, record: Record) -> Any:
     from inspect_ai.model import ModelOutput
     from inspect_ai.scorer import Score
 
-    reply, answers, reference = taken.replies.get(record["id"]), taken.answers(record), taken.reference(record)
+    reply, answers, reference = taken.replies.get(record.id), taken.answers(record), taken.reference(record)
     read = canonical_json(answers)
-    scores = {"read": Score(value=record["status"], answer=read)}
+    scores = {"read": Score(value=record.status, answer=read)}
     if reference:
         share = sum(answers.get(step) == value for step, value in reference.items()) / len(reference)
         scores["exact"] = Score(value=share, answer=read)
-    cut = (record.get("usage") or {}).get("finish_reason") == "length"
-    failed = record["status"] == "request_failed"
-    error = log.EvalError(message=reply or record["status"], traceback="", traceback_ansi="") if failed else None
+    cut = (record.conditions.usage or {}).get("finish_reason") == "length"
+    failed = record.status == "request_failed"
+    error = log.EvalError(message=reply or record.status, traceback="", traceback_ansi="") if failed else None
     return log.EvalSample(
-        id=record["id"],
+        id=record.id,
         epoch=1,
         input=taken.prompt(record),
         target=canonical_json(reference) if reference else "",
         output=ModelOutput.from_content(taken.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
         scores=scores,
         metadata={
-            "media": record.get("media") or {},
-            "missing": record["missing"],
-            "prompt": record.get("prompt"),
+            "media": record.media,
+            "missing": record.missing,
+            "prompt": record.conditions.prompt,
             **({} if reply is not None or failed else {NO_REPLY: True}),
         },
         error=error,

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import atomic_path, atomic_write
+from siming_tasks.parsing import Parsed
+from siming_tasks.results.record import Record
 from siming_tasks.tasks import RECORD_FIELDS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tools.exchange.taken import Taken
@@ -32,11 +34,12 @@ def write_jsonl(taken: Taken, out: Path) -> None:
     """One object per request: what was asked and shown, how the reply was read, the reply itself."""
     with atomic_write(out) as stream:
         for record in taken.records():
+            content = record.to_json()
             line = {
                 **taken.about,
-                **{key: record[key] for key in _KEPT if record.get(key) is not None},
+                **{key: content[key] for key in _KEPT if content.get(key) is not None},
                 "answers": taken.answers(record),
-                "reply": taken.replies.get(record["id"]),
+                "reply": taken.replies.get(record.id),
                 **({"reference": taken.reference(record)} if taken.labels else {}),
             }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -48,32 +51,27 @@ def step_rows(taken: Taken) -> Iterator[dict[str, Any]]:
     skills = {step.id: skill.id for skill in taken.dataset.rubric.skills for step in skill.steps}
     for name in taken.run.settings:
         setting, asked = TASKS[name], taken.run.asked(name)
-        records = {record["id"]: record for record in taken.run.records[name]}
+        records = {record.id: record for record in taken.run.records[name]}
         for video_id, step_id in expected_requests(setting, taken.dataset.videos):
             if (request := record_id(name, video_id, step_id)) not in asked:
                 continue
-            empty: dict[str, Any] = {
-                "id": request,
-                "setting": name,
-                "video_id": video_id,
-                "step_id": step_id,
-                "answers": {},
-            }
-            record = records.get(request, {**empty, "status": "no_line", "missing": {}})
+            record = records.get(request) or Record(name, video_id, step_id, Parsed("no_line"))
             answers, reference = taken.answers(record), taken.reference(record)
-            media, usage = record.get("media") or {}, record.get("usage") or {}
+            media, usage = record.media, record.conditions.usage or {}
             for step in steps_of(setting, taken.dataset.video(video_id), step_id):
                 answer, best = answers.get(step), reference.get(step)
                 points = setting.answer == "score"
                 yield {
                     **taken.about,
-                    **{key: record[key] for key in ("id", "setting", "video_id")},
+                    "id": record.id,
+                    "setting": name,
+                    "video_id": video_id,
                     "step_id": step,
                     "skill": skills[step],
                     "max_score": rubric[step].max_score,
-                    "status": record["status"],
-                    "missing": record["missing"].get(step),
-                    "abstained": step in (record.get("abstained") or ()),
+                    "status": record.status,
+                    "missing": record.missing.get(step),
+                    "abstained": step in record.parsed.abstained,
                     "points": answer if points else None,
                     "verdict": None if points else answer,
                     "media_mode": media.get("mode"),

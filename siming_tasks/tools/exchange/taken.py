@@ -16,7 +16,7 @@ from siming_tasks.report.study.replies import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
-from siming_tasks.results.scores import score_run
+from siming_tasks.results.score_run import score_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
@@ -52,7 +52,7 @@ class Taken:
 
     @cached_property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
-        """By setting, everything that is known of it (:func:`siming_tasks.results.score.evaluate_records`).
+        """By setting, everything that is known of it (:func:`siming_tasks.results.evaluate_records.evaluate_records`).
 
         Raises:
             DataError: the labels are withheld.
@@ -79,16 +79,14 @@ class Taken:
     def prompt(self, record: Record) -> str:
         """The text that was asked; frames are not in it. That of an exam asked about in parts is all of them."""
         setting, video, rubric = (
-            TASKS[record["setting"]],
-            self.dataset.video(record["video_id"]),
+            TASKS[record.setting],
+            self.dataset.video(record.video_id),
             self.dataset.rubric,
         )
-        every, style = (
-            steps_of(setting, video, record["step_id"]),
-            PromptOptions.from_label(record.get("asking") or "").style,
-        )
+        every = steps_of(setting, video, record.step_id)
+        style = PromptOptions.from_label(record.conditions.asking).style
         texts = []
-        for part in record.get("parts") or ("",):
+        for part in record.conditions.parts or ("",):
             names = steps_in_part(part, every, rubric.skill_of)
             spans = step_spans(setting, video, names)
             if (key := (setting.name, names, spans, style)) not in self._prompts:
@@ -99,15 +97,15 @@ class Taken:
 
     def answers(self, record: Record) -> dict[str, float | str]:
         """A record's answers: points, or the two words."""
-        return {step: said(record["setting"], value) for step, value in record["answers"].items()}
+        return {step: said(record.setting, value) for step, value in record.answers.items()}
 
     def reference(self, record: Record) -> dict[str, float | str]:
         """The consensus on the steps that a record is about, as answers are written; empty unless labels may leave."""
         if not self.labels:
             return {}
-        setting, video = TASKS[record["setting"]], self.dataset.video(record["video_id"])
+        setting, video = TASKS[record.setting], self.dataset.video(record.video_id)
         best = self.dataset.rubric.by_id
-        points = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record["step_id"])}
+        points = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record.step_id)}
         if setting.answer == "score":
             return {name: value for name, value in points.items() if value is not None}
         wrong = {name: float(value < best[name].max_score) for name, value in points.items() if value is not None}
@@ -137,10 +135,10 @@ def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool 
     found: dict[str, dict[str, str]] = {}
 
     def seen(record: Record, line: Mapping[str, Any]) -> None:
-        mine = found.setdefault(record["id"], {})
-        mine.pop(part := record.get("part") or "", None)
+        mine = found.setdefault(record.id, {})
+        mine.pop(part := record.conditions.part, None)
         if (reply := raw_reply(line)) is not None:
-            failed = record["status"] == "request_failed"  # the host's error text, which may hold a secret
+            failed = record.status == "request_failed"  # the host's error text, which may hold a secret
             mine[part] = str(redact(reply)) if failed else reply
 
     run = read_run(source, dataset, seen=seen)

@@ -15,8 +15,8 @@ from siming_tasks.data import Dataset
 from siming_tasks.media import Policy, View, view
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.results.read import write_predictions
-from siming_tasks.results.record import record_of
+from siming_tasks.results.read_predictions import write_predictions
+from siming_tasks.results.record import Conditions, Record
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import build_prompt, prompt_frame, template_hash
@@ -130,7 +130,7 @@ class AsModel(Work):
         self._written = time.monotonic()
         return len(records)
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def _records(self) -> Iterator[Record]:
         for item, mine in sorted(zip(self.items, self.events(), strict=True), key=lambda pair: pair[0].key):
             state = replay(mine)
             if state.left(item.steps):
@@ -139,8 +139,8 @@ class AsModel(Work):
             media = next((event.value for event in reversed(mine) if event.kind == "open"), None)
             rules = [step for step in self.rubric.steps if step.id in item.steps]
             prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
-            about = (self.setting.name, item.exam.name, item.part, Parsed("ok", answers))
-            yield record_of(*about, prompt=prompt, dataset=self.dataset.digest, media=media)
+            conditions = Conditions(prompt=prompt, dataset=self.dataset.digest, media=media or {})
+            yield Record.from_reply(self.setting.name, item.exam.name, item.part, Parsed("ok", answers), conditions)
 
     def _seen(self, item: Item) -> View:
         video = self.dataset.video(item.exam.name)

@@ -15,7 +15,7 @@ from siming_tasks.analysis.run_analyses import diagnose_scores
 from siming_tasks.metrics import evaluate
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.diagnosis import diagnosis_section
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 
 
 def test_leaving_out_a_group_is_scoring_the_rest(synthetic):
@@ -68,8 +68,8 @@ def test_a_run_of_two_sites_says_what_it_is_without_each(short_demo: Path) -> No
         replace(video, site="AB"[n % 2], extra={"student": f"s{n // 2}"}) for n, video in enumerate(data.videos)
     )
     data = replace(data, videos=videos)
-    panel = labels_of(data, "full_score", "rater_a")
-    panel = panel.predicting(labels_of(data, "full_score", "rater_b").reference)
+    panel = build_reference_matrix(data, "full_score", "rater_a")
+    panel = panel.predicting(build_reference_matrix(data, "full_score", "rater_b").reference)
     found = diagnose_scores(panel, data, Options(resamples=50))
     assert [(each.kind, each.names) for each in found.clusters] == [("student", 2), ("site", 2)]
     assert found.clusters[1].metrics["qwk"].by_cluster is None  # two sites tell no standard error

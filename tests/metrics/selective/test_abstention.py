@@ -15,7 +15,7 @@ from siming_tasks.metrics.selective.abstention import abstention
 from siming_tasks.metrics.selective.risk_coverage import risk_coverage
 
 
-def panel_of(reference: Any, predicted: Any, away: Any, answer: str = "score", top: float = 2) -> ScoreMatrix:
+def build_score_matrix(reference: Any, predicted: Any, away: Any, answer: str = "score", top: float = 2) -> ScoreMatrix:
     """A panel in which the judge abstained where ``away``, with the step prior for these steps."""
     reference, predicted, away = np.array(reference, float), np.array(predicted, float), np.array(away, bool)
     videos, steps = reference.shape
@@ -40,7 +40,7 @@ def test_by_hand() -> None:
 
     v0: labels 2 2 0; the judge says 2 1 and abstains. v1: labels 2 1 0; it says 2, abstains, says 0.
     """
-    panel = panel_of([[2, 2, 0], [2, 1, 0]], [[2, 1, 9], [2, 9, 0]], [[0, 0, 1], [0, 1, 0]])
+    panel = build_score_matrix([[2, 2, 0], [2, 1, 0]], [[2, 1, 9], [2, 9, 0]], [[0, 0, 1], [0, 1, 0]])
     prior = step_prior(panel).predicted
     assert prior.tolist() == [[2, 1, 0], [2, 2, 0]]
     hidden = np.array([[False, False, True], [True, False, False]])
@@ -59,7 +59,7 @@ def test_by_hand() -> None:
 def test_abstaining_from_everything_is_the_blind_row(answer: str) -> None:
     reference, said, _ = exams()
     said = said if answer == "score" else (said < 2).astype(float)
-    panel = panel_of(reference, said, np.ones_like(reference), answer)
+    panel = build_score_matrix(reference, said, np.ones_like(reference), answer)
     found = abstention(panel, np.zeros_like(panel.asked), resamples=50)
     blind = evaluate(step_prior(panel), resamples=0).metrics[headline(answer)].value
     assert found.headline.value == found.prior.value == pytest.approx(blind, abs=1e-12)
@@ -75,7 +75,7 @@ def test_abstaining_from_hard_steps_earns_what_the_prior_has_on_them(answer: str
     reference, said, hard = exams()
     easy_right = np.where(hard, said, reference)
     values = easy_right if answer == "score" else (easy_right < 2).astype(float)
-    panel = panel_of(reference, values, hard, answer)
+    panel = build_score_matrix(reference, values, hard, answer)
     key = headline(answer)
     evaluated = evaluate(panel, resamples=0)
     assert evaluated.metrics[key].value == pytest.approx(1) and evaluated.imputed[key].value < 0.9
@@ -88,7 +88,7 @@ def test_abstaining_from_hard_steps_earns_what_the_prior_has_on_them(answer: str
 
 def test_a_missing_answer_is_no_abstention() -> None:
     reference, said, hard = exams()
-    panel = panel_of(reference, said, hard)
+    panel = build_score_matrix(reference, said, hard)
     predicted = panel.predicted.copy()
     predicted[0, 0] = np.nan
     lost = replace(panel, predicted=predicted)
@@ -102,7 +102,7 @@ def test_a_missing_answer_is_no_abstention() -> None:
 def test_a_fallback_must_fit() -> None:
     from siming_tasks.common.errors import DataError
 
-    panel = panel_of([[2, 1], [0, 2]], [[2, 1], [0, 2]], [[0, 1], [0, 0]])
+    panel = build_score_matrix([[2, 1], [0, 2]], [[2, 1], [0, 2]], [[0, 1], [0, 0]])
     with pytest.raises(DataError, match="fallback has shape"):
         replace(panel, fallback=np.zeros((1, 2)))
     with pytest.raises(DataError, match=r"fallback of video 'v000', step 's00' is 3, not 0\.\.2"):

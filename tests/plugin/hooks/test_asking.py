@@ -14,13 +14,13 @@ from siming_tasks.models.baselines.judges import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable
-from siming_tasks.results.expected import asked_ids, slices_of
-from siming_tasks.results.read import load_predictions, write_predictions
-from siming_tasks.results.record import join
-from siming_tasks.results.retry_failed import failed_requests
+from siming_tasks.results.lmms_eval_commands import failed_requests
+from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.results.request_slices import asked_ids, slices_of
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
+from tests.records import distinct, write_predictions
 from tests.results.test_read import logged
 
 FULL = "full_score"
@@ -72,7 +72,7 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
     parts[1] = hooks.process_results(asked[1], ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"])
     parts[40] = hooks.process_results(asked[40], ["I cannot help with that."])
     records = [row["siming_stderr"] for row in parts]
-    merged, conflicts = join(records)
+    merged, conflicts = distinct(records)
     assert len(merged) == len(run.videos) and not conflicts
     first, second = merged[:2]
     assert first["status"] == "request_failed" and len(first["answers"]) == 32 and len(first["parts"]) == 33
@@ -91,7 +91,7 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
 
 def test_parts_are_written_as_one_line_and_read_back(run: Dataset, begin: Any, tmp_path: Path) -> None:
     begin(run.root, ASK="skill")
-    merged, _ = join([row["siming_stderr"] for row in results(FULL, run)])
+    merged, _ = distinct([row["siming_stderr"] for row in results(FULL, run)])
     path = write_predictions(merged, tmp_path / "p.jsonl")
     assert len(path.read_text().splitlines()) == len(run.videos)
     found = load_predictions(path, run).records[FULL]
@@ -104,7 +104,7 @@ def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, beg
     begin(run.root, ASK="skill")
     one = results(FULL, run, "rater_a")[0]["siming_stderr"]
     other = {**one, "answers": dict.fromkeys(one["answers"], 0.0)}
-    merged, conflicts = join([one, one, other])
+    merged, conflicts = distinct([one, one, other])
     assert conflicts == [one["id"]] and merged[0]["answers"] == {}
     for number, record in enumerate((one, other)):
         logged(tmp_path / f"{number}_samples_siming_full_score.jsonl", [record])

@@ -19,7 +19,7 @@ from siming_tasks.models.baselines.judges import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.format_results import claimed_spans
-from siming_tasks.results.score_matrix import labels_of
+from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
 
@@ -66,7 +66,7 @@ def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> 
 def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset) -> None:
     found = answered(name, run, lambda step, rate: True)
     key = headline(TASKS[name].answer)
-    blind = evaluate(step_prior(labels_of(run, name)), resamples=0).metrics[key].value
+    blind = evaluate(step_prior(build_reference_matrix(run, name)), resamples=0).metrics[key].value
     assert found["headline_full"] == pytest.approx(blind) and found["headline_gain"] == 0
     assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
 

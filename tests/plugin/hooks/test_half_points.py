@@ -15,11 +15,12 @@ from siming_tasks.models.baselines.judges import KINDS
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.read import load_predictions, write_predictions
-from siming_tasks.results.scores import score_predictions
+from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.results.score_run import score_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build
+from tests.records import write_predictions
 
 
 @pytest.fixture(scope="session")

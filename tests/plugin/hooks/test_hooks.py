@@ -19,7 +19,7 @@ from siming_tasks.media import backends, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.read import load_predictions
+from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.tasks.prompt import build_prompt
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
@@ -222,7 +222,8 @@ def test_withheld_labels_give_a_prediction_file(short_demo: Path, begin: Any, ru
         assert found["coverage"] == 1.0
         file = tmp_path / "out" / found["siming_stderr"]["predictions"]
         assert file.name == f"siming_predictions_{name}.jsonl"
-        assert load_predictions(file, public).records == {name: [row["siming_stderr"] for row in rows]}
+        found = {key: list(map(dict, records)) for key, records in load_predictions(file, public).records.items()}
+        assert found == {name: [row["siming_stderr"] for row in rows]}
         (doc, *_) = docs(name)
         assert set(json.loads(hooks.doc_to_target(doc)).values()) == {None}
 

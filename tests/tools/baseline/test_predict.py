@@ -21,13 +21,13 @@ from siming_tasks.report.roles import ROLES
 from siming_tasks.report.study.standings import standings
 from siming_tasks.report.study.study import study
 from siming_tasks.results.discovery import find_runs, run_at
-from siming_tasks.results.read import write_predictions
+from siming_tasks.results.record import has_supervised_judge
 from siming_tasks.results.run import read_run
-from siming_tasks.results.supervised import is_supervised
 from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.baseline.predict import Baseline, write_baseline
 from siming_tasks.tools.board.admit import admit
 from siming_tasks.tools.board.submission import ModelCard, pack, read_submission
+from tests.records import write_predictions
 from tests.tools.baseline.turned import worst
 
 
@@ -184,7 +184,7 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, 
     assert main(["board", "submit", str(again), "--data", str(short_demo), "--out", str(tmp_path / "c.zip")]) == 1
     assert not (tmp_path / "c.zip").exists()
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in once))
-    assert not is_supervised(read_run(again, dataset).records)
+    assert not has_supervised_judge(read_run(again, dataset).records)
     assert admit(packed(again, dataset, tmp_path / "d.zip"), dataset, few).run.settings == BENCHMARK_TASKS
 
 

@@ -17,7 +17,7 @@ from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.table import Number, escape_tex
 from siming_tasks.results.run import read_run
-from siming_tasks.results.scores import score_predictions, score_run
+from siming_tasks.results.score_run import score_predictions, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 
 SCHEMAS = Path(__file__).with_name("every_eval_ever")
@@ -217,7 +217,7 @@ def test_labels_do_not_leave(
 
 
 def lines_of(records: Any) -> list[dict[str, Any]]:
-    from siming_tasks.results.record import prediction_line
+    from tests.records import prediction_line
 
     return [prediction_line(record) for mine in records.values() for record in mine if record["status"] == "ok"]
 

@@ -15,8 +15,8 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
-from siming_tasks.results.read import load_predictions
-from siming_tasks.results.scores import score_predictions
+from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.results.score_run import score_predictions
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import docs, reply
 

@@ -19,7 +19,7 @@ from siming_tasks.data import Dataset, withhold
 from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.read import load_predictions
+from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 

@@ -17,10 +17,10 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import MAX_RESULTS, RunSource
-from siming_tasks.results.expected import Slice
-from siming_tasks.results.read import MAX_LOG_LINE, load_predictions
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.read_predictions import MAX_LOG_LINE, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.results.score import evaluate_records
+from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids
 
@@ -36,10 +36,10 @@ class Joined:
 
     folder: Path
     requests: Mapping[str, int]
-    missing: Mapping[str, tuple[Slice, ...]]
+    missing: Mapping[str, tuple[RequestSlice, ...]]
 
 
-def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple[Slice, ...]:
+def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple[RequestSlice, ...]:
     """The unbroken rows of a setting's requests that are not among these ids."""
     known = set(have)
     rows: list[list[int]] = []
@@ -50,7 +50,7 @@ def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple
             rows[-1][1] += 1
         else:
             rows.append([number, 1])
-    return tuple(Slice(offset, limit) for offset, limit in rows)
+    return tuple(RequestSlice(offset, limit) for offset, limit in rows)
 
 
 def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, partial: bool = False) -> Joined:
@@ -76,7 +76,7 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     missing = {
         name: rows
         for name in settings
-        if (rows := missing_slices(name, dataset, (record["id"] for record in found.records.get(name, ()))))
+        if (rows := missing_slices(name, dataset, (record.id for record in found.records.get(name, ()))))
     }
     if missing and not partial:
         raise DataError.of(list(_problems(missing, dataset, out)))
@@ -117,7 +117,7 @@ def _check_alike(sources: Sequence[RunSource]) -> None:
                 )
 
 
-def _problems(missing: Mapping[str, Sequence[Slice]], dataset: Dataset, out: Path) -> Iterator[Problem]:
+def _problems(missing: Mapping[str, Sequence[RequestSlice]], dataset: Dataset, out: Path) -> Iterator[Problem]:
     for name, rows in missing.items():
         count = sum(int(row.limit or 0) for row in rows)
         every = sum(1 for _ in expected_ids(TASKS[name], dataset.videos))
@@ -143,7 +143,7 @@ def _copy_samples(
     """The lines that the joined records came from: of a request that failed and was asked again, the answer."""
     files = sorted({file for source in sources for file in _logs(source.path)})
     for name, present in records.items():
-        wanted = {record["id"]: record["status"] for record in present}
+        wanted = {record.id: record.status for record in present}
         task = TASKS[name].task_name
         with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
             for file in files:

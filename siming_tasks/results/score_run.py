@@ -1,4 +1,4 @@
-"""Predictions against labels, outside any run: the same records, the same code, the same numbers."""
+"""Scores of a run or a prediction file against labels, with the same code as inside lmms-eval."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Scores", "score_predictions", "score_run", "validation"]
 
 @dataclass(frozen=True)
 class Scores:
-    """What :func:`score_run` found.
+    """Result of :func:`score_run`.
 
     Attributes:
-        dataset: what was scored against.
-        settings: by setting, what :func:`siming_tasks.results.score.evaluate_records` returns.
+        dataset: with the labels.
+        settings: by setting, what :func:`siming_tasks.results.evaluate_records.evaluate_records` returns.
         problems: findings about the prediction files.
         files: the files read.
     """
@@ -39,7 +39,7 @@ class Scores:
     def to_json(self) -> dict[str, Any]:
         """One JSON object, without NaN."""
         return {
-            "dataset": _named(self.dataset),
+            "dataset": _dataset_name(self.dataset),
             "synthetic": self.dataset.synthetic,
             "files": [redact(str(file)) for file in self.files],
             "settings": {name: dict(result) for name, result in self.settings.items()},
@@ -62,7 +62,7 @@ def score_run(
         options: label mapping, positive class, reference rater, resamples and seed.
         observable: leave out the steps that could not be judged from what the model was shown.
         fps: for that, frames a second that every request showed, if the records do not say.
-        has_audio: for that, whether the model heard the sound track.
+        has_audio: for that, True if the model heard the sound track.
 
     Raises:
         DataError: the labels are withheld, or there is no such rater.
@@ -127,23 +127,23 @@ def score_predictions(
 
 
 def validation(run: Run) -> dict[str, Any]:
-    """What a run holds and whether it could be scored, in plain JSON types; its labels may be withheld."""
+    """Content of a run and the problems that keep it from being scored, in plain JSON; its labels may be withheld."""
     counts = {}
     for name, records in run.records.items():
         counts[name] = {
             "requests": len(records),
             "expected": len(expected_requests(TASKS[name], run.dataset.videos)),
-            "steps_answered": sum(len(record["answers"]) for record in records),
-            "steps_in_lines": sum(len(record["answers"]) + len(record["missing"]) for record in records),
-            "statuses": dict(Counter(record["status"] for record in records)),
+            "steps_answered": sum(len(record.answers) for record in records),
+            "steps_in_lines": sum(len(record.answers) + len(record.missing) for record in records),
+            "statuses": dict(Counter(record.status for record in records)),
         }
     return {
-        "dataset": _named(run.dataset),
+        "dataset": _dataset_name(run.dataset),
         "ok": not any(problem.severity == "error" for problem in run.problems),
         "settings": counts,
         "problems": [problem.to_json() for problem in run.problems],
     }
 
 
-def _named(dataset: Dataset) -> dict[str, Any]:
+def _dataset_name(dataset: Dataset) -> dict[str, Any]:
     return {"name": dataset.name, "version": dataset.version, "digest": dataset.digest}

@@ -1,0 +1,221 @@
+"""Commands of lmms-eval that make a run again: the whole, one shard of several, or the requests that failed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.data import Dataset
+from siming_tasks.options import OPTIONS
+from siming_tasks.results.record import REQUEST_FAILED
+from siming_tasks.results.request_slices import RequestSlice
+from siming_tasks.results.run import Run
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
+from siming_tasks.tasks.expected_requests import expected_requests, record_id
+from siming_tasks.tasks.prompting import PromptOptions
+
+__all__ = [
+    "FailedRequest",
+    "ShardPart",
+    "command_of",
+    "failed_requests",
+    "log_folder",
+    "retry_commands",
+    "settings_named",
+    "shards",
+    "slurm_script",
+]
+
+
+def command_of(
+    facts: Mapping[str, Any], tasks: Sequence[str], part: RequestSlice, *, data: str | None, output: str | Path = "OUT"
+) -> str:
+    """A line for a shell. Secrets are ``***`` in it, as they are in the facts.
+
+    Args:
+        facts: of :class:`~siming_tasks.results.discovery.RunSource`; ``MODEL`` and ``MODEL_ARGS`` stand for what they
+        lack.
+        tasks: the names of the tasks in lmms-eval.
+        part: the requests of each.
+        data: of the variable ``SIMING_DATA``; None leaves it out.
+        output: folder for ``--output_path``.
+    """
+    words = ["lmms-eval", "--model", str(facts.get("model") or "MODEL")]
+    if facts.get("model_args") or not facts.get("model"):
+        words += ["--model_args", str(facts.get("model_args") or "MODEL_ARGS")]
+    words += ["--tasks", ",".join(tasks)]
+    words += ["--batch_size", str(facts["batch_size"])] if facts.get("batch_size") else []
+    if generation := facts.get("gen_kwargs"):
+        pairs = generation.items() if isinstance(generation, Mapping) else ()
+        words += ["--gen_kwargs", ",".join(f"{key}={value}" for key, value in pairs) or str(generation)]
+    words += ["--offset", str(part.offset)] if part.offset else []
+    words += ["--limit", f"{part.limit:g}"] if part.limit is not None else []
+    words += ["--log_samples", "--output_path", str(output)]
+    variables = {"SIMING_DATA": data} if data is not None else {}
+    metadata: Mapping[str, Any] = next((facts["tasks"][task] for task in tasks if task in facts.get("tasks", {})), {})
+    try:
+        stated = dict(json.loads(metadata.get("siming_options") or "{}"))
+    except (ValueError, TypeError):  # of another version
+        stated = {}
+    # What the model was shown, where it was not at the default, decides the replies and belongs into the command.
+    variables |= {
+        option.variable: str(stated[name])
+        for name, option in OPTIONS.items()
+        if option.changes == "shown" and name in stated and stated[name] != option.default
+    }
+    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(words)])
+
+
+@dataclass(frozen=True)
+class ShardPart:
+    """Part of a shard that one command asks: the same slice of tasks that have as many requests."""
+
+    tasks: tuple[str, ...]
+    slice: RequestSlice
+
+    def command(self, facts: Mapping[str, Any], data: str, folder: Path, more: Sequence[str] = ()) -> str:
+        """The line for a shell (:func:`command_of`)."""
+        line = command_of(facts, self.tasks, self.slice, data=data, output=folder)
+        return f"{line} {shlex.join(more)}" if more else line
+
+
+def settings_named(names: Iterable[str]) -> list[TaskSpec]:
+    """The settings of tasks and groups, in their usual order.
+
+    Raises:
+        OptionsError: there is no such task or group.
+
+    Example:
+        >>> [setting.name for setting in settings_named(["siming_clip"])]
+        ['clip_score', 'clip_error']
+    """
+    groups: dict[str, set[str]] = {"siming": set(BENCHMARK_TASKS)}
+    for setting in TASKS.values():
+        groups.setdefault(setting.group, set()).add(setting.name)
+        groups[setting.task_name] = {setting.name}
+    wanted: set[str] = set()
+    for name in names:
+        if name not in groups:
+            raise OptionsError(f"--tasks {name!r} is none of {', '.join(groups)}.")
+        wanted |= groups[name]
+    return [setting for name, setting in TASKS.items() if name in wanted]
+
+
+def shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> list[list[ShardPart]]:
+    """For each of ``number`` shards, its parts: unbroken rows of requests that differ by one in length at most.
+
+    lmms-eval takes one offset and limit for all tasks of a command, so that tasks of different size are asked by
+    commands of their own. Together the shards ask every request once.
+
+    Raises:
+        OptionsError: a shard would have nothing to do.
+    """
+    sizes: dict[int, list[str]] = {}
+    for setting in settings:
+        if size := len(expected_requests(setting, dataset.videos)):
+            sizes.setdefault(size, []).append(setting.task_name)
+    if number > max(sizes, default=0):
+        raise OptionsError(f"{number} shards of at most {max(sizes, default=0):,} requests: some would be empty.")
+    parts = []
+    for shard in range(number):
+        bounds = {size: (shard * size // number, (shard + 1) * size // number) for size in sizes}
+        parts.append(
+            [
+                ShardPart(tuple(sizes[size]), RequestSlice(begin, end - begin))
+                for size, (begin, end) in sorted(bounds.items())
+                if end > begin
+            ]
+        )
+    return parts
+
+
+def slurm_script(commands: Sequence[Sequence[str]], folders: Sequence[Path], join: str) -> str:
+    """An array job with one task per shard, which fails if lmms-eval leaves no results (it exits 0 after a crash)."""
+    lines = [
+        "#!/bin/bash",
+        "#SBATCH --job-name=siming",
+        f"#SBATCH --array=0-{len(commands) - 1}",
+        "#SBATCH --output=siming-%A_%a.log",
+        "# Add what your cluster wants: #SBATCH --partition=... --gres=gpu:1 --time=... --mem=...",
+        f"# When all are done: {join}",
+        "set -euo pipefail",
+        'case "${SLURM_ARRAY_TASK_ID:?run it with sbatch}" in',
+    ]
+    for shard, (words, folder) in enumerate(zip(commands, folders, strict=True)):
+        lines += [f"{shard})", f"  folder={shlex.quote(str(folder))} expected={len(words)}"]
+        lines += [f"  {word}" for word in words] + ["  ;;"]
+    lines += [
+        "esac",
+        'mkdir -p "$folder"',
+        'found=$(find "$folder" -name "*_results.json" | wc -l)',
+        'if [ "$found" -lt "$expected" ]; then echo "shard $SLURM_ARRAY_TASK_ID: results are missing" >&2; exit 1; fi',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class FailedRequest:
+    """One request that failed.
+
+    Attributes:
+        id: of its record.
+        task: what lmms-eval calls the task.
+        document: its number in the task, from 0, which ``--offset`` counts.
+    """
+
+    id: str
+    task: str
+    document: int
+
+
+def failed_requests(run: Run) -> list[FailedRequest]:
+    """The requests of a run with the status ``request_failed``, in the order in which they are asked.
+
+    An empty reply is the model's own and not among them: it was answered, if with nothing.
+    """
+    requests = []
+    for name in run.settings:
+        failed, asking = set(), ""
+        for record in run.records[name]:
+            statuses = record.conditions.parts or {"": record.status}
+            if failed_parts := {(record.id, part) for part, status in statuses.items() if status == REQUEST_FAILED}:
+                failed |= failed_parts
+                asking = record.conditions.asking
+        spec = TASKS[name]
+        if not failed:
+            continue
+        asked = PromptOptions.from_label(asking).questions(spec, run.dataset.videos, run.dataset.rubric.skill_of)
+        for number, question in enumerate(asked):
+            request = record_id(name, question.video_id, question.step_id)
+            if (request, question.part) in failed:
+                requests.append(FailedRequest(request, spec.task_name, number))
+    return requests
+
+
+def retry_commands(run: Run, failed: Iterable[FailedRequest]) -> list[str]:
+    """One command for each task and unbroken row of documents; their logs land beside those of the run.
+
+    Each asks these requests and no other: a second answer to an answered one would be a conflict.
+    """
+    # lmms-eval adds a folder of the model's name to the output, so that the logs lie beside those of the run.
+    output = run.files[-1].parent if run.files else log_folder(run)
+    if run.source.facts.get("model_name") and output != Path(output.anchor):
+        output = output.parent
+    commands = []
+    ordered = enumerate(sorted(failed, key=lambda request: (request.task, request.document)))
+    for (task, _), row in groupby(ordered, lambda pair: (pair[1].task, pair[1].document - pair[0])):
+        numbers = [request.document for _, request in row]
+        part = RequestSlice(numbers[0], len(numbers))
+        commands.append(command_of(run.source.facts, [task], part, data=str(run.dataset.root), output=output))
+    return commands
+
+
+def log_folder(run: Run) -> Path:
+    """Folder with the run's logs, where those of the requests that are asked again are joined to them."""
+    return run.source.path if run.source.path.is_dir() else run.source.path.parent
