@@ -19,7 +19,7 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.evaluate_records import evaluate_records
-from siming_tasks.results.record import SUPERVISED, Conditions, Record
+from siming_tasks.results.record import SUPERVISED, Record
 from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS
 from tests.records import record_json
 
