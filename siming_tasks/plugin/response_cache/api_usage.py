@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from siming_tasks.results.usage import added
+from siming_tasks.results.usage import add_usage
 
 __all__ = ["ObservedClient", "Usages", "is_known_client", "observed", "usage_of_answer", "usage_of_reply"]
 
@@ -129,7 +129,7 @@ def usage_of_reply(usages: Usages | None, counts: Mapping[str, Any] | None, max_
     usage: dict[str, Any] = dict.fromkeys(("prompt_tokens", "completion_tokens", "finish_reason", "served", "latency"))
     if usages is None:
         return usage
-    total = added(usages)
+    total = add_usage(usages)
     usage.update(usages[-1] if usages else {})
     usage.update({name: total[name] for name in ("prompt_tokens", "completion_tokens") if name in total})
     if not any("finish_reason" in answer for answer in usages) and counts:

@@ -24,7 +24,7 @@ from siming_tasks.plugin.response_cache.budget import Budget
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch
 from siming_tasks.plugin.response_cache.key import Request, UnidentifiedModel, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
-from siming_tasks.results.usage import added, cut_off
+from siming_tasks.results.usage import add_usage, is_cut_off
 
 __all__ = ["HostCache", "host_cache_for_other_tasks", "replies_kept"]
 
@@ -177,7 +177,7 @@ class _Replies:
         # a failed request is charged only where the service answered: several times, perhaps, before it failed
         self._record_usage(request, {**usage, "at": None if failed else now}, paid=not failed or bool(usages))
         # what is not an answer is asked again by the next command
-        if status not in ("request_failed", "empty", "truncated") and not cut_off(status, usage):
+        if status not in ("request_failed", "empty", "truncated") and not is_cut_off(status, usage):
             media = RUN.media_of(request.doc)
             self.store.add(CachedReply(request.key, request.id, text, now, usage, media, counts))
             self.show_warnings()
@@ -187,7 +187,7 @@ class _Replies:
             self.budget.charge(usage)
         usages = self._usages.setdefault(request.id, [])
         usages.append(usage)
-        RUN.record_usage(request.doc, added(usages))
+        RUN.record_usage(request.doc, add_usage(usages))
 
     def show_warnings(self) -> None:
         """Log the warnings of the store."""
