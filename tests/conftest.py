@@ -16,6 +16,27 @@ from filelock import FileLock
 from siming_tasks.tools.simulator import make_demo
 
 
+FAST = (
+    *("metrics", "parsing", "rubrics", "tasks", "analysis/power", "tools/table_lint"),
+    *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
+)
+"""Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""
+
+SLOW_FIXTURES = {"short_demo", "photo_video"}
+"""Fixtures that draw or encode a video; a test that needs one is not fast."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the fast tests by the folder that they are in."""
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
+        in_folder = any(place == name or place.startswith(f"{name}/") for name in FAST)
+        slow = SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("host")
+        if in_folder and not slow:
+            item.add_marker(pytest.mark.fast)
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all processes of this test run; what is put there once is put there under a lock."""

@@ -49,9 +49,9 @@ def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def test_any_bytes_as_json_lines(root: Path, data: bytes) -> None:
     path = root.parent / "any.jsonl"
     path.write_bytes(data)
-    for number, row in read_jsonl(path):
-        assert number >= 1
-        assert isinstance(row, dict | Problem)
+    rows = list(read_jsonl(path))
+    assert all(number >= 1 and isinstance(row, dict | Problem) for number, row in rows)
+    assert rows or not data.strip(b" \t\r\n\x0b\x0c"), "a line that is not blank is a row or a finding"
 
 
 @FEW
@@ -121,9 +121,9 @@ def test_deep_lines_are_refused_where_they_could_not_be_written(tmp_path: Path, 
     path.write_text('{"a":' * depth + "1" + "}" * depth + "\n")
     ((_, row),) = read_jsonl(path)
     if isinstance(row, Problem):
-        assert "nested too deeply" in row.what
+        assert "nested too deeply" in row.what and depth > 400
     else:
-        assert json.loads(json.dumps(row)) == row
+        assert json.loads(json.dumps(row)) == row and depth < 1030
 
 
 def numbers(value: Any) -> list[float]:
