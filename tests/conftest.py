@@ -15,7 +15,6 @@ from filelock import FileLock
 
 from siming_tasks.tools.simulator import make_demo
 
-
 FAST = (
     *("metrics", "parsing", "rubrics", "tasks", "analysis/power", "tools/table_lint"),
     *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
@@ -25,6 +24,18 @@ FAST = (
 SLOW_FIXTURES = {"short_demo", "photo_video"}
 """Fixtures that draw or encode a video; a test that needs one is not fast."""
 
+SLOW_TESTS = {
+    "test_corrected_ones_are_zero_for_a_judge_that_knows_nothing",
+    "test_fuzz",
+    "test_any_json_with_a_wound",
+    "test_memory_does_not_grow_with_the_resamples",
+    "test_no_other_folder_compares_the_name_of_a_format_or_an_ablation",
+    "test_no_other_list_of_metrics_is_kept",
+    "test_power_at_the_planned_size",
+    "test_standard_error_of_a_null_correlation",
+}
+"""Tests of the fast folders that take seconds of processor time each, and so are not fast."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the fast tests by the folder that they are in."""
@@ -33,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
         in_folder = any(place == name or place.startswith(f"{name}/") for name in FAST)
         slow = SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("host")
-        if in_folder and not slow:
+        if in_folder and not slow and getattr(item, "originalname", "") not in SLOW_TESTS:
             item.add_marker(pytest.mark.fast)
 
 

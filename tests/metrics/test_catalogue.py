@@ -259,7 +259,7 @@ class TestAMetricMore:
 
     def test_planning_knows_only_what_stands_by_itself(self, capsys):
         assert main(["study", "power", "--metric", "precision"]) != 0
-        assert "invalid choice: 'precision' (choose from" in capsys.readouterr().err
+        assert "invalid value for '--metric': 'precision' is not one of" in capsys.readouterr().err
 
     def test_in_the_hooks_of_the_host(self, toy, short_demo, monkeypatch):
         """As lmms-eval does it: one item for each metric of a reply, one aggregator for each attribute."""

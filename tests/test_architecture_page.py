@@ -1,0 +1,73 @@
+"""The pages about the house are true: every file, name and command of the architecture page, every term of a record."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.common.doc_pages import pages
+from tests.test_architecture import LAYERS
+
+ROOT = Path(__file__).parents[1]
+PAGE = pages()["architecture"].read_text(encoding="utf-8")
+PATH = re.compile(r"`((?:siming_tasks|yaml_tasks|utils|tests)/[\w./-]*)`")
+ROWS = re.findall(r"^\| [^|]+ \| `([^`]+)` \| (?:`(\w+)`)? ?\|$", PAGE, re.MULTILINE)
+MOST_FILES = 55
+
+
+def names_of(path: Path) -> set[str]:
+    """The names that a module defines or imports at its top."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_every_file_of_the_architecture_page_exists() -> None:
+    paths = PATH.findall(PAGE)
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize(("path", "name"), [row for row in ROWS if row[1]], ids=lambda text: text)
+def test_every_name_on_the_path_of_a_request_is_defined_in_its_file(path: str, name: str) -> None:
+    assert name in names_of(ROOT / path)
+
+
+def test_the_path_of_a_request_is_short_and_names_no_file_twice() -> None:
+    files = [path for path, _ in ROWS]
+    assert 25 < len(files) <= MOST_FILES and len(set(files)) == len(files)
+
+
+def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
+    drawn = PAGE.split("who may import whom", 1)[1].split("```", 1)[0]
+    lines = [re.match(r"  ([a-z, ]+?)(?:   .*)?$", line) for line in drawn.splitlines()]
+    rooms = [set(line[1].split(", ")) for line in lines if line]
+    assert rooms == [layer - {"__init__"} for layer in reversed(LAYERS)]
+
+
+def test_every_key_of_the_records_page_is_in_the_glossary() -> None:
+    text = pages()["records"].read_text(encoding="utf-8")
+    keys = {key for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    glossary = pages()["glossary"].read_text(encoding="utf-8")
+    terms = {
+        key for row in re.findall(r"^\| ([^|]*) \|", glossary, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+    }
+    assert len(keys) > 40 and keys - terms == set()
+
+
+def test_every_term_of_the_glossary_is_explained_once_in_one_sentence() -> None:
+    glossary = pages()["glossary"].read_text(encoding="utf-8")
+    rows = [row for row in re.findall(r"^\| (.*?) \| (.*) \|$", glossary, re.MULTILINE) if row[0] != "term"]
+    terms = [term for names, _ in rows for term in names.split(", ")]
+    assert len(terms) > 90 and len(terms) == len(set(terms))
+    assert [meaning for _, meaning in rows if not meaning.endswith(".") or ". " in meaning] == []
