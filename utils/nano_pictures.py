@@ -23,7 +23,7 @@ from nano_twins import pair_result
 
 from siming_tasks.models.nano.watcher import Watcher
 from siming_tasks.models.nano.weights import WEIGHTS
-from siming_tasks.report.charts.plot import STYLE
+from siming_tasks.report.charts.forest_plot import STYLE
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 COLOURS = dict(zip(VIEWS, ("#0072b2", "#d55e00", "#007a59"), strict=True))

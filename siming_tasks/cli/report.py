@@ -53,8 +53,7 @@ def report(
     jobs: int | None,
 ) -> int:
     """Write the report and say where it is."""
-    from siming_tasks.report.build import TITLE, write_report
-    from siming_tasks.report.pool import cores
+    from siming_tasks.report.build import TITLE, available_cores, write_report
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
 
@@ -62,7 +61,7 @@ def report(
     sources = find_runs(runs)
     dataset = chosen.open(sources, media=True)
     how: dict[str, Any] = {"media": video_files, "partial": partial, "allow": allow, "title": title or TITLE}
-    out = write_report(sources, dataset, out, options, jobs=jobs or cores(), **how)
+    out = write_report(sources, dataset, out, options, jobs=jobs or available_cores(), **how)
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
     say(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
     return 0

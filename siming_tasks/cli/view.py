@@ -30,12 +30,12 @@ def view(
     no_browser: bool,
 ) -> int:
     """Serve the report until the process is interrupted; 0."""
-    from siming_tasks.report.links import read_links
+    from siming_tasks.report.media_links import read_media_links
     from siming_tasks.tools.local_server.report_viewer import Shown, application, find_dataset
     from siming_tasks.tools.local_server.serve import serve
 
     folder = report.expanduser()
-    links = read_links(folder)
+    links = read_media_links(folder)
     named = chosen.folder() if chosen.data is not None else None
     shown = Shown(folder, links, find_dataset(folder, links, named), options.cache_dir)
     if remark := shown.remark():

@@ -7,43 +7,48 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from siming_tasks import __version__
+from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
+from siming_tasks.common.workers import workers
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
-from siming_tasks.report.downloads import summary_markdown
-from siming_tasks.report.pages.chapters import (
-    Book,
-    Linker,
-    Media,
-    difference_chapter,
-    front,
-    model_pages,
-    pair_chapter,
-    step_chapter,
-    video_chapter,
-)
-from siming_tasks.report.pool import pool
-from siming_tasks.report.study.standings import standings
-from siming_tasks.report.study.study import Study, study
+from siming_tasks.report.downloads import summary_markdown, write_downloads
+from siming_tasks.report.leaderboard import build_leaderboard
+from siming_tasks.report.media_links import Media, MediaLinks, VideoLinker, write_media_links
+from siming_tasks.report.pages import disagreements, leaderboard, methods, minimal_pairs, model, steps, videos
+from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
 from siming_tasks.tasks import UNALTERED_TASKS
 
-__all__ = ["FORMAT", "TITLE", "write_report"]
+__all__ = ["FORMAT", "PAGES", "TITLE", "available_cores", "page_facts", "write_report"]
 
 FORMAT = "siming-report-1"
 TITLE = "SiMing-Bench report"
+
+PAGES: tuple[Page, ...] = (
+    leaderboard.PAGE,
+    steps.PAGE,
+    videos.PAGE,
+    disagreements.PAGE,
+    minimal_pairs.PAGE,
+    model.PAGE,
+    methods.PAGE,
+)
+"""All pages, in the order of the navigation."""
 
 
 def write_report(
@@ -59,7 +64,7 @@ def write_report(
     title: str = TITLE,
     progress: bool = True,
 ) -> Path:
-    """Study the runs and write the report.
+    """Analyze the runs and write the report.
 
     The folder is built beside ``out`` and takes its place at the end; a report that is there already is replaced.
 
@@ -91,44 +96,62 @@ def write_report(
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
-    found: list[RunSource] = []
+    sources: list[RunSource] = []
     for run in runs:
-        found += [run] if isinstance(run, RunSource) else find_runs([str(run)])
-    sources = unique_names(found)
-    pairs = read_pairs(dataset)
-    with _in_place_of(out) as part, pool(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
-        ask = functools.partial(
-            _study, dataset=dataset, options=options, pairs=pairs, folder=part / "data", partial=partial, allow=allow
-        )
-        studies = list(tqdm(apply(ask, sources), total=len(sources), unit="run", desc="Runs", disable=not progress))
-        rank = functools.partial(_standings, studies=studies, dataset=dataset, options=options, allow=allow)
-        tables = list(
-            tqdm(
-                apply(rank, UNALTERED_TASKS),
-                total=len(UNALTERED_TASKS),
-                unit="table",
-                desc="Tables",
-                disable=not progress,
-            )
-        )
-        tabled = dict(zip(UNALTERED_TASKS, tables, strict=True))
-        report = _report(studies, dataset, options, tabled) | {"title": one_line(title, 120)}
+        sources += [run] if isinstance(run, RunSource) else find_runs([str(run)])
+    sources = unique_names(sources)
+    pairs = tuple(read_pairs(dataset))
+    with _in_place_of(out) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
+
+        def run_all(function: Callable[..., Any], items: Sequence[Any], unit: str, description: str) -> list[Any]:
+            done = apply(function, items)
+            return list(tqdm(done, total=len(items), unit=unit, desc=description, disable=not progress))
+
+        analyze = functools.partial(_analyze, dataset=dataset, options=options, pairs=pairs, folder=part / "data",
+                                    partial=partial, allow=allow)  # fmt: skip
+        analyses = run_all(analyze, sources, "run", "Runs")
+        rank = functools.partial(_rank, analyses=analyses, dataset=dataset, options=options, allow=allow)
+        boards = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
+        report = _report_json(analyses, dataset, options, boards) | {"title": one_line(title, 120)}
         with atomic_write(part / "report.json") as stream:
             stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
         with atomic_write(part / "report.md") as stream:
             stream.write(summary_markdown(report))
-        book = Book(part, report, tuple(studies), dataset, tuple(pairs), Linker(media, dataset, out, part))
-        book.site.static()
-        write = functools.partial(_chapter, book)
-        shares = range(jobs)
-        chapters: list[tuple[Any, ...]] = [(step_chapter,), *((video_chapter, k, jobs) for k in shares)]
-        chapters += [*((model_pages, k, jobs) for k in shares), (difference_chapter,), (pair_chapter,), (front,)]
-        for _ in tqdm(apply(write, chapters), total=len(chapters), unit="part", desc="Pages", disable=not progress):
-            pass
+        link = VideoLinker(media, dataset, out, part)
+        links = {video.video_id: link(video) or "" for video in dataset.videos if media == "link"}
+        write_media_links(part, MediaLinks(dataset.digest, dataset.name, links))
+        contents = ReportContents(part, page_facts(report, pairs), report, tuple(analyses), dataset, pairs, link)
+        contents.site.static()
+        write = functools.partial(_write_part, contents)
+        run_all(write, _parts(pairs, jobs), "part", "Pages")
     return out
 
 
-def _study(
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _worker_map(jobs: int, tasks: int) -> Iterator[Callable[..., Any]]:
+    """``map`` over at most ``jobs`` worker processes, and no more than there are tasks; below two, in this process."""
+    number = min(jobs, tasks)
+    if number < 2:
+        with threadpool_limits(1):
+            yield map
+        return
+    with workers(number, _limit_threads) as executor:
+        yield executor.map
+
+
+def _limit_threads() -> None:
+    """One core for each worker: small matrix products gain nothing from threads, which wait for one another busily."""
+    import numpy  # noqa: F401 - its threads can be limited once it is there
+
+    threadpool_limits(1)
+
+
+def _analyze(
     source: RunSource,
     *,
     dataset: Dataset,
@@ -137,14 +160,35 @@ def _study(
     folder: Path,
     partial: bool,
     allow: Collection[str],
-) -> Study:
-    return study(source, dataset, options, pairs, folder / source.slug, partial=partial, allow=allow)
+) -> RunAnalysis:
+    return analyze_run(source, dataset, options, pairs, folder / source.slug, partial=partial, allow=allow)
 
 
-def _standings(
-    setting: str, *, studies: Sequence[Study], dataset: Dataset, options: Options, allow: Collection[str]
+def _rank(
+    setting: str, *, analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, allow: Collection[str]
 ) -> dict[str, Any] | None:
-    return standings(studies, dataset, setting, options, allow)
+    return build_leaderboard(analyses, dataset, setting, options, allow)
+
+
+def _parts(pairs: Sequence[Mapping[str, Any]], jobs: int) -> list[tuple[int | None, int, int]]:
+    """Work that can be done side by side: place in :data:`PAGES`, share and shares; None stands for the downloads.
+
+    The longest parts come first, so that no worker begins one when the others are done.
+    """
+    parts: list[tuple[int | None, int, int]] = []
+    for place, page in enumerate(PAGES):
+        if page.present(pairs):
+            parts += [(place, share, jobs) for share in range(jobs)] if page.shared else [(place, 0, 1)]
+    parts.sort(key=lambda part: not PAGES[part[0] or 0].shared)
+    return [*parts, (None, 0, 1)]
+
+
+def _write_part(contents: ReportContents, part: tuple[int | None, int, int]) -> None:
+    place, share, shares = part
+    if place is None:
+        write_downloads(contents.out, contents.report)
+    else:
+        PAGES[place].write(contents, share, shares)
 
 
 @contextmanager
@@ -175,10 +219,10 @@ def _is_report(out: Path) -> bool:
         return False
 
 
-def _report(
-    studies: Sequence[Study], dataset: Dataset, options: Options, tables: Mapping[str, dict[str, Any] | None]
+def _report_json(
+    analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, boards: Mapping[str, dict[str, Any] | None]
 ) -> dict[str, Any]:
-    """Everything the pages say, as plain JSON."""
+    """Everything that the pages show, as plain JSON."""
     return {
         "format": FORMAT,
         "version": __version__,
@@ -195,28 +239,30 @@ def _report(
         },
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
-        "runs": [_run(item) for item in studies],
-        "standings": tables,
+        "runs": [_run_json(analysis) for analysis in analyses],
+        "standings": boards,
     }
 
 
-def _run(item: Study) -> dict[str, Any]:
-    facts = {name: value for name, value in item.source.facts.items() if name != "data_folder"}
+def _run_json(analysis: RunAnalysis) -> dict[str, Any]:
+    source = analysis.source
     return {
-        "name": item.source.name,
-        "slug": item.source.slug,
-        "role": item.source.role,
-        "source": redact(item.source.path.name),
-        "facts": facts,
-        "warnings": list(item.warnings),
-        "replies": item.replies,
-        "prompts": dict(item.prompts),
-        "gains": dict(item.gains),
-        "ablations": dict(item.ablations),
-        "settings": dict(item.settings),
+        "name": source.name,
+        "slug": source.slug,
+        "role": source.role,
+        "source": redact(source.path.name),
+        "facts": {name: value for name, value in source.facts.items() if name != "data_folder"},
+        "warnings": list(analysis.warnings),
+        "replies": analysis.replies,
+        "prompts": dict(analysis.prompts),
+        "gains": dict(analysis.gains),
+        "ablations": dict(analysis.ablations),
+        "settings": dict(analysis.settings),
     }
 
 
-def _chapter(book: Book, chapter: tuple[Any, ...]) -> None:
-    write, *rest = chapter
-    write(book, *rest)
+def page_facts(report: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts that every page shows, with the navigation."""
+    links = [{"name": page.title, "href": page.href} for page in PAGES if page.title and page.present(pairs)]
+    facts = {key: report[key] for key in ("title", "synthetic", "dataset", "rubric", "options", "version")}
+    return facts | {"pages": links, "detail_resamples": DETAIL_RESAMPLES}

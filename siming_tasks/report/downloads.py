@@ -15,13 +15,12 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import literal, one_line
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
-from siming_tasks.report.charts.plot import plot
+from siming_tasks.report.charts.forest_plot import build_forest_plot, write_forest_plot
 from siming_tasks.report.formatting import plain_number
-from siming_tasks.report.pages.figures import figure_of
-from siming_tasks.report.pages.verdict_text import corrections, verdict_words
 from siming_tasks.report.roles import ROLES
 from siming_tasks.report.table import Cell, Column, Name, Number, Section, Table, to_markdown
 from siming_tasks.report.tables.controls import ABLATION_CAPTION
+from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.tasks import TASKS
 
 __all__ = ["answered_table", "paper_table", "summary_markdown", "values_table", "write_downloads"]
@@ -40,8 +39,8 @@ def write_downloads(out: Path, report: Mapping[str, Any]) -> None:
     for setting, board in report["standings"].items():
         if not board:
             continue
-        if figure := figure_of(board):
-            plot(figure, out / "figures", setting, synthetic=report["synthetic"])
+        if figure := build_forest_plot(board):
+            write_forest_plot(figure, out / "figures", setting, synthetic=report["synthetic"])
         tex = "% \\usepackage{booktabs}\n" + paper_table(board, report).to_tex() + "\n"
         synthetic: Section = [f"**{SYNTHETIC}**"] if report["synthetic"] else []
         texts = {
@@ -165,9 +164,10 @@ def values_table(board: Mapping[str, Any], report: Mapping[str, Any]) -> Table:
 def _verdict_paragraph(board: Mapping[str, Any]) -> str:
     """The verdict, with the names of runs as literal text."""
     sentences = [
-        "".join(literal(text) if is_name else text for text, is_name in sentence) for sentence in verdict_words(board)
+        "".join(literal(text) if is_name else text for text, is_name in sentence)
+        for sentence in verdict_sentences(board)
     ]
-    return " ".join([f"**{sentences[0]}**", *sentences[1:], corrections(board)]).strip()
+    return " ".join([f"**{sentences[0]}**", *sentences[1:], describe_corrections(board)]).strip()
 
 
 def _number(estimate: Mapping[str, Any], *, interval: bool = True) -> Number:

@@ -12,9 +12,9 @@ from siming_tasks.cli.main import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.report.pages.answers import Answers
-from siming_tasks.report.study.replies import Replies
-from siming_tasks.report.study.study import study
+from siming_tasks.report.pages.videos import RunAnswers
+from siming_tasks.report.run_analysis import analyze_run
+from siming_tasks.report.viewer_files import ReplyFiles
 from siming_tasks.results.discovery import run_at
 from tests.records import record_json, write_predictions
 
@@ -68,7 +68,7 @@ def test_a_board_takes_no_other_question(exams: Dataset, tmp_path: Path, capsys:
 
 def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path) -> None:
     video = exams.videos[0].video_id
-    with Replies("r", tmp_path / "r") as keep:
+    with ReplyFiles("r", tmp_path / "r") as keep:
         for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
             record = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
             keep.put(record, {"response": text})
@@ -84,7 +84,7 @@ def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None
     parsed = Parsed("ok", {label.step_id: 1.0}, details={"evidence": {label.step_id: ((0.5, 2.0),)}})
     record = record_json("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
     path = write_predictions([record], tmp_path / "p.jsonl")
-    found = study(run_at(path), exams, Options(resamples=20))
+    found = analyze_run(run_at(path), exams, Options(resamples=20))
     assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
 
 
@@ -97,8 +97,10 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
         record_json("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
                                                                      (second.step_id,))),
     ]  # fmt: skip
-    found = study(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options(resamples=20))
-    pointing, shy = (Answers(found, found.panels[name], name) for name in ("full_score_evidence", "full_score_abstain"))
+    found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options(resamples=20))
+    pointing, shy = (
+        RunAnswers(found, found.matrices[name], name) for name in ("full_score_evidence", "full_score_abstain")
+    )
     assert 'data-claim="0.50 2.00 3.00 4.25"' in pointing.cell(video.video_id, first.step_id, 2.0, 2.0)
     assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0)
     assert ">not visible</button>" in shy.cell(video.video_id, second.step_id, 2.0, 2.0)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.report.pages.chapters import Book
+from siming_tasks.report.build import page_facts
+from siming_tasks.report.pages.site import Site
 from siming_tasks.report.pages.videos import list_videos
 from tests.conftest import NEEDS_BROWSER, open_chromium
 
@@ -121,7 +122,7 @@ def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_pat
     shutil.copytree(lab.out / "static", tmp_path / "static")
     first = lab.dataset.videos[0]
     videos = tuple(replace(first, video_id=f"v{k:05d}", duration=100.0 + k * 37 % 2000) for k in range(2000))
-    site = Book(tmp_path, json.loads((lab.out / "report.json").read_text()), (), lab.dataset, (), None).site
+    site = Site(tmp_path, page_facts(json.loads((lab.out / "report.json").read_text()), ()))
     list_videos(site, replace(lab.dataset, videos=videos), {"full_score": []}, ())
     visit(browser, tmp_path / "videos" / "index.html")
     shown = (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.parsing import parse_reply
-from siming_tasks.report.pages.answers import difference
+from siming_tasks.report.pages.videos import difference_kind
 from tests.conftest import NEEDS_BROWSER, open_chromium
 from tests.report.serving import Served, viewing
 
@@ -299,7 +299,7 @@ def test_where_nothing_can_be_pointed_to_the_page_says_so(chromium: Any, served:
     ],
 )
 def test_how_an_answer_differs(value: float, reference: float | None, answer: Any, kind: str | None) -> None:
-    assert difference(value, reference, 3, answer) == kind
+    assert difference_kind(value, reference, 3, answer) == kind
 
 
 def test_a_missing_video_is_said(chromium: Any, served: Served, lab) -> None:

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from siming_tasks.report.pages.links import cell, differences
+from siming_tasks.report.pages.site import answer_address, disagreements_address
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +63,10 @@ def test_what_was_not_asked_or_not_answered_is_told_apart(data) -> None:
 
 
 def test_addresses() -> None:
-    assert differences("clip_score", run="a b", truth=3, said=0) == (
+    assert disagreements_address("clip_score", run="a b", truth=3, said=0) == (
         "disagreements/index.html#setting=clip_score&run=a+b&truth=3&said=0"
     )
-    assert differences("full_error", kind="miss", raters="disputed", step="cpr_01").endswith(
+    assert disagreements_address("full_error", kind="miss", raters="disputed", step="cpr_01").endswith(
         "#setting=full_error&step=cpr_01&kind=miss&raters=disputed"
     )
-    assert cell("full_score", "v 1", step="cpr_01") == "videos/v%201.html#full_score/cpr_01"
+    assert answer_address("full_score", "v 1", step="cpr_01") == "videos/v%201.html#full_score/cpr_01"

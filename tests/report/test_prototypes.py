@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from siming_tasks.report.pages.failure_clusters import prototypes
-from siming_tasks.report.study.error_quotes import MOST, Saying, Sayings, words_about
+from siming_tasks.report.error_quotes import MAX_QUOTES, ErrorQuote, ErrorQuoteSampler, cluster_quotes, sentences_about
 
 MASK = ("the mask leaks and no chest rise", "no rise of the chest since the mask leaks", "mask leaks badly, chest flat")
 CLEAR = (
@@ -17,17 +16,18 @@ CLEAR = (
 )
 
 
-def said(texts, kind: str, run: str = "a") -> list[tuple[str, str, Saying]]:
+def said(texts, kind: str, run: str = "a") -> list[tuple[str, str, ErrorQuote]]:
     return [
-        (run, run.upper(), Saying(f"{kind}{k:04}", f"v{k % 5}", "bmv_03", kind, text)) for k, text in enumerate(texts)
+        (run, run.upper(), ErrorQuote(f"{kind}{k:04}", f"v{k % 5}", "bmv_03", kind, text))
+        for k, text in enumerate(texts)
     ]
 
 
 def test_like_sayings_stand_together() -> None:
     """Two ways of being wrong, thirty sayings each, in turn; the groups are these two, whatever the order."""
     mixed = [*said(MASK * 10, "alarm"), *said(CLEAR * 10, "miss")]
-    groups = prototypes(mixed)
-    assert prototypes(mixed[::-1]) == groups
+    groups = cluster_quotes(mixed)
+    assert cluster_quotes(mixed[::-1]) == groups
     by_kind: dict[str, int] = {}
     for group in groups:
         assert len(group["kinds"]) == 1, "no group mixes the two"
@@ -42,14 +42,14 @@ def test_like_sayings_stand_together() -> None:
 
 def test_examples_are_three_of_different_exams() -> None:
     words = [f"the elbows are bent in set number {name}" for name in ("one", "two", "three", "four", "five", "six")]
-    for group in prototypes([*said(words * 3, "miss"), *said(MASK * 6, "alarm")]):
+    for group in cluster_quotes([*said(words * 3, "miss"), *said(MASK * 6, "alarm")]):
         videos = [example["video"] for example in group["examples"]]
         assert len(videos) == 3 and len(set(videos)) == 3
 
 
 @pytest.mark.parametrize("texts", [[], MASK * 2, ["all of them say the same words"] * 20])
 def test_too_few_or_all_the_same(texts) -> None:
-    groups = prototypes(said(texts, "miss"))
+    groups = cluster_quotes(said(texts, "miss"))
     assert sum(group["count"] for group in groups) == (len(texts) if len(texts) >= 8 else 0)
     assert len(groups) <= 1
 
@@ -67,7 +67,7 @@ def test_too_few_or_all_the_same(texts) -> None:
     ],
 )
 def test_words_about_a_step(text: str, about: str | None, words: str | None) -> None:
-    found = words_about(text, re.compile(about) if about else None)
+    found = sentences_about(text, re.compile(about) if about else None)
     assert "sk-1234567890abcdef" not in found
     assert words is None or found == words
 
@@ -78,11 +78,11 @@ def test_only_what_was_judged_wrong_is_kept_and_not_without_end(lab) -> None:
     for video in dataset.videos:
         wrong = video.step(step.id).consensus < step.max_score
         for value in (0.0, 1.0):
-            words = Sayings(dataset, "consensus")
+            words = ErrorQuoteSampler(dataset, "consensus")
             record = {"id": f"full_error/{video.video_id}", "setting": "full_error", "video_id": video.video_id,
                       "step_id": None, "answers": {step.id: value}}  # fmt: skip
             words.put(record, text)
-            found = words.found().get("full_error", [])
+            found = words.by_setting().get("full_error", [])
             expected = [] if bool(value) == wrong else ["alarm" if value else "miss"]
             assert [(saying.kind, saying.text) for saying in found] == [
                 (kind, "The chest is pressed deep enough.") for kind in expected
@@ -90,15 +90,15 @@ def test_only_what_was_judged_wrong_is_kept_and_not_without_end(lab) -> None:
     one = next(video for video in dataset.videos if video.step(step.id).consensus == step.max_score)
     records = [
         {"id": f"clip_error/{k}", "setting": "clip_error", "video_id": one.video_id, "step_id": step.id,
-         "answers": {step.id: 1.0}} for k in range(MOST + 200)
+         "answers": {step.id: 1.0}} for k in range(MAX_QUOTES + 200)
     ]  # fmt: skip
     kept = []
     for order in (records, records[::-1], [*records, *records[:50]]):
-        words = Sayings(dataset, "consensus")
+        words = ErrorQuoteSampler(dataset, "consensus")
         for record in order:
             words.put(record, "The chest is pressed deep enough.")
-        kept.append(words.found()["clip_error"])
-    assert kept[0] == kept[1] == kept[2] and len(kept[0]) == MOST
+        kept.append(words.by_setting()["clip_error"])
+    assert kept[0] == kept[1] == kept[2] and len(kept[0]) == MAX_QUOTES
 
 
 def test_the_page_says_where_replies_hold_no_words(lab) -> None:

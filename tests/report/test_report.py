@@ -15,8 +15,9 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
-from siming_tasks.report.pages.site import POLICY, number, percent
-from siming_tasks.report.study.study import study
+from siming_tasks.report.formatting import page_number, page_percent
+from siming_tasks.report.pages.site import POLICY
+from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
@@ -203,7 +204,7 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
     records = read_run(lab.runs / "oracle", lab.dataset).records["full_score"]
     path = write_predictions(records[:3], tmp_path / "mine.jsonl")
     source = find_runs([str(path)])[0]
-    found = study(source, lab.dataset, OPTIONS, replies=tmp_path / "data")
+    found = analyze_run(source, lab.dataset, OPTIONS, replies=tmp_path / "data")
     assert source.name == "mine" and found.replies == 0
     coverage = found.settings["full_score"]["numbers"]["metrics"]["coverage"]["value"]
     assert coverage == pytest.approx(3 / 4)  # the fourth video has no line and counts as missing
@@ -242,14 +243,14 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
     ("value", "shown"), [(0.1234, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (0.0, "0.000"), (None, "–")]
 )
 def test_numbers_as_shown(value: float | None, shown: str) -> None:
-    assert number(value) == shown
+    assert page_number(value) == shown
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [(1.0, "100 %"), (0.9999, "99.9 %"), (0.5, "50 %"), (0.876, "87.6 %"), (None, "–")]
 )
 def test_shares_are_never_rounded_up_to_everything(value: float | None, shown: str) -> None:
-    assert percent(value) == shown
+    assert page_percent(value) == shown
 
 
 def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.charts.forest_plot import Band, Ladder, Rung
-from siming_tasks.report.charts.kinds import Mark
-from siming_tasks.report.charts.plot import plot
+from siming_tasks.report.charts.forest_plot import Band, ForestPlot, ForestRow, write_forest_plot
+from siming_tasks.report.charts.page_charts import Mark
 from siming_tasks.tasks import BENCHMARK_TASKS
 
 
@@ -51,12 +50,15 @@ def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
 
 def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
     """Names with signs that TeX, XML or the font do not know; SVG keeps them as text, PDF embeds its fonts."""
-    rungs = [Rung(Mark("a $x_1$ & <b> 模型", 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]"), Rung(Mark("none", None), "–")]
-    figure = Ladder(
+    rungs = [
+        ForestRow(Mark("a $x_1$ & <b> 模型", 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]"),
+        ForestRow(Mark("none", None), "–"),
+    ]
+    figure = ForestPlot(
         "Full video", "kappa", rungs, Band("physicians", 0.5, 0.7, 0.6), Band("no-video baselines", 0.0, 0.1)
     )
-    first = [path.read_bytes() for path in plot(figure, tmp_path / "a", "x", synthetic=False)]
-    again = [path.read_bytes() for path in plot(figure, tmp_path / "b", "x", synthetic=False)]
+    first = [path.read_bytes() for path in write_forest_plot(figure, tmp_path / "a", "x", synthetic=False)]
+    again = [path.read_bytes() for path in write_forest_plot(figure, tmp_path / "b", "x", synthetic=False)]
     assert first == again
     svg, pdf = first
     assert "a $x_1$ & <b> 模型" in "".join(ElementTree.fromstring(svg).itertext())

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.sanitize import visible
-from siming_tasks.report.escape import HEAD, TAIL, cut, script_json
-from siming_tasks.report.study.replies import raw_reply
+from siming_tasks.report.viewer_files import HEAD, TAIL, raw_reply, script_json, shorten
 
 
 @pytest.mark.parametrize(
@@ -29,8 +28,8 @@ def test_what_cannot_be_seen_is_spelled_out(raw: str, shown: str) -> None:
 
 def test_long_text_keeps_both_ends_and_says_what_is_missing() -> None:
     text = "a" * HEAD + "b" * 1_234_567 + "c" * TAIL
-    assert cut(text) == "a" * HEAD + "\n⟦1,234,567 characters left out⟧\n" + "c" * TAIL
-    assert cut("d" * (HEAD + TAIL)) == "d" * (HEAD + TAIL)
+    assert shorten(text) == "a" * HEAD + "\n⟦1,234,567 characters left out⟧\n" + "c" * TAIL
+    assert shorten("d" * (HEAD + TAIL)) == "d" * (HEAD + TAIL)
 
 
 @given(st.text() | st.recursive(st.floats(allow_nan=False, allow_infinity=False) | st.text(), st.lists))

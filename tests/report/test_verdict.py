@@ -17,9 +17,9 @@ from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.pages.verdict_text import verdict_words, words
-from siming_tasks.report.study.standings import standings
-from siming_tasks.report.study.study import study
+from siming_tasks.report.leaderboard import build_leaderboard
+from siming_tasks.report.run_analysis import analyze_run
+from siming_tasks.report.verdict import plain_sentences, verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
 
@@ -67,8 +67,8 @@ def board(many: Dataset, tmp_path: Path) -> Board:
             log.write_text("".join(lines[: round(cut * len(lines))]))
             paths.append(folder)
         how_all = replace(QUICK, **options)
-        found = [study(source, data, how_all) for source in find_runs(list(map(str, paths)))]
-        table = standings(found, data, setting, how_all, allow)
+        found = [analyze_run(source, data, how_all) for source in find_runs(list(map(str, paths)))]
+        table = build_leaderboard(found, data, setting, how_all, allow)
         assert table is not None
         json.dumps(table, allow_nan=False)
         return table
@@ -77,7 +77,7 @@ def board(many: Dataset, tmp_path: Path) -> Board:
 
 
 def said(table: Mapping[str, Any]) -> str:
-    return words(verdict_words(table))
+    return plain_sentences(verdict_sentences(table))
 
 
 def labels(points: np.ndarray, top: np.ndarray) -> np.ndarray:
@@ -105,14 +105,14 @@ def test_the_distance_from_the_physicians_is_that_of_scikit_learn(many: Dataset,
     names = {"a/Good": 0.1, "b/Bad": 0.7}
     paths = [write_run(many, tmp_path / f"{k}", model=name, noise=noise, seed=k, settings=SCORES)
              for k, (name, noise) in enumerate(names.items())]  # fmt: skip
-    found = [study(source, many, QUICK) for source in find_runs(list(map(str, paths)))]
-    table = standings(found, many, "full_score", QUICK)
+    found = [analyze_run(source, many, QUICK) for source in find_runs(list(map(str, paths)))]
+    table = build_leaderboard(found, many, "full_score", QUICK)
     assert table is not None
     top = np.array([many.rubric.by_id[step.step_id].max_score for step in many.videos[0].steps])
     a, b = (labels(points_of(many, rater), top) for rater in ("rater_a", "rater_b"))
     expected = {}
     for item in found:
-        mine = labels(item.panels["full_score"].predicted, top)
+        mine = labels(item.matrices["full_score"].predicted, top)
 
         def gap(kept: np.ndarray, mine: np.ndarray = mine) -> float:
             return (kappa(mine[kept], a[kept]) + kappa(mine[kept], b[kept])) / 2 - kappa(a[kept], b[kept])
@@ -280,8 +280,8 @@ def test_one_interval_for_one_statistic(many: Dataset, tmp_path: Path, monkeypat
     monkeypatch.setattr(detail, "DETAIL_RESAMPLES", 20)
     path = write_run(many, tmp_path / "run", model="m/M", noise=0.3, settings=SCORES)
     (source,) = find_runs([str(path)])
-    item = study(source, many, QUICK)
-    table = standings([item], many, "full_score", QUICK)
+    item = analyze_run(source, many, QUICK)
+    table = build_leaderboard([item], many, "full_score", QUICK)
     assert table is not None
     rows = item.settings["full_score"]["contribution"]["rows"]
     for row in table["rows"]:

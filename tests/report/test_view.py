@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.links import read_links
+from siming_tasks.report.media_links import read_media_links
 from tests.report.serving import Served, viewing
 
 
@@ -41,7 +41,7 @@ def served(moved: Path, lab, cache: Path) -> Iterator[Served]:
 
 def link(report: Path, video: str) -> str:
     """Where a browser looks for the video that a page of this report links to."""
-    return urljoin(f"http://h/videos/{video}.html", read_links(report).videos[video]).removeprefix("http://h")
+    return urljoin(f"http://h/videos/{video}.html", read_media_links(report).videos[video]).removeprefix("http://h")
 
 
 def test_pages_come_as_they_are(served: Served, moved: Path) -> None:

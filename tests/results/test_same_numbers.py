@@ -19,8 +19,8 @@ import pytest
 from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.options import Options
-from siming_tasks.report.study.standings import standings
-from siming_tasks.report.study.study import Study, study
+from siming_tasks.report.leaderboard import build_leaderboard
+from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run
 from siming_tasks.results.score_matrix import build_score_matrix
@@ -296,14 +296,16 @@ def refused(runs: Sequence[Path], data: Path, *allowed: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def studies(matrix: dict[str, Path], exams: Dataset) -> dict[str, Study]:
+def studies(matrix: dict[str, Path], exams: Dataset) -> dict[str, RunAnalysis]:
     sources = find_runs([f"{name}={path}" for name, path in matrix.items()])
-    return {source.name: study(source, exams, Options(resamples=2)) for source in sources if source.name != "clips"}
+    return {
+        source.name: analyze_run(source, exams, Options(resamples=2)) for source in sources if source.name != "clips"
+    }
 
 
-def apart(studies: Sequence[Study], data: Dataset, *allowed: str) -> bool:
+def apart(studies: Sequence[RunAnalysis], data: Dataset, *allowed: str) -> bool:
     """Whether the report takes one of two runs out of its ranking."""
-    table = standings(studies, data, "full_score", Options(resamples=2), allowed)
+    table = build_leaderboard(studies, data, "full_score", Options(resamples=2), allowed)
     assert table is not None
     rows = [row for row in table["rows"] if row["role"] == "model"]
     out = [bool(row["apart"]) for row in rows]
@@ -311,7 +313,9 @@ def apart(studies: Sequence[Study], data: Dataset, *allowed: str) -> bool:
     return any(out)
 
 
-def test_report_ranks_what_compare_compares(matrix: dict[str, Path], studies: dict[str, Study], exams: Dataset) -> None:
+def test_report_ranks_what_compare_compares(
+    matrix: dict[str, Path], studies: dict[str, RunAnalysis], exams: Dataset
+) -> None:
     for one, other in PAIRS:
         said = apart([studies[one], studies[other]], exams), refused([matrix[one], matrix[other]], exams.root)
         assert said == (not together(one, other),) * 2, (one, other)
@@ -322,7 +326,7 @@ def test_report_ranks_what_compare_compares(matrix: dict[str, Path], studies: di
     [("frames", "frames"), ("prompt", "prompt"), ("limited", "videos"), ("frames", "prompt"), ("limited", "frames")],
 )
 def test_a_difference_that_is_allowed_is_allowed_by_both(
-    other: str, allowed: str, matrix: dict[str, Path], studies: dict[str, Study], exams: Dataset
+    other: str, allowed: str, matrix: dict[str, Path], studies: dict[str, RunAnalysis], exams: Dataset
 ) -> None:
     taken = (other, allowed) in (("frames", "frames"), ("prompt", "prompt"), ("limited", "videos"))
     assert refused([matrix["complete"], matrix[other]], exams.root, allowed) is not taken

@@ -1,19 +1,53 @@
-"""Forest plot of a setting: every judge with its interval, the physicians' band, the zone of the no-video baselines."""
+"""Forest plot of a setting: every judge with its interval, the physicians' band, the zone of the no-video baselines.
+
+One description of the figure is drawn as SVG for pages and, for papers, by Matplotlib as SVG and PDF with its fonts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
-from siming_tasks.report.charts.kinds import Mark, Rows, marked
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import visible
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.report.charts.page_charts import ChartRows, Mark, draw_mark
 from siming_tasks.report.charts.svg import Axis, area, line, text
+from siming_tasks.report.formatting import page_estimate, page_signed, plain_pvalue
+from siming_tasks.tasks import TASKS
 
-__all__ = ["Band", "Ladder", "Rung", "ladder"]
+__all__ = [
+    "Band",
+    "ForestPlot",
+    "ForestRow",
+    "build_forest_plot",
+    "draw_forest_plot",
+    "forest_plot_svg",
+    "reference_bands",
+    "write_forest_plot",
+]
 
 WIDTH, RIGHT, ABOVE = 960.0, 316.0, 38.0
-REACH = (0.0, 0.5)
+LEAST_SCALE = (0.0, 0.5)
+"""Stretch of the axis that is always shown, so that noise does not fill the figure."""
+
+COLOURS = {
+    "model": "#0072b2",
+    "reference": "#a8477e",
+    "supervised": "#8a5a00",
+    "human": "#007a59",
+    "no_video": "#747474",
+}
+SHAPES = {"model": "o", "reference": "^", "supervised": "v", "human": "D", "no_video": "s"}
+FORMATS = ("svg", "pdf")
+STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
+              "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False,
+              "axes.spines.left": False, "text.usetex": False, "text.parse_math": False}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,84 +61,206 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """One judge: its mark, and what is said at its right: its value, and its tested difference from the physicians."""
+class ForestRow:
+    """One judge: its mark, its value in text, and its tested difference from the physicians (or why it has none)."""
 
     mark: Mark
-    said: str
-    apart: str = ""
+    value_text: str
+    difference_text: str = ""
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """What the figure shows, whoever draws it.
+class ForestPlot:
+    """Contents of the figure, whoever draws it.
 
     Attributes:
         title: of the figure.
         axis: what is on the axis.
-        rungs: the judges, best first.
+        rows: the judges, best first.
         humans: the physicians' agreement with each other.
         no_video: from the left end to the best of the no-video baselines.
-        apart: what each rung says at its far right.
+        difference_heading: heading of the rows' differences.
     """
 
     title: str
     axis: str
-    rungs: Sequence[Rung]
+    rows: Sequence[ForestRow]
     humans: Band | None
     no_video: Band | None
-    apart: str = ""
+    difference_heading: str = ""
 
     @property
     def scale(self) -> Axis:
-        """Shows every value and interval, both bands, and never less than a half."""
-        marks = [x for rung in self.rungs for x in (rung.mark.value, rung.mark.low, rung.mark.high) if x is not None]
+        """The axis that shows every value and interval, both bands, and never less than :data:`LEAST_SCALE`."""
+        marks = [x for row in self.rows for x in (row.mark.value, row.mark.low, row.mark.high) if x is not None]
         bands = [x for band in (self.humans, self.no_video) if band for x in (band.low, band.high)]
-        return Axis.around([*REACH, *marks, *bands], 0, 1)
+        return Axis.around([*LEAST_SCALE, *marks, *bands], 0, 1)
 
 
-def ladder(figure: Ladder, alt: str) -> Markup:
-    """The figure for screens, and for phones."""
-    found = Markup("")
+def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
+    """The figure of one setting's leaderboard; None if no row has a value."""
+    metric = board["metric"]
+    sign = CATALOGUE[metric].sign
+    rows = [row for row in board["rows"] if row["imputed"][metric]["value"] is not None]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
+    humans, no_video = reference_bands(rows, metric)
+    return ForestPlot(
+        title=TASKS[board["setting"]].title,
+        axis=CATALOGUE[metric].title,
+        rows=[_forest_row(row, board) for row in rows],
+        humans=humans,
+        no_video=no_video,
+        difference_heading="from the physicians" if board["verdict"]["humans"] else "",
+    )
+
+
+def forest_plot_svg(board: Mapping[str, Any]) -> Markup | None:
+    """The figure of one setting's leaderboard as part of a page; None if no row has a value."""
+    figure = build_forest_plot(board)
+    if figure is None:
+        return None
+    alt = f"{figure.title}: {figure.axis} of {len(figure.rows)} judges with intervals, sorted; numbers in the table."
+    return draw_forest_plot(figure, alt)
+
+
+def reference_bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Band | None, Band | None]:
+    """The band of the physicians and the zone of the no-video baselines among the rows; None where none has a value.
+
+    The band is over all pairs of physicians, its line the mean of their values.
+    """
+    known = [row for row in rows if row["imputed"][metric]["value"] is not None]
+    known = [row for row in known if not row["imputed"][metric]["undefined"]]
+    humans, no_video = (
+        [row["imputed"][metric] for row in known if row["role"] == role] for role in ("human", "no_video")
+    )
+    band = zone = None
+    if humans:
+        ends = [x for item in humans for x in (item["value"], item["low"], item["high"]) if x is not None]
+        mean = sum(item["value"] for item in humans) / len(humans)
+        band = Band("physicians with each other", min(ends), max(ends), mean)
+    if no_video:
+        ends = [x for item in no_video for x in (item["value"], item["high"]) if x is not None]
+        zone = Band("no-video baselines", min(ends), max(ends))
+    return band, zone
+
+
+def _forest_row(row: Mapping[str, Any], board: Mapping[str, Any]) -> ForestRow:
+    estimate = row["imputed"][board["metric"]]
+    mark = Mark.of(row["name"], estimate, role=row["role"], thin=bool(row["unranked"]) and row["slug"] is not None)
+    difference = board["verdict"]["humans"].get(row["name"])
+    difference_text = "not ranked" if mark.thin else ""
+    if difference and difference["value"] is not None:
+        p = "" if difference["p_holm"] is None else f", p {plain_pvalue(difference['p_holm'])}"
+        difference_text = page_signed(difference["value"]) + p
+    return ForestRow(mark, page_estimate(estimate), difference_text)
+
+
+def draw_forest_plot(figure: ForestPlot, alt: str) -> Markup:
+    """The figure as SVG, once for screens and once for phones; ``alt`` says in a sentence what it shows."""
+    svg = Markup("")
     for kind in ("wide", "narrow"):
-        frame = Rows([rung.mark.label for rung in figure.rungs], figure.scale, kind, right=RIGHT, above=ABOVE,
-                     width=WIDTH)  # fmt: skip
-        drawn = [*_bands(figure, frame)]
-        for y, rung in zip(frame.ys, figure.rungs, strict=True):
-            drawn += marked(rung.mark, frame.axis, y)
+        frame = ChartRows([row.mark.label for row in figure.rows], figure.scale, kind, right=RIGHT, above=ABOVE,
+                          width=WIDTH)  # fmt: skip
+        parts = _draw_bands(figure, frame)
+        value_x, difference_x = frame.axis.stop + 14, frame.axis.stop + 166
+        for y, row in zip(frame.ys, figure.rows, strict=True):
+            parts += draw_mark(row.mark, frame.axis, y)
             if kind == "narrow":
-                drawn.append(text("said end", frame.width - 4, y - 11, rung.said))
+                parts.append(text("said end", frame.width - 4, y - 11, row.value_text))
             else:
-                drawn += [text("said", frame.axis.stop + 14, y + 4, rung.said),
-                          text("said", frame.axis.stop + 166, y + 4, rung.apart)]  # fmt: skip
+                parts += [
+                    text("said", value_x, y + 4, row.value_text),
+                    text("said", difference_x, y + 4, row.difference_text),
+                ]
         if kind == "wide":
-            heads = [(frame.axis.stop + 14, figure.axis)]
-            heads += [(frame.axis.stop + 166, figure.apart)] if figure.humans else []
-            drawn += [text("said head", x, ABOVE - 8, head) for x, head in heads]
-        found += frame.chart(drawn, figure.axis, alt)
-    return found
+            headings = [(value_x, figure.axis)]
+            headings += [(difference_x, figure.difference_heading)] if figure.humans else []
+            parts += [text("said head", x, ABOVE - 8, heading) for x, heading in headings]
+        svg += frame.chart(parts, figure.axis, alt)
+    return svg
 
 
-def _bands(figure: Ladder, frame: Rows) -> list[Markup]:
+def _draw_bands(figure: ForestPlot, frame: ChartRows) -> list[Markup]:
     """Both bands behind the marks, each named above on a line of its own."""
-    drawn = []
+    parts = []
     top, height = frame.above, frame.bottom - frame.above
     if figure.no_video:
         start, stop = frame.axis.start, frame.axis.at(figure.no_video.high)
         tip = f"{figure.no_video.label}: up to {figure.no_video.high:.3f}"
-        drawn += [area("zone", start, top, stop - start, height, tip),
-                  text("said zone", start + 4, top - 8, figure.no_video.label)]  # fmt: skip
+        parts += [
+            area("zone", start, top, stop - start, height, tip),
+            text("said zone", start + 4, top - 8, figure.no_video.label),
+        ]
     if figure.humans:
         start, stop = frame.axis.at(figure.humans.low), frame.axis.at(figure.humans.high)
         tip = f"{figure.humans.label}: {figure.humans.low:.3f} to {figure.humans.high:.3f}"
-        half = 3.2 * len(figure.humans.label)
+        half = 3.2 * len(figure.humans.label)  # half the width of the label, which must not leave the figure
         middle = frame.axis.at((figure.humans.low + figure.humans.high) / 2)
         middle = max(min(middle, frame.width - half), half)
-        drawn += [
+        parts += [
             area("band", start, top, stop - start, height, tip),
             text("said band", middle, top - 23, figure.humans.label),
         ]
         if figure.humans.value is not None:
             x = frame.axis.at(figure.humans.value)
-            drawn.append(line("ceiling", x, top, x, frame.bottom))
-    return drawn
+            parts.append(line("ceiling", x, top, x, frame.bottom))
+    return parts
+
+
+def write_forest_plot(figure: ForestPlot, folder: Path, name: str, *, synthetic: bool) -> list[Path]:
+    """Write ``<name>.svg`` and ``<name>.pdf``; the same report gives the same files.
+
+    Args:
+        figure: what to draw.
+        folder: where.
+        name: of the files, without ending.
+        synthetic: say in the figure that its data are.
+    """
+    import matplotlib as mpl  # not at import time: slow
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of signs in a name that the font lacks: the SVG has them as text
+        canvas = Figure(figsize=(6.9, 0.75 + 0.19 * len(figure.rows)), layout="constrained")
+        FigureCanvasAgg(canvas)
+        _plot(canvas.subplots(), figure, synthetic=synthetic)
+        written = []
+        for kind in FORMATS:
+            path = folder / f"{name}.{kind}"
+            metadata = {"Date": None} if kind == "svg" else {"CreationDate": None}
+            with atomic_write(path, "wb") as stream:
+                canvas.savefig(stream, format=kind, metadata=metadata)
+            written.append(path)
+    return written
+
+
+def _plot(axes: Any, figure: ForestPlot, *, synthetic: bool) -> None:
+    scale, n = figure.scale, len(figure.rows)
+    if figure.no_video:
+        axes.axvspan(scale.low, figure.no_video.high, color=COLOURS["no_video"], alpha=0.13, lw=0)
+        axes.text(scale.low, -0.75, f" {figure.no_video.label}", color=COLOURS["no_video"], fontsize=7)
+    if figure.humans:
+        axes.axvspan(figure.humans.low, figure.humans.high, color=COLOURS["human"], alpha=0.16, lw=0)
+        middle = (figure.humans.low + figure.humans.high) / 2
+        axes.text(middle, -0.75, figure.humans.label, color=COLOURS["human"], fontsize=7, ha="center")
+        if figure.humans.value is not None:
+            axes.axvline(figure.humans.value, color=COLOURS["human"], lw=0.9, ls="--")
+    axes.axvline(0, color="#555", lw=0.6)
+    for place, row in enumerate(figure.rows):
+        mark = row.mark
+        colour, alpha = COLOURS[mark.role], 0.4 if mark.thin else 1.0
+        if mark.value is not None:
+            if mark.low is not None and mark.high is not None:
+                axes.plot([mark.low, mark.high], [place, place], color=colour, lw=1.2, alpha=alpha)
+            axes.plot([mark.value], [place], SHAPES[mark.role], color=colour, ms=4.2, alpha=alpha)
+        axes.annotate(row.value_text, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), va="center",
+                      fontsize=7, textcoords="offset points", annotation_clip=False)  # fmt: skip
+    axes.set_yticks(range(n), [visible(row.mark.label) for row in figure.rows])
+    axes.tick_params(left=False)
+    axes.set_ylim(n - 0.5, -1.1)
+    axes.set_xlim(scale.low, scale.high)
+    axes.set_xlabel(figure.axis)
+    axes.set_title(figure.title + (" (SYNTHETIC data)" if synthetic else ""), fontsize=8.5, loc="left")

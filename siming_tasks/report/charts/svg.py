@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from siming_tasks.common.sanitize import visible
 
-__all__ = ["Axis", "across", "area", "document", "line", "marker", "text"]
+__all__ = ["Axis", "area", "draw_horizontal_axis", "line", "marker", "svg_document", "text"]
 
 _SHAPES = {
     "model": "M-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0z",
@@ -25,7 +25,7 @@ _SHAPES = {
     "reference": "M0-5L5 3.9h-10z",
     "supervised": "M0 5L5-3.9h-10z",
 }
-"""Outlines around 0, 0: who a mark stands for can be told without its colour."""
+"""Outlines around 0, 0, so that the kind of judge can be told without its colour."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Axis:
         return cls(low - air, high + air, start, stop)
 
     def at(self, value: float) -> float:
-        """Where a value is, to a tenth of a unit."""
+        """Position of a value, to a tenth of a unit."""
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + share * (self.stop - self.start), 1)
 
@@ -65,7 +65,7 @@ class Axis:
         return [(k * step, f"{k * step:.{digits}f}".replace("-", "−")) for k in range(first, last + 1)]
 
 
-def document(parts: Sequence[Markup], width: float, height: float, alt: str, kind: str = "") -> Markup:
+def svg_document(parts: Sequence[Markup], width: float, height: float, alt: str, kind: str = "") -> Markup:
     """The chart: an image that says in a sentence what it shows; ``kind``: ``wide``, ``narrow`` or ``square``."""
     form = '<svg class="{}" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
     return (
@@ -75,7 +75,7 @@ def document(parts: Sequence[Markup], width: float, height: float, alt: str, kin
     )
 
 
-def across(axis: Axis, top: float, bottom: float, label: str, most: int = 9) -> list[Markup]:
+def draw_horizontal_axis(axis: Axis, top: float, bottom: float, label: str, most: int = 9) -> list[Markup]:
     """A horizontal axis below the chart: a pale line and a number at each tick, a stronger line at zero."""
     parts = []
     for value, name in axis.ticks(most):

@@ -1,4 +1,4 @@
-"""The browser of disagreements: every answer that differs from the reference, filtered on one page.
+"""Page of disagreements: every answer that differs from the reference, filtered in the browser.
 
 A setting is a small script of its own with everybody's answers as rows of digits, loaded when it is looked at: 200
 videos by 12 models are some 300 kB.
@@ -17,44 +17,29 @@ from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
-from siming_tasks.report.escape import script_json
-from siming_tasks.report.pages.failure_clusters import prototypes
-from siming_tasks.report.pages.links import KINDS, cell
-from siming_tasks.report.pages.site import Site
-from siming_tasks.report.study.study import Study
+from siming_tasks.report.error_quotes import cluster_quotes
+from siming_tasks.report.pages.site import DIFFERENCE_KINDS, Page, ReportContents, answer_address
+from siming_tasks.report.run_analysis import RunAnalysis
+from siming_tasks.report.viewer_files import script_json
 from siming_tasks.tasks import TASKS
 
-__all__ = ["disagreement_pages", "setting_data"]
+__all__ = ["PAGE", "setting_data"]
 
 VERDICTS = ("correct", "incorrect")
 NOT_ASKED, NO_ANSWER = " ", "-"
 
 
-def disagreement_pages(
-    site: Site,
-    dataset: Dataset,
-    studies: Sequence[Study],
-    media: Callable[[Video], str | None],
-    mapping: LabelMapping,
-    rater: str,
-) -> None:
-    """Write ``disagreements/index.html`` and one script for each setting.
-
-    Args:
-        site: where to.
-        dataset: exams, spans and physicians' points.
-        studies: the runs.
-        media: link to a video's file as seen from one folder down, or None to leave it out.
-        mapping: how points become labels.
-        rater: the reference.
-    """
-    settings = [name for name in TASKS if any(name in study.panels for study in studies)]
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``disagreements/index.html``, one script for each setting, and the clusters of error quotes."""
+    site, dataset, analyses, media = contents.site, contents.dataset, contents.analyses, contents.link
+    mapping, rater = contents.report["options"]["mapping"], contents.report["options"]["rater"]
+    settings = [name for name in TASKS if any(name in run.matrices for run in analyses)]
     for name in settings:
         with atomic_write(site.out / "disagreements" / f"{name}.js") as stream:
-            data = setting_data(name, dataset, studies, media, mapping, rater)
+            data = setting_data(name, dataset, analyses, media, mapping, rater)
             stream.write(f"SIMING.answers({script_json(data)});\n")
-    _prototype_page(site, dataset, studies, media, settings)
-    runs = {study.source.slug: study.source.name for study in studies}
+    _write_quote_clusters(contents, settings)
+    runs = {run.source.slug: run.source.name for run in analyses}
     site.page(
         "disagreements/index.html",
         "disagreements.html",
@@ -62,42 +47,38 @@ def disagreement_pages(
         runs=runs,
         steps=dataset.rubric.steps,
         skills=dataset.rubric.skills,
-        kinds=KINDS,
+        kinds=DIFFERENCE_KINDS,
         disputed=len(dataset.physicians) > 1,
         withheld=dataset.withheld,
         media=any(media(video) for video in dataset.videos[:1]),
     )
 
 
-def _prototype_page(
-    site: Site,
-    dataset: Dataset,
-    studies: Sequence[Study],
-    media: Callable[[Video], str | None],
-    settings: Sequence[str],
-) -> None:
+def _write_quote_clusters(contents: ReportContents, settings: Sequence[str]) -> None:
     """Write ``disagreements/prototypes.html``: of models, or of reference judges where there is no model."""
-    models = [study for study in studies if study.source.role == "model"] or studies
+    dataset = contents.dataset
+    models = [run for run in contents.analyses if run.source.role == "model"] or contents.analyses
     parts = []
     for name in settings:
-        said = [
-            (study.source.slug, study.source.name, saying) for study in models for saying in study.sayings.get(name, ())
+        quotes = [
+            (run.source.slug, run.source.name, quote) for run in models for quote in run.error_quotes.get(name, ())
         ]
-        groups = prototypes(said)
+        groups = cluster_quotes(quotes)
         for group in groups:
             for example in group["examples"]:
                 video = dataset.video(example["video"])
                 span = video.step(example["step"]).span
-                example |= {"media": media(video), "time": sum(span) / 2 if span else None}
-        parts.append({"setting": name, "title": TASKS[name].title, "groups": groups, "said": len(said)})
+                example |= {"media": contents.link(video), "time": sum(span) / 2 if span else None}
+        parts.append({"setting": name, "title": TASKS[name].title, "groups": groups, "quotes": len(quotes)})
     names = {step.id: step.name for step in dataset.rubric.steps}
-    site.page("disagreements/prototypes.html", "prototypes.html", parts=parts, names=names, cell=cell)
+    values = {"parts": parts, "names": names, "answer_address": answer_address}
+    contents.site.page("disagreements/prototypes.html", "prototypes.html", **values)
 
 
 def setting_data(
     name: str,
     dataset: Dataset,
-    studies: Sequence[Study],
+    analyses: Sequence[RunAnalysis],
     media: Callable[[Video], str | None],
     mapping: LabelMapping,
     rater: str,
@@ -109,12 +90,12 @@ def setting_data(
         digit a cell (a blank: not asked, or no reference; ``-``: no answer); for scores ``points`` and each run's
         ``gave``; ``raters``: each physician's points.
     """
-    panels = [(study.source, study.panels[name]) for study in studies if name in study.panels]
+    matrices = [(run.source, run.matrices[name]) for run in analyses if name in run.matrices]
     score = TASKS[name].answer == "score"
     steps, videos = dataset.rubric.steps, dataset.videos
     top = np.array([step.max_score for step in steps])
     reference = _points(dataset, rater)
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "setting": name,
         "title": TASKS[name].title,
         "levels": LEVELS if score else VERDICTS,
@@ -126,12 +107,12 @@ def setting_data(
         "raters": {visible(physician): _numbers(_points(dataset, physician)) for physician in dataset.physicians},
         "runs": [],
     }
-    for source, panel in panels:
-        said, asked = _spread(panel, dataset)
+    for source, matrix in matrices:
+        said, asked = _spread(matrix, dataset)
         levels = ordinal_labels(said, top, mapping) if score else np.where(np.isnan(said), -1, said).astype(int)
         run = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": _digits(levels, ~asked)}
-        found["runs"].append({**run, "gave": _numbers(said)} if score else run)
-    return found
+        data["runs"].append({**run, "gave": _numbers(said)} if score else run)
+    return data
 
 
 def _levels(points: np.ndarray[Any, Any], top: np.ndarray[Any, Any], score: bool, mapping: LabelMapping) -> Any:
@@ -149,13 +130,13 @@ def _points(dataset: Dataset, rater: str) -> np.ndarray[Any, Any]:
     return points
 
 
-def _spread(panel: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A run's answers, and what it was asked, over all videos of the data set."""
+def _spread(matrix: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Answers of a run, and what it was asked, over all videos of the data set (NaN: none)."""
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
-    rows = [row[video] for video in panel.video_ids]
+    rows = [row[video] for video in matrix.video_ids]
     shape = (len(row), len(dataset.rubric.steps))
     said, asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    said[rows], asked[rows] = panel.predicted, panel.asked
+    said[rows], asked[rows] = matrix.predicted, matrix.asked
     return said, asked
 
 
@@ -172,3 +153,6 @@ def _numbers(points: np.ndarray[Any, Any]) -> list[float | int | None]:
 def _spans(video: Video, dataset: Dataset) -> list[list[float] | None]:
     spans = {label.step_id: list(label.span) for label in video.applicable if label.span}
     return [spans.get(step.id) for step in dataset.rubric.steps]
+
+
+PAGE = Page(_write, "Disagreements", "disagreements/index.html")

@@ -1,4 +1,4 @@
-"""One run: how good per skill and step, how strict, what the video contributed, what came back, how it was run."""
+"""Page of one run: metrics per skill and step, severity, what the video contributed, what came back, how it was run."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from typing import Any
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.report.charts.kinds import Mark, dumbbell, intervals, parts, scatter
-from siming_tasks.report.pages.links import cell, differences
-from siming_tasks.report.pages.run_facts import command, facts, lead, spent
-from siming_tasks.report.pages.site import Site
+from siming_tasks.report.charts.page_charts import (
+    Mark,
+    dumbbell_chart,
+    interval_chart,
+    scatter_chart,
+    stacked_parts_chart,
+)
+from siming_tasks.report.formatting import page_number, usage_line
+from siming_tasks.report.pages.site import Page, ReportContents, answer_address, disagreements_address
 from siming_tasks.report.tables.controls import ABLATION_CAPTION as CAPTION
 from siming_tasks.report.tables.controls import READS_LABELS
+from siming_tasks.results.lmms_eval_commands import command_of
+from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import TASKS, UNALTERED_TASKS, benchmark_task
 
-__all__ = ["model_page"]
+__all__ = ["PAGE"]
+
 
 SPLIT = (
     ("prior", "which steps usually fail"),
@@ -27,34 +35,34 @@ SPLIT = (
 )
 
 
-def model_page(site: Site, report: Mapping[str, Any], run: Mapping[str, Any], rubric: Rubric) -> None:
-    """Write ``models/<slug>.html``."""
-    names = {step.id: step.name for step in rubric.steps}
-    found = [_part(name, run, report, rubric) for name in UNALTERED_TASKS if name in run["settings"]]
-    site.page(
-        f"models/{run['slug']}.html",
-        "model.html",
-        run=run,
-        lead=lead(run),
-        parts=found,
-        gaps=_gaps(run),
-        split_names=SPLIT,
-        step_names=names,
-        facts=facts(run, report),
-        command=command(run, report),
-        spent=spent(run),
-    )
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``models/<slug>.html`` for every ``shares``-th run, beginning with the ``share``-th."""
+    site, report, rubric = contents.site, contents.report, contents.dataset.rubric
+    for run in report["runs"][share::shares]:
+        site.page(
+            f"models/{run['slug']}.html",
+            "model.html",
+            run=run,
+            lead=_lead(run),
+            parts=[_part(name, run, report, rubric) for name in UNALTERED_TASKS if name in run["settings"]],
+            gaps=_full_against_clip(run),
+            split_names=SPLIT,
+            step_names={step.id: step.name for step in rubric.steps},
+            facts=_facts(run, report),
+            command=_command(run, report),
+            spent=_usage_by_video(run),
+        )
 
 
 def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
-    study = run["settings"][name]
-    numbers, diagnostics, contribution = study["numbers"], study["diagnostics"], study["contribution"]
+    analysis = run["settings"][name]
+    numbers, diagnostics, contribution = (analysis[key] for key in ("numbers", "diagnostics", "contribution"))
     board = report["standings"][name]
     metric, answer = board["metric"], TASKS[name].answer
     row, folded = (next((item for item in rows if item["slug"] == run["slug"]), None) for rows in
                    (board["rows"], board["folded"]))  # fmt: skip
     human = next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "setting": name,
         "title": TASKS[name].title,
         "answer": answer,
@@ -69,40 +77,40 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "notes": _notes(numbers["metrics"]),
         "diagnostics": diagnostics,
         "contribution": contribution,
-        "nothing": None if diagnostics else _nothing(report),
+        "nothing": None if diagnostics else _no_diagnosis(report),
         "statuses": [(status, n) for status, n in numbers["statuses"].items() if n],
         "missing": list(numbers["missing"].items()),
         "media": _media(numbers["media"]),
-        "totals": study["totals"],
+        "totals": analysis["totals"],
         "scatter": None,
         "ablations": run.get("ablations", {}).get(name, ()),
         "ablations_caption": CAPTION,
         "reads_labels": READS_LABELS if run["role"] == "reference" else None,
     }
     if diagnostics is None:
-        return found
+        return values
     titles = {skill.id: skill.name for skill in rubric.skills}
     full = numbers["imputed_per_skill"]
-    found["skills"] = [
+    values["skills"] = [
         (titles.get(skill, skill), row, full.get(skill, {})) for skill, row in numbers["per_skill"].items()
     ]
-    found["confusion"] = _confusion(numbers["extra"]["confusion"])
-    found["steps_chart"] = _steps_chart(name, run["slug"], diagnostics["steps"]["rows"], rubric)
+    values["confusion"] = _confusion(numbers["extra"]["confusion"])
+    values["steps_chart"] = _steps_chart(name, run["slug"], diagnostics["steps"]["rows"], rubric)
     split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
-    found["split_chart"] = parts(
+    values["split_chart"] = stacked_parts_chart(
         [(run["name"], split)],
         axis=CATALOGUE[metric].title,
         alt="Prior, video and local part of the agreement: " + ", ".join(f"{k} {v:.3f}" for k, v in split.items()),
     )
-    if study["totals"]:
-        found["scatter"] = scatter(
-            study["totals"],
+    if analysis["totals"]:
+        values["scatter"] = scatter_chart(
+            analysis["totals"],
             top=report["dataset"]["points"],
             axes=("reference total", "total by this judge"),
             alt="Totals of every video by the reference and by this judge; the numbers are in the table below.",
-            href=lambda video: f"../{cell(name, video, run['slug'])}",
+            href=lambda video: f"../{answer_address(name, video, run['slug'])}",
         )
-    return found
+    return values
 
 
 def _steps_chart(name: str, slug: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -> Any:
@@ -112,16 +120,16 @@ def _steps_chart(name: str, slug: str, rows: Sequence[Mapping[str, Any]], rubric
             row["kappa"],
             thin=row["thin"],
             beside=(row["human"] or {}).get("value"),
-            href=f"../{differences(name, run=slug, step=row['step_id'])}",
+            href=f"../{disagreements_address(name, run=slug, step=row['step_id'])}",
         )
         for row in rows
     ]
-    return intervals(marks, axis="kappa", beside="physicians",
+    return interval_chart(marks, axis="kappa", beside="physicians",
                      alt="Kappa of every step with intervals; the numbers are in the table below.")  # fmt: skip
 
 
-def _nothing(report: Mapping[str, Any]) -> str:
-    """Why there is no diagnosis."""
+def _no_diagnosis(report: Mapping[str, Any]) -> str:
+    """The reason why there is no diagnosis."""
     if report["dataset"]["withheld"]:
         return "The labels are withheld: there is nothing to compare the answers with."
     return "No step with a reference was answered: there is nothing to diagnose."
@@ -146,11 +154,13 @@ def _confusion(confusion: Mapping[str, Any]) -> dict[str, Any]:
 
 def _notes(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Reasons and flags of the headline metrics, each once."""
-    said: dict[str, list[str]] = {}
+    names_by_note: dict[str, list[str]] = {}
     for name, estimate in metrics.items():
         for note in [*filter(None, [estimate["reason"]]), *(FLAGS[flag] for flag in estimate["flags"])]:
-            said.setdefault(note, []).append(CATALOGUE[name].title)
-    return [note if len(names) == len(metrics) else f"{', '.join(names)}: {note}" for note, names in said.items()]
+            names_by_note.setdefault(note, []).append(CATALOGUE[name].title)
+    return [
+        note if len(names) == len(metrics) else f"{', '.join(names)}: {note}" for note, names in names_by_note.items()
+    ]
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -165,7 +175,7 @@ def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _full_against_clip(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Per-step kappa of full video and clip, for scores and for errors."""
     found = []
     for answer in ANSWERS:
@@ -177,7 +187,7 @@ def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
                 for a, b in zip(*(part["steps"]["rows"] for part in both), strict=True)
             ]
             word = "Scores" if answer == "score" else "Errors"
-            chart = dumbbell(
+            chart = dumbbell_chart(
                 [name for name, _, _ in rows],
                 [a["value"] for _, a, _ in rows],
                 [b["value"] for _, _, b in rows],
@@ -188,3 +198,69 @@ def _gaps(run: Mapping[str, Any]) -> list[dict[str, Any]]:
             caption = f"{word}: kappa of each step from the full video (circle) and from its clip (square)."
             found.append({"chart": chart, "caption": caption, "rows": rows})
     return found
+
+
+_SHOWN_FACTS = ("judge", "trained", "model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size",
+          "generation", "gen_kwargs", "seeds", "limit", "offset")  # fmt: skip
+
+_UNKNOWN_VALUES = (None, "unknown@unknown")
+"""Values that lmms-eval writes where it cannot tell."""
+
+
+def _lead(run: Mapping[str, Any]) -> str:
+    """The judge in a sentence."""
+    if run["role"] == "reference":
+        return (
+            "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
+        )
+    if run["role"] == "supervised":
+        return "Learnt from the labels of the data set's other videos (cross-fitted): a yardstick, no ranked model."
+    model = run["facts"].get("model")
+    return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
+
+
+def _facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts of how the run was made and scored, as rows of a table."""
+    known = dict(run["facts"])
+    rows = [("source", run["source"]), ("raw replies", f"{run['replies']:,}")]
+    rows += [(key.replace("_", " "), str(known[key])) for key in _SHOWN_FACTS if known.get(key) not in _UNKNOWN_VALUES]
+    if known.get("seconds"):
+        rows.append(("duration", f"{page_number(known['seconds'] / 60, 1)} minutes"))
+    for name, metadata in known.get("tasks", {}).items():
+        rows += [(f"{name} {key}", str(value)) for key, value in metadata.items()]
+    rows += [(f"prompts of {name}", value) for name, value in run["prompts"].items() if value]
+    for name, part in run["settings"].items():
+        if used := part["numbers"]["usage"]:
+            rows.append((f"{name} took", usage_line(used, len(part["usage"]))))
+            rows += [(f"{name} answered by", ", ".join(used["served"]))] if used["served"] else []
+    dataset = report["dataset"]
+    rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
+    options = ", ".join(f"{key} {value}" for key, value in report["options"].items())
+    return [*rows, ("scored with", options)]
+
+
+def _usage_by_video(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Requests, tokens and cost of each video, all settings together, as far as they are known."""
+    rows: dict[str, dict[str, Any]] = {}
+    for part in run["settings"].values():
+        for video, used in part["usage"].items():
+            row = rows.setdefault(video, {"video": video, "requests": 0, "read": 0, "written": 0, "cost": {}})
+            row["requests"] += used["requests"]
+            for to, name in (("read", "prompt_tokens"), ("written", "completion_tokens")):
+                row[to] = None if row[to] is None or used[name] is None else row[to] + used[name]["total"]
+            for currency, cost in used["cost"].items():
+                row["cost"][currency] = row["cost"].get(currency, 0.0) + cost["total"]
+    return [{**row, "cost": ", ".join(f"{x:.4g} {unit}" for unit, x in row["cost"].items())} for row in rows.values()]
+
+
+def _command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
+    """The command to run it again; None for what was not run here."""
+    known = run["facts"]
+    if not known.get("model") or not known.get("tasks"):
+        return None
+    limit, offset = known.get("limit"), known.get("offset")
+    part = RequestSlice(int(offset or 0), float(limit) if limit else None)
+    return command_of(known, list(known["tasks"]), part, data=None if report["synthetic"] else "DATASET")
+
+
+PAGE = Page(_write, shared=True)

@@ -1,11 +1,17 @@
-"""The frame that all pages share: templates, number formats, navigation, content security policy."""
+"""Frame of all pages: templates, number formats, navigation, content security policy, and addresses that pages keep.
+
+``disagreements/index.html#setting=full_score&run=my-model&step=cpr_10&truth=3&said=0`` shows what fits all of it.
+``truth`` and ``said`` are rows and columns of the setting's confusion table, from 0.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -14,11 +20,31 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
-from siming_tasks.report.formatting import plain_pvalue as pvalue
-from siming_tasks.report.pages.links import differences
+from siming_tasks.report.formatting import (
+    page_count,
+    page_number,
+    page_percent,
+    page_points,
+    page_pvalue,
+    page_signed,
+)
 from siming_tasks.report.roles import ROLES
 
-__all__ = ["POLICY", "Site", "count", "number", "percent", "points", "signed"]
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.report.media_links import VideoLinker
+    from siming_tasks.report.run_analysis import RunAnalysis
+
+__all__ = [
+    "DIFFERENCE_KINDS",
+    "POLICY",
+    "DifferenceKind",
+    "Page",
+    "ReportContents",
+    "Site",
+    "answer_address",
+    "disagreements_address",
+]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -26,47 +52,16 @@ POLICY = (
 )
 """No inline script or style, nothing from the network, no forms: model text cannot act even if escaping failed."""
 
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with a true minus sign and no negative zero; an en dash for None."""
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return ("" if float(text) == 0 else "−") + text[1:] if text.startswith("-") else text
-
-
-def signed(value: float | None, digits: int = 3) -> str:
-    """A difference: :func:`number` with a plus sign where it is above 0."""
-    text = number(value, digits)
-    return f"+{text}" if value is not None and round(value, digits) > 0 else text
-
-
-def percent(value: float | None) -> str:
-    """A share as a percentage; never rounded up to 100 %."""
-    if value is None:
-        return "–"
-    return "99.9 %" if 0.9995 > value >= 0.9985 or 0.9995 <= value < 1 else f"{100 * value:.1f} %".replace(".0 %", " %")
-
-
-def points(value: float | None) -> str:
-    """Points without needless decimals; an en dash for None."""
-    if value is None or value != value:
-        return "–"
-    return number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
-
-
-def count(value: int) -> str:
-    """A whole number with thin groups."""
-    return f"{value:,}"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else pvalue(value).replace("<", "< ")
-
-
-def _title(metric: str) -> str:
-    return CATALOGUE[metric].title
-
+DifferenceKind = Literal["miss", "alarm", "lenient", "strict", "none"]
+DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
+    "miss": "misses",
+    "alarm": "false alarms",
+    "lenient": "too lenient, both less than full",
+    "strict": "too strict, both less than full",
+    "none": "no answer",
+}
+"""Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
+fully correct; a false alarm is the opposite."""
 
 _LIMITS = {
     "alpha": ALPHA,
@@ -83,10 +78,10 @@ class Site:
 
     Args:
         out: the folder.
-        site: what every page shows: ``title``, ``pages``, ``synthetic``, ``dataset``, ``options``...
+        facts: what every page shows: ``title``, ``pages``, ``synthetic``, ``dataset``, ``options``...
     """
 
-    def __init__(self, out: Path, site: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, facts: Mapping[str, Any]) -> None:
         self.out = out
         self.environment = Environment(
             loader=PackageLoader("siming_tasks.report"),
@@ -97,10 +92,21 @@ class Site:
             lstrip_blocks=True,
         )
         self.environment.filters.update(
-            num=number, pct=percent, points=points, count=count, p=_p, metric=_title, signed=signed
+            num=page_number,
+            pct=page_percent,
+            points=page_points,
+            count=page_count,
+            p=page_pvalue,
+            signed=page_signed,
+            metric=lambda name: CATALOGUE[name].title,
         )
         self.environment.globals.update(
-            site=site, csp=POLICY, flags=FLAGS, limits=_LIMITS, roles=ROLES, differences=differences
+            site=facts,
+            csp=POLICY,
+            flags=FLAGS,
+            limits=_LIMITS,
+            roles=ROLES,
+            disagreements_address=disagreements_address,
         )
 
     def page(self, path: str, template: str, **values: Any) -> None:
@@ -114,3 +120,96 @@ class Site:
         for item in (resources.files("siming_tasks.report") / "static").iterdir():
             with atomic_write(self.out / "static" / item.name, "wb") as stream:
                 stream.write(item.read_bytes())
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """Everything that the pages of a report are written from.
+
+    Attributes:
+        out: the folder that the pages are written to.
+        facts: what every page shows, with the navigation.
+        report: the numbers, as they stand in ``report.json``.
+        analyses: of the runs.
+        dataset: exams, spans and labels.
+        pairs: counterfactual minimal pairs of the data set; empty for none.
+        link: address of a video's file as seen from one folder down, or None to leave it out.
+    """
+
+    out: Path
+    facts: Mapping[str, Any]
+    report: Mapping[str, Any]
+    analyses: Sequence[RunAnalysis]
+    dataset: Dataset
+    pairs: Sequence[Mapping[str, Any]]
+    link: VideoLinker
+
+    @property
+    def site(self) -> Site:
+        """The folder of pages; made anew, since templates do not travel to worker processes."""
+        return Site(self.out, self.facts)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the report, or a folder of pages of one kind.
+
+    A new one is a module with its template and a row in :data:`siming_tasks.report.build.PAGES`.
+
+    Attributes:
+        write: writes every ``shares``-th page beginning with the ``share``-th, given as its second and third argument.
+        title: in the navigation of all pages; empty for pages that other pages lead to.
+        href: where the navigation leads.
+        shared: worker processes share the pages; otherwise one process writes them all.
+        present: whether a report has such pages.
+    """
+
+    write: Callable[[ReportContents, int, int], None]
+    title: str = ""
+    href: str = ""
+    shared: bool = False
+    present: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda pairs: True
+
+
+def disagreements_address(
+    setting: str,
+    *,
+    run: str | None = None,
+    step: str | None = None,
+    skill: str | None = None,
+    video: str | None = None,
+    kind: DifferenceKind | None = None,
+    truth: int | None = None,
+    said: int | None = None,
+    raters: Literal["agreed", "disputed"] | None = None,
+) -> str:
+    """The address, from the report's folder, of the answers of a setting that differ from the reference.
+
+    Args:
+        setting: its name.
+        run: slug of a run.
+        step: id of a step.
+        skill: id of a skill.
+        video: id of a video.
+        kind: how they differ.
+        truth: row of the setting's confusion table.
+        said: column of it; with the same row, the answers that agree.
+        raters: steps on which the physicians gave the same points, or did not.
+
+    Example:
+        >>> disagreements_address("full_error", run="my-model", truth=1, said=0)
+        'disagreements/index.html#setting=full_error&run=my-model&truth=1&said=0'
+    """
+    filters = {"setting": setting, "run": run, "step": step, "skill": skill, "video": video, "kind": kind,
+               "truth": truth, "said": said, "raters": raters}  # fmt: skip
+    return "disagreements/index.html#" + urlencode({key: value for key, value in filters.items() if value is not None})
+
+
+def answer_address(setting: str, video: str, run: str | None = None, step: str | None = None) -> str:
+    """The address, from the report's folder, of one judge's answer to one step of an exam.
+
+    Example:
+        >>> answer_address("clip_score", "v001", "my-model", "cpr_11")
+        'videos/v001.html#clip_score/my-model/cpr_11'
+    """
+    return f"videos/{quote(video)}.html#" + "/".join(quote(part) for part in (setting, run, step) if part)

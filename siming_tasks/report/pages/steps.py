@@ -1,4 +1,4 @@
-"""The rubric's steps: a grid of all of them, and for each its requirement, who gets it right and the typical misses."""
+"""Pages of the steps: a grid of all of them; for each its requirement, who gets it right and the typical misses."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.metrics.agreement.labels import LEVELS
-from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import Site
-from siming_tasks.report.study.study import Study
+from siming_tasks.report.charts.page_charts import Mark, interval_chart
+from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tasks import TASKS, UNALTERED_TASKS
 
-__all__ = ["rubric_note", "step_pages"]
+__all__ = ["PAGE", "rubric_note"]
 
 VERDICTS = ("correct", "incorrect")
 MISSES, VIDEOS = 4, 8
 
 
 def rubric_note(rubric: Rubric) -> str:
-    """Where the rubric comes from, in a sentence."""
+    """The origin of the rubric in a sentence."""
     if rubric.rubric_id == "siming-default":
         return (
             "The rubric is a reconstruction from public guidelines, reviewed by no clinician; it is not the "
@@ -30,14 +30,15 @@ def rubric_note(rubric: Rubric) -> str:
     return f"The rubric is {rubric.rubric_id} {rubric.version}, as the data set states it."
 
 
-def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: Sequence[Study]) -> None:
+def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``steps/index.html`` and one page for each step."""
+    site, report, rubric = contents.site, contents.report, contents.dataset.rubric
     grids = [_grid(name, report, rubric) for name in UNALTERED_TASKS if report["standings"][name]]
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
     grids = [grid for grid in grids if grid["rows"]]
     steps = [(step.id, step.name) for step in rubric.steps]
     site.page("steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_nothing(report), steps=steps)
-    differing = {name: _differing(name, studies) for name in UNALTERED_TASKS}
+    differing = {name: _differing(name, contents.analyses) for name in UNALTERED_TASKS}
     for index, step in enumerate(rubric.steps):
         parts = [_part(name, step, report, differing[name]) for name in UNALTERED_TASKS if report["standings"][name]]
         counted = next((part for part in parts if part), None)
@@ -57,7 +58,7 @@ def step_pages(site: Site, report: Mapping[str, Any], rubric: Rubric, studies: S
 
 
 def _nothing(report: Mapping[str, Any]) -> str:
-    """Why there is no grid."""
+    """The reason why there is no grid."""
     if report["dataset"]["withheld"]:
         return "The labels are withheld: who gets which step right cannot be said."
     return "No step with a reference was answered: who gets which step right cannot be said."
@@ -82,7 +83,7 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
         if mine:
             values = [None if row["kappa"]["undefined"] else row["kappa"]["value"] for row in mine]
             cells = [{"value": x, "heat": _heat(x, row["thin"])} for x, row in zip(values, mine, strict=True)]
-            rows.append({"id": step.id, "name": step.name, "cells": cells, **_of_reference(mine)})
+            rows.append({"id": step.id, "name": step.name, "cells": cells, **_reference_facts(mine)})
     return {
         "setting": name,
         "title": TASKS[name].title,
@@ -93,8 +94,8 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
     }
 
 
-def _of_reference(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What does not depend on the judge: from the run that answered this step in the most videos."""
+def _reference_facts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Facts that do not depend on the judge: from the run that answered this step in the most videos."""
     most = max(rows, key=lambda row: row["kappa"]["n_items"])
     return {"imperfect": most["imperfect"], "thin": most["thin"], "human": most["human"]}
 
@@ -112,7 +113,7 @@ def _part(
         rows.append({**row, "name": run["name"], "slug": run["slug"], "role": run["role"]})
     if not rows:
         return None
-    known = _of_reference(rows)
+    known = _reference_facts(rows)
     if known["human"]:
         nothing = dict.fromkeys(("sensitivity", "specificity", "bias"))
         rows.append({"name": "second physician", "slug": None, "role": "human", "kappa": known["human"], **nothing})
@@ -125,7 +126,7 @@ def _part(
         **known,
         "rated": max(row["kappa"]["n_items"] for row in rows),
         "rows": rows,
-        "chart": intervals(marks, axis="kappa", alt=alt),
+        "chart": interval_chart(marks, axis="kappa", alt=alt),
         "misses": _misses(name, step.id, report),
         "videos": differing.get(step.id, ()),
     }
@@ -144,27 +145,30 @@ def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str
     found = [(int(total[i, j]), i, j) for i in range(len(total)) for j in range(len(total)) if i != j and total[i, j]]
     misses = []
     for n, i, j in sorted(found, reverse=True)[:MISSES]:
-        who = sorted(((int(table[i, j]), run) for run, table in tables), reverse=True)
-        most = ", ".join(f"{run} {times}" for times, run in who[:3] if times)
+        runs_by_count = sorted(((int(table[i, j]), run) for run, table in tables), reverse=True)
+        most = ", ".join(f"{run} {times}" for times, run in runs_by_count[:3] if times)
         misses.append(
             {"reference": levels[i], "predicted": levels[j], "count": n, "of": int(total[i].sum()), "who": most}
         )
     return misses
 
 
-def _differing(name: str, studies: Sequence[Study]) -> dict[str, list[tuple[str, str]]]:
+def _differing(name: str, analyses: Sequence[RunAnalysis]) -> dict[str, list[tuple[str, str]]]:
     """By step, the videos in which most judges (models, if there are any) are wrong about "fully correct"."""
-    panels = [study.panels[name] for study in studies if name in study.panels and study.source.role == "model"]
-    panels = panels or [study.panels[name] for study in studies if name in study.panels]
+    matrices = [run.matrices[name] for run in analyses if name in run.matrices and run.source.role == "model"]
+    matrices = matrices or [run.matrices[name] for run in analyses if name in run.matrices]
     wrong: dict[tuple[str, str], list[bool]] = {}
-    for panel in panels:
-        both = panel.counted & panel.answered
-        miss = panel.reference_wrong != panel.predicted_wrong
+    for matrix in matrices:
+        both = matrix.counted & matrix.answered
+        miss = matrix.reference_wrong != matrix.predicted_wrong
         for v, s in np.argwhere(both):
-            wrong.setdefault((panel.step_ids[s], panel.video_ids[v]), []).append(bool(miss[v, s]))
+            wrong.setdefault((matrix.step_ids[s], matrix.video_ids[v]), []).append(bool(miss[v, s]))
     found: dict[str, list[tuple[str, str]]] = {}
     ranked = sorted(wrong.items(), key=lambda item: (-sum(item[1]) / len(item[1]), item[0]))
     for (step, video), misses in ranked:
         if 2 * sum(misses) >= len(misses) and len(found.setdefault(step, [])) < VIDEOS:
             found[step].append((video, f"{sum(misses)} of {len(misses)} judges"))
     return found
+
+
+PAGE = Page(_write, "Steps", "steps/index.html")

@@ -18,7 +18,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.study.baseline_rows import beside
+from siming_tasks.report.leaderboard import baseline_rows
 from siming_tasks.results.comparable import TaskRun, groups
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
@@ -187,7 +187,8 @@ def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dic
     """By setting, the rows of the physicians and the no-video baselines."""
     wanted = [name for name in TASKS if any(name in entry.settings for entry in entries)]
     return {
-        name: beside(dataset, name, options, build_reference_matrix(dataset, name, options.rater)) for name in wanted
+        name: baseline_rows(dataset, name, options, build_reference_matrix(dataset, name, options.rater))
+        for name in wanted
     }
 
 

@@ -9,9 +9,14 @@ from typing import Any
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
-from siming_tasks.report.charts.forest_plot import Ladder, Rung, ladder
-from siming_tasks.report.charts.kinds import Mark
-from siming_tasks.report.pages.figures import bands, shown
+from siming_tasks.report.charts.forest_plot import (
+    ForestPlot,
+    ForestRow,
+    draw_forest_plot,
+    reference_bands,
+)
+from siming_tasks.report.charts.page_charts import Mark
+from siming_tasks.report.formatting import page_estimate
 from siming_tasks.report.pages.site import Site
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 
@@ -91,9 +96,13 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mappin
     marked += [(row["name"], row["imputed"][metric], row["role"], False) for row in others]
     marked = [item for item in marked if item[1]["value"] is not None]
     marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
-    rungs = [Rung(Mark.of(label, estimate, role=role, thin=weak), shown(estimate), "not comparable" if weak else "")
-             for label, estimate, role, weak in marked]  # fmt: skip
+    plotted = [
+        ForestRow(
+            Mark.of(label, estimate, role=role, thin=weak), page_estimate(estimate), "not comparable" if weak else ""
+        )
+        for label, estimate, role, weak in marked
+    ]
     title, axis = TASKS[name].title, CATALOGUE[metric].title
     alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
-    humans, no_video = bands(others, metric)
-    return {"title": title, "svg": ladder(Ladder(title, axis, rungs, humans, no_video), alt)}
+    humans, no_video = reference_bands(others, metric)
+    return {"title": title, "svg": draw_forest_plot(ForestPlot(title, axis, plotted, humans, no_video), alt)}

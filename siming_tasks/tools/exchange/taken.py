@@ -12,7 +12,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, verdict_word
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.study.replies import raw_reply
+from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run

@@ -16,7 +16,7 @@ from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.common.files import inside
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.report.links import Links
+from siming_tasks.report.media_links import MediaLinks
 from siming_tasks.report.pages.site import POLICY
 from siming_tasks.tools.local_server.door import Key, Place, guarded
 from siming_tasks.tools.local_server.playable import playable
@@ -57,7 +57,7 @@ class Shown:
     """
 
     folder: Path
-    links: Links
+    links: MediaLinks
     dataset: Dataset | None
     cache: Path
 
@@ -81,7 +81,7 @@ class Shown:
         return f"{len(gone)} of {len(self.dataset.videos)} videos are missing in {self.dataset.root}." if gone else ""
 
 
-def find_dataset(folder: Path, links: Links, named: Path | None) -> Dataset | None:
+def find_dataset(folder: Path, links: MediaLinks, named: Path | None) -> Dataset | None:
     """The data set that a report was made of; None if none is named and the links lead to none.
 
     Args:

@@ -15,11 +15,11 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.options import Options
-from siming_tasks.report.charts.plot import COLOURS, SHAPES
+from siming_tasks.report.charts.forest_plot import COLOURS, SHAPES
 from siming_tasks.report.charts.svg import _SHAPES as OUTLINES
+from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.roles import ROLES
-from siming_tasks.report.study.standings import standings
-from siming_tasks.report.study.study import study
+from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.record import has_supervised_judge
 from siming_tasks.results.run import read_run
@@ -197,8 +197,10 @@ def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, options: 
         bare = [{key: value for key, value in line.items() if key != "judge"} for line in lines(tmp_path / "a.jsonl")]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in bare))
     how = Options(resamples=50)
-    studies = [study(source, dataset, how) for source in find_runs([str(tmp_path / f"{x}.jsonl") for x in "abmn"])]
-    table = standings(studies, dataset, "clip_error", how)
+    studies = [
+        analyze_run(source, dataset, how) for source in find_runs([str(tmp_path / f"{x}.jsonl") for x in "abmn"])
+    ]
+    table = build_leaderboard(studies, dataset, "clip_error", how)
     assert table is not None and table["models"] == 2
     assert [(row["role"], row["name"]) for row in table["rows"]][:5] == [
         ("model", "m"), ("model", "n"), ("supervised", "a"), ("supervised", "b"), ("human", "second physician")

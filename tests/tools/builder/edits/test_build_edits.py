@@ -16,7 +16,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.media import read_timeline
-from siming_tasks.report.study.detail import minimal_pairs
+from siming_tasks.report.run_analysis import minimal_pair_results
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.builder.edits.build_edits import edit_dataset
@@ -198,7 +198,7 @@ def test_the_folder_is_a_data_set_with_pairs(
         assert pair["kind"] == ("local" if own else "history")
         assert ("rater_a" in b.step(pair["step_id"]).scores) is False
     labels = build_reference_matrix(made, "full_score")
-    perfect = minimal_pairs(replace(labels, predicted=labels.reference), pairs)
+    perfect = minimal_pair_results(replace(labels, predicted=labels.reference), pairs)
     assert perfect is not None and perfect["right"]["value"] == 1.0 and perfect["elsewhere"]["value"] == 0.0
     mismatched = MismatchedVideos(made.videos)
     for video in made.videos:  # no edit of an exam stands in for that exam

@@ -1,4 +1,4 @@
-"""The front page: the verdict, the leaderboards, and the paper's tables beside them."""
+"""Front page: the verdict, the leaderboards, and the paper's tables beside them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
-from siming_tasks.report.pages.figures import figure_svg
-from siming_tasks.report.pages.site import Site
-from siming_tasks.report.pages.verdict_text import corrections, scale, verdict_words
+from siming_tasks.report.charts.forest_plot import forest_plot_svg
+from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.published_tables.model import COLUMNS
 from siming_tasks.report.published_tables.read import paper_tables
 from siming_tasks.report.roles import ORDER
+from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_sentences
 from siming_tasks.tasks import TASKS, benchmark_task
 
-__all__ = ["leaderboard"]
+__all__ = ["PAGE"]
 
 
-def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
+def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``index.html``."""
+    site, report = contents.site, contents.report
     boards = [_board(board) for board in report["standings"].values() if board]
     first = next((board for board in boards if board["verdict"]["runs"]), boards[0])
     site.page(
@@ -34,17 +35,17 @@ def leaderboard(site: Site, report: Mapping[str, Any]) -> None:
         glance=_glance(boards),
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
-        paper=_paper(),
+        paper=_published_tables(),
         few=_few(report["dataset"]["videos"]),
     )
 
 
 def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
-    found: dict[str, dict[str, Any]] = {}
+    lines_by_judge: dict[str, dict[str, Any]] = {}
     for index, board in enumerate(boards):
         for row in board["rows"]:
-            line = found.setdefault(
+            line = lines_by_judge.setdefault(
                 f"{row['role']} {row['name']}",
                 {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
             )
@@ -53,7 +54,7 @@ def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "unranked": row["unranked"],
                 "first": row["name"] in board["verdict"]["top"] and board["verdict"]["tested"],
             }
-    lines = sorted(found.values(), key=lambda line: ORDER[line["role"]])
+    lines = sorted(lines_by_judge.values(), key=lambda line: ORDER[line["role"]])
     for line in lines:
         known = [cell for cell in line["cells"] if cell]
         line["unranked"] = all(cell["unranked"] for cell in known)
@@ -74,11 +75,11 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "metric_name": printed,
         "metrics": board["metrics"],
         "rows": rows,
-        "chart": figure_svg(board),
+        "chart": forest_plot_svg(board),
         "verdict": board["verdict"],
-        "words": verdict_words(board),
-        "corrections": corrections(board),
-        "scale": scale(metric),
+        "words": verdict_sentences(board),
+        "corrections": describe_corrections(board),
+        "scale": describe_scale(metric),
         "empty": _empty(board),
         "humans": bool(board["verdict"]["humans"]),
         "folded": board["folded"],
@@ -90,19 +91,19 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _few(videos: int) -> str | None:
-    """What to know of so few videos; None of many."""
+    """The flag of a report on few videos; None for many."""
     return "no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None
 
 
 def _empty(board: Mapping[str, Any]) -> str:
-    """Why there is nothing to draw."""
+    """The reason why there is nothing to draw."""
     reasons = dict.fromkeys(row["metrics"][board["metric"]]["reason"] for row in board["rows"])
     return " ".join(reason for reason in reasons if reason) or "No run answered anything."
 
 
 def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
     coverage = row["metrics"]["coverage"]["value"]
-    asked: Any = row.get("requests")
+    requests: Any = row.get("requests")
     return {
         "standing": None,
         **row,
@@ -110,13 +111,13 @@ def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
         "gap": board["verdict"]["humans"].get(row["name"]),
         "rivals": len(board["comparison"]["runs"]) - 1 if board["comparison"] else 0,
         "not_comparable": coverage is not None and "not-comparable" in row["metrics"][board["metric"]]["flags"],
-        "partial": bool(asked) and asked["answered"] < asked["expected"],
+        "partial": bool(requests) and requests["answered"] < requests["expected"],
         "constant": "constant-prediction" in row["metrics"][board["metric"]]["flags"] and row["role"] == "model",
     }
 
 
 def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Full against clip for runs that did both."""
+    """Rows of the table that compares full video and clip, for runs that did both."""
     rows = []
     for run in runs:
         cells: list[Any] = []
@@ -131,7 +132,7 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _paper() -> dict[str, Any]:
+def _published_tables() -> dict[str, Any]:
     document = paper_tables()
     tables = []
     for table in document.tables:
@@ -148,3 +149,6 @@ def _paper() -> dict[str, Any]:
                 }
             )
     return {"reference": document.reference, "tables": tables}
+
+
+PAGE = Page(_write, "Leaderboard", "index.html")

@@ -1,4 +1,4 @@
-"""Counterfactual minimal_pairs side by side: two exams that differ in one act, and who noticed."""
+"""Pages of the minimal pairs: two exams that differ in one act side by side, and which judges noticed."""
 
 from __future__ import annotations
 
@@ -10,37 +10,31 @@ from typing import Any
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.report.charts.kinds import Mark, intervals
-from siming_tasks.report.pages.site import Site
-from siming_tasks.report.study.study import Study
+from siming_tasks.report.charts.page_charts import Mark, interval_chart
+from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.tasks import TASKS
 
-__all__ = ["pair_pages"]
+__all__ = ["PAGE"]
 
 
-def pair_pages(
-    site: Site,
-    dataset: Dataset,
-    pairs: Sequence[Mapping[str, Any]],
-    report: Mapping[str, Any],
-    studies: Sequence[Study],
-    media: Callable[[Video], str | None],
-) -> None:
-    """Write ``pairs/index.html`` and one page for each pair of minimal_pairs."""
-    answers = [_answers(pair, studies) for pair in pairs]
-    about = [_about(pair, dataset, mine) for pair, mine in zip(pairs, answers, strict=True)]
-    titles = {name: TASKS[name].title for name in TASKS if any(name in study.panels for study in studies)}
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``pairs/index.html`` and one page for each minimal pair."""
+    site, dataset, pairs = contents.site, contents.dataset, contents.pairs
+    answers = [_answers(pair, contents.analyses) for pair in pairs]
+    facts = [_facts(pair, dataset, rows) for pair, rows in zip(pairs, answers, strict=True)]
+    titles = {name: TASKS[name].title for name in TASKS if any(name in run.matrices for run in contents.analyses)}
     kinds = Counter(pair["kind"] for pair in pairs)
-    tables = [table for name in titles if (table := _table(name, report))]
-    shown = [_shown(pair, dataset, media) for pair in pairs]
+    tables = [table for name in titles if (table := _table(name, contents.report))]
+    shown = [_videos(pair, dataset, contents.link) for pair in pairs]
     first = next((index for index, pair in enumerate(pairs) if pair["kind"] == "history"), 0)
-    showpiece = {"pair": about[first], "shown": shown[first], "titles": titles, "answers": answers[first]}
-    site.page("pairs/index.html", "pairs.html", tables=tables, pairs=about, kinds=kinds, **showpiece)
+    showpiece = {"pair": facts[first], "shown": shown[first], "titles": titles, "answers": answers[first]}
+    site.page("pairs/index.html", "pairs.html", tables=tables, pairs=facts, kinds=kinds, **showpiece)
     for index, pair in enumerate(pairs):
         site.page(
             f"pairs/{Path(str(pair['pair_id'])).name}.html",
             "pair.html",
-            pair=about[index],
+            pair=facts[index],
             shown=shown[index],
             titles=titles,
             answers=answers[index],
@@ -50,22 +44,22 @@ def pair_pages(
 
 
 def _table(name: str, report: Mapping[str, Any]) -> dict[str, Any] | None:
-    """One setting: how often each judge was right, as a chart and a table."""
+    """Chart and table of one setting: how often each judge was right; None if no judge answered both exams."""
     rows = [(run, run["settings"][name]["pairs"]) for run in report["runs"] if name in run["settings"]]
-    rows = [(run, found) for run, found in rows if found]
+    rows = [(run, score) for run, score in rows if score]
     if not rows:
         return None
     title = TASKS[name].title
-    marks = [Mark.of(run["name"], found["right"], role=run["role"], bound=found["bound"]) for run, found in rows]
+    marks = [Mark.of(run["name"], score["right"], role=run["role"], bound=score["bound"]) for run, score in rows]
     alt = (
         f"{title}: share of pairs on which each judge is right, with intervals, and what a judge that sees only "
         "the clip can reach; the numbers are in the table below."
     )
-    chart = intervals(marks, axis="share of pairs judged right", alt=alt, reach=(0.0, 1.0))
+    chart = interval_chart(marks, axis="share of pairs judged right", alt=alt, reach=(0.0, 1.0))
     return {"setting": name, "title": title, "rows": rows, "chart": chart}
 
 
-def _about(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _facts(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     step = dataset.rubric.by_id[pair["step_id"]]
     scores = [dataset.video(pair[side]).step(step.id).consensus for side in ("video_a", "video_b")]
     verdicts = [cell["verdict"] for row in answers for cell in row["cells"].values()]
@@ -89,7 +83,7 @@ def _act(name: str, dataset: Dataset) -> str:
     return name
 
 
-def _shown(pair: Mapping[str, Any], dataset: Dataset, media: Callable[[Video], str | None]) -> dict[str, Any]:
+def _videos(pair: Mapping[str, Any], dataset: Dataset, media: Callable[[Video], str | None]) -> dict[str, Any]:
     """Both videos with the steps that differ and one that looks the same, where both show them.
 
     The acts that were changed say where the difference is; those of a history pair lie before the step, whose own
@@ -101,14 +95,14 @@ def _shown(pair: Mapping[str, Any], dataset: Dataset, media: Callable[[Video], s
     if not differs and pair["kind"] == "local":
         differs = [pair["step_id"]]
     differs = [step for step in differs if all(_span(video, step) for video in videos)]
-    same = pair["step_id"] if pair["kind"] == "history" else _quiet(pair, videos, differs)
+    same = pair["step_id"] if pair["kind"] == "history" else _unchanged_step(pair, videos, differs)
     return {
         "videos": [
             {
                 "id": video.video_id,
                 "source": media(video),
                 "duration": video.duration,
-                "differs": _joined(video, differs),
+                "differs": _joint_span(video, differs),
                 "same": _span(video, same) if same else None,
             }
             for video in videos
@@ -123,46 +117,49 @@ def _span(video: Video, step: str) -> tuple[float, float] | None:
     return label.span if label else None
 
 
-def _joined(video: Video, steps: Sequence[str]) -> tuple[float, float] | None:
+def _joint_span(video: Video, steps: Sequence[str]) -> tuple[float, float] | None:
     spans = [span for step in steps if (span := _span(video, step))]
     return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None
 
 
-def _quiet(pair: Mapping[str, Any], videos: Sequence[Video], differs: Sequence[str]) -> str | None:
+def _unchanged_step(pair: Mapping[str, Any], videos: Sequence[Video], differs: Sequence[str]) -> str | None:
     """The longest unchanged step outside of what differs, in both videos."""
-    found: dict[str, float] = {}
+    lengths: dict[str, float] = {}
     for step in pair["unchanged_steps"]:
-        spans = [(_span(video, step), _joined(video, differs)) for video in videos]
+        spans = [(_span(video, step), _joint_span(video, differs)) for video in videos]
         if all(own and not (other and own[0] < other[1] and other[0] < own[1]) for own, other in spans):
-            found[step] = min(own[1] - own[0] for own, _ in spans if own)
-    return max(found, key=lambda step: found[step]) if found else None
+            lengths[step] = min(own[1] - own[0] for own, _ in spans if own)
+    return max(lengths, key=lambda step: lengths[step]) if lengths else None
 
 
-def _answers(pair: Mapping[str, Any], studies: Sequence[Study]) -> list[dict[str, Any]]:
-    """What each judge said about the step in both minimal_pairs, by setting; judges that were asked about both."""
+def _answers(pair: Mapping[str, Any], analyses: Sequence[RunAnalysis]) -> list[dict[str, Any]]:
+    """What each judge said facts the step in both minimal_pairs, by setting; judges that were asked facts both."""
     rows = []
-    for study in studies:
-        cells = {name: _cell(pair, panel) for name, panel in study.panels.items()}
+    for run in analyses:
+        cells = {name: _cell(pair, matrix) for name, matrix in run.matrices.items()}
         if cells := {name: cell for name, cell in cells.items() if cell}:
-            source = study.source
+            source = run.source
             rows.append({"name": source.name, "slug": source.slug, "role": source.role, "cells": cells})
     return rows
 
 
-def _cell(pair: Mapping[str, Any], panel: ScoreMatrix) -> dict[str, Any] | None:
+def _cell(pair: Mapping[str, Any], matrix: ScoreMatrix) -> dict[str, Any] | None:
     ids = [pair["video_a"], pair["video_b"]]
-    if not all(video in panel.video_ids for video in ids):
+    if not all(video in matrix.video_ids for video in ids):
         return None
-    column = panel.step_ids.index(pair["step_id"])
-    said = [float(panel.predicted[panel.video_ids.index(video), column]) for video in ids]
-    moved = (said[1] - said[0]) * pair["direction"] * (1 if panel.answer == "score" else -1)
+    column = matrix.step_ids.index(pair["step_id"])
+    answers = [float(matrix.predicted[matrix.video_ids.index(video), column]) for video in ids]
+    moved = (answers[1] - answers[0]) * pair["direction"] * (1 if matrix.answer == "score" else -1)
     verdict = (
         "no answer" if moved != moved else "noticed" if moved > 0 else "wrong way" if moved < 0 else "did not move"
     )
-    return {"said": [_said(value, panel.answer) for value in said], "verdict": verdict}
+    return {"said": [_answer_text(value, matrix.answer) for value in answers], "verdict": verdict}
 
 
-def _said(value: float, answer: str) -> str:
+def _answer_text(value: float, answer: str) -> str:
     if value != value:
         return "–"
     return f"{value:g}" if answer == "score" else ("incorrect" if value else "correct")
+
+
+PAGE = Page(_write, "Pairs", "pairs/index.html", present=bool)

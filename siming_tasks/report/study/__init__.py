@@ -1,1 +1,0 @@
-"""What a report says about runs, as plain JSON."""

@@ -1,0 +1,272 @@
+"""Data files of the video viewer: raw replies, the rubric, prompts, frame times and why points were lost.
+
+Pages opened from disk may not fetch(), but they may load scripts; each file is a script of ``SIMING.<function>(...)``
+calls with nothing but JSON in them, and the viewer loads it when it is looked at. A prompt is named by the hash that
+the run's records state, so that a prompt of another version is never shown for it. Model text is data: it is cut to a
+bearable length and written so that no page takes it for markup or script.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+import orjson
+
+from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.common.files import atomic_write, read_text
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import visible
+from siming_tasks.common.schema import Video
+from siming_tasks.data import Dataset
+from siming_tasks.media import read_timeline
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.results.record import Record, merge_parts
+from siming_tasks.rubrics import Rubric
+from siming_tasks.tasks import ABLATION_TASKS, TASKS
+from siming_tasks.tasks.expected_requests import asked_steps, step_spans
+from siming_tasks.tasks.prompt import build_prompt, prompt_hash
+
+__all__ = [
+    "HEAD",
+    "TAIL",
+    "FrameSpacing",
+    "PromptFiles",
+    "ReplyFiles",
+    "raw_reply",
+    "reasons_for_lost_points",
+    "script_json",
+    "shorten",
+    "write_frame_times",
+    "write_rubric_script",
+]
+
+
+_MEDIA = (
+    "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
+    "reader", "density", "encoding",
+)  # fmt: skip
+
+
+def raw_reply(line: Mapping[str, Any]) -> str | None:
+    """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
+    reply = next(
+        (line[key] for key in ("filtered_resps", "resps", "response", "reply") if line.get(key) is not None), None
+    )
+    while isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+class ReplyFiles:
+    """Writes ``<folder>/<video_id>.js`` for every video of a run, while the run is read.
+
+    Args:
+        slug: the run's.
+        folder: of this run's files; is created.
+
+    Attributes:
+        count: number of requests with a reply; one that was asked again has its last. An exam that was asked about in
+            parts counts once and has the replies to all of them.
+    """
+
+    def __init__(self, slug: str, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.slug, self.folder = slug, folder
+        self.count = 0
+        self._written: set[str] = set()
+        self._parts: dict[str, dict[str, tuple[Record, str]]] = {}
+        self._video = ""
+        self._stream: IO[str] | None = None
+
+    def put(self, record: Record, line: Mapping[str, Any]) -> None:
+        """Write the reply of one record, if its line has one; consecutive records of a video share an open file.
+
+        Replies to ablations are left out: no page shows them beside a video that they were not given to.
+        """
+        reply = None if record.setting in ABLATION_TASKS else raw_reply(line)
+        if reply is not None:
+            self.count += record.id not in self._written
+            if part := record.conditions.part:
+                parts = self._parts.setdefault(record.id, {})
+                parts[part] = record, f"[{part}]\n{reply}"
+                reply = "\n\n".join(text for _, text in parts.values())
+                record = merge_parts([asked for asked, _ in parts.values()])
+            self._write(record, reply)
+
+    def put_rest(self, records: Iterable[Record]) -> None:
+        """Write records without a reply, such as those of parsed prediction files."""
+        for record in records:
+            if record.id not in self._written:
+                self._write(record, None)
+
+    def __enter__(self) -> ReplyFiles:
+        """Use in a ``with`` block, which closes the file that is open last."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream:
+            self._stream.close()
+
+    def _write(self, record: Record, reply: str | None) -> None:
+        if self._stream is None or record.video_id != self._video:
+            if self._stream:
+                self._stream.close()
+            self._video = record.video_id
+            self._stream = (self.folder / f"{self._video}.js").open("a", encoding="utf-8")
+        self._stream.write(_call(self.slug, record, reply))
+        self._written.add(record.id)
+
+
+def _public(record: Record, reply: str) -> str:
+    """The reply; a failed request's is the host's error text, which may hold an address or a header with a secret."""
+    return str(redact(reply)) if record.status == "request_failed" else reply
+
+
+def _call(slug: str, record: Record, reply: str | None) -> str:
+    media = record.media
+    entry = {
+        "status": record.status,
+        "answers": record.answers,
+        "missing": record.missing,
+        "prompt": record.conditions.prompt,
+        "media": redact({key: media[key] for key in _MEDIA if media.get(key) is not None}),
+        "length": None if reply is None else len(reply),
+        "reply": None if reply is None else visible(shorten(_public(record, reply))),
+    }
+    return f"SIMING.put({script_json([slug, record.id, entry])[1:-1]});\n"
+
+
+HEAD, TAIL = 8_000, 4_000
+"""Characters of a long reply that are kept from its beginning and its end."""
+
+
+def shorten(text: str) -> str:
+    """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n⟦{len(text) - HEAD - TAIL:,} characters left out⟧\n{text[-TAIL:]}"
+
+
+def script_json(value: Any) -> str:
+    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
+
+    NaN and infinity become null.
+    """
+    try:
+        data = orjson.dumps(value)  # ten times as fast, but neither for half surrogate pairs nor as pure ASCII
+        text = data.decode("ascii")
+    except (TypeError, UnicodeDecodeError):
+        text = json.dumps(plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+MAX_LOG_BYTES = 20_000_000
+"""Bytes of an event log that is read."""
+
+
+def write_rubric_script(out: Path, rubric: Rubric) -> None:
+    """Write ``rubric.js``: requirement, criteria and named errors of every step."""
+    steps = {
+        step.id: {
+            "name": visible(step.name),
+            "requirement": visible(step.requirement),
+            "criteria": {name: visible(text) for name, text in step.criteria.model_dump().items()},
+            "errors": [[visible(error.observable), error.deduct] for error in step.errors],
+            "requires": [required.id for required in step.requires],
+        }
+        for step in rubric.steps
+    }
+    with atomic_write(out / "rubric.js") as stream:
+        stream.write(f"SIMING.rubric({script_json(steps)});\n")
+
+
+class PromptFiles:
+    """Writes ``prompts/<hash>.js`` for every prompt that these settings ask, each once.
+
+    Args:
+        out: the report.
+        dataset: what is asked about.
+        settings: names of the settings that any run answers.
+    """
+
+    def __init__(self, out: Path, dataset: Dataset, settings: Iterable[str]) -> None:
+        self.out, self.dataset = out, dataset
+        self.settings = [TASKS[name] for name in settings]
+        self._known: set[Any] = set()
+
+    def write(self, video: Video) -> None:
+        """The prompts of one video's questions."""
+        for setting in self.settings:
+            names = asked_steps(setting, video)
+            groups = [(name,) for name in names] if setting.scope == "clip" else [names] if names else []
+            for group in groups:
+                group_ids = set(group)
+                steps = [step for step in self.dataset.rubric.steps if step.id in group_ids]
+                spans = step_spans(setting, video, [step.id for step in steps])
+                if (key := (setting.name, group, spans)) in self._known:
+                    continue
+                self._known.add(key)
+                text = build_prompt(setting, steps, spans, self.dataset.rubric)
+                name = prompt_hash(setting, text)
+                with atomic_write(self.out / "prompts" / f"{name}.js") as stream:
+                    stream.write(f"SIMING.prompt({script_json([name, visible(text)])[1:-1]});\n")
+
+
+def reasons_for_lost_points(dataset: Dataset, video: Video) -> dict[str, list[str]]:
+    """Reasons by step why points were lost, in the rubric's words; empty without the simulator's event log.
+
+    A log that cannot be read, or tells of other things, says nothing: it is no part of the data set's contract.
+    """
+    path = dataset.root / "events" / f"{Path(video.video_id).name}.json"
+    try:
+        log = json.loads(read_text(path, MAX_LOG_BYTES)) if path.is_file() else {}
+        lost_by_step = {str(step["step_id"]): list(map(dict, step["lost"])) for step in log.get("steps", ())}
+    except (DataError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    labelled = {label.step_id for label in video.applicable if label.consensus is not None}
+    return {
+        step: [_reason(loss, dataset.rubric) for loss in lost]
+        for step, lost in lost_by_step.items()
+        if step in labelled
+    }
+
+
+def _reason(loss: Mapping[str, Any], rubric: Rubric) -> str:
+    cause, points = str(loss.get("cause")), loss.get("points")
+    cost = f" (−{points:g})" if isinstance(points, int | float) else ""
+    if loss.get("kind") in ("void", "cap"):
+        name = f" {rubric.by_id[cause].name}" if cause in rubric.by_id else ""
+        return f"{cause}{name} failed before{cost}"
+    observable = (error.observable for step in rubric.steps for error in step.errors if error.id == cause)
+    return f"{next(observable, cause)}{cost}"
+
+
+FrameSpacing = Literal["even", "listed", "unknown"]
+
+
+def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
+    """Write the frame times of a video if the viewer needs them; returns what it may assume about their spacing.
+
+    Args:
+        out: the report; gets ``frames/<video_id>.js`` if the times have to be listed.
+        video_id: the video.
+        media: its file.
+
+    Returns:
+        ``even`` if no frame is further than half a period from an even spacing, ``listed`` if the file was written
+        (seconds from the first frame, thousandths), ``unknown`` if the media file cannot be read.
+    """
+    try:
+        times = read_timeline(media).times
+    except MediaError:
+        return "unknown"
+    even = np.linspace(0, times[-1], len(times))
+    if len(times) < 3 or np.abs(times - even).max() <= even[1] / 2:
+        return "even"
+    with atomic_write(out / "frames" / f"{video_id}.js") as stream:
+        stream.write(f"SIMING.frames({script_json(times.round(3).tolist())});\n")
+    return "listed"
