@@ -72,7 +72,7 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
         for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
             record = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
             keep.put(record, {"response": text})
-    assert keep.found == 1
+    assert keep.count == 1
     written = (tmp_path / "r" / f"{video}.js").read_text()
     assert "first words" in written and "second words" in written and "step:cpr_02" in written
     last = json.loads("[" + written.strip().splitlines()[-1].removeprefix("SIMING.put(").removesuffix(");") + "]")
