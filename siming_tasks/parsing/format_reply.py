@@ -8,7 +8,7 @@ from typing import Any
 
 from siming_tasks.common.schema import Answer, answer_key, verdict_word
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
-from siming_tasks.rubrics.model import RubricStep
+from siming_tasks.rubrics.rubric import RubricStep
 
 __all__ = ["format_answers"]
 

@@ -1,4 +1,4 @@
-"""Which family a key belongs to, by the words it is made of."""
+"""The meaning of a JSON key: its family, by the words that it is made of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from siming_tasks.parsing.grammar import ANYWHERE, DENIED, FAMILIES, NEGATIONS, NEUTRAL, STATED, UNKNOWN, Family
-from siming_tasks.parsing.text import plain
+from siming_tasks.parsing.normalize import fold_name
 
 __all__ = ["MAX_KEY", "Key", "key_of"]
 
@@ -45,7 +45,7 @@ def key_of(key: str | None) -> Key:
 
 @lru_cache(maxsize=8192)
 def _key(key: str) -> Key:
-    text = plain(_CAMEL.sub(" ", plain(key, fold=False)))
+    text = fold_name(_CAMEL.sub(" ", fold_name(key, fold=False)))
     top = None
     if (named := _TOP.search(text)) and text[: named.start()].strip(" _([（"):
         top = float(named["of"] or named["to"])
@@ -56,8 +56,8 @@ def _key(key: str) -> Key:
     parts += [_han(word) for word in _HAN.findall(text)]
     if not parts and latin:
         parts = [_latin(latin)]
-    found = _joined(parts, top)
-    return Key(UNKNOWN, None, top) if _DIGIT.search(text) and found.family not in _FIRST else found
+    meaning = _joined(parts, top)
+    return Key(UNKNOWN, None, top) if _DIGIT.search(text) and meaning.family not in _FIRST else meaning
 
 
 def _joined(parts: list[tuple[Family, int | None]], top: float | None) -> Key:
@@ -73,39 +73,41 @@ def _joined(parts: list[tuple[Family, int | None]], top: float | None) -> Key:
 
 
 def _latin(words: list[str]) -> tuple[Family, int | None]:
-    said = set(words)
+    word_set = set(words)
     for family in _FIRST:
-        if said & family.words and not (family.name == "maximum" and _not_maximum(said)):
+        if word_set & family.words and not (family.name == "maximum" and _not_maximum(word_set)):
             return family, None
-    if said == {"no"}:
+    if word_set == {"no"}:
         return _BY_NAME["step"], None
     negations = sum(word in NEGATIONS for word in words)
-    rest = said - NEGATIONS
+    rest = word_set - NEGATIONS
     if rest & _STATED.words or rest & _DENIED.words:
         return _polar(rest, negations)
     for family in FAMILIES[7:]:
         known = family.words | ANYWHERE | (family.with_ or frozenset())
-        if said & family.words and said <= known:
+        if word_set & family.words and word_set <= known:
             return family, family.polarity
     return UNKNOWN, None
 
 
-def _not_maximum(said: set[str]) -> bool:
+def _not_maximum(word_set: set[str]) -> bool:
     """``full`` alone, or ``out`` without ``of``, is no maximum."""
-    found = said & _BY_NAME["maximum"].words
-    return (found == {"out"} and "of" not in said) or (found == {"full"} and not said & _BY_NAME["points"].words)
+    named = word_set & _BY_NAME["maximum"].words
+    return (named == {"out"} and "of" not in word_set) or (
+        named == {"full"} and not word_set & _BY_NAME["points"].words
+    )
 
 
-def _polar(said: set[str], negations: int) -> tuple[Family, int | None]:
-    stated, denied = bool(said & _STATED.words), bool(said & _DENIED.words)
+def _polar(word_set: set[str], negations: int) -> tuple[Family, int | None]:
+    stated, denied = bool(word_set & _STATED.words), bool(word_set & _DENIED.words)
     if stated and denied:
         both = _STATED.words | _DENIED.words | (_STATED.with_ or set()) | (_DENIED.with_ or set()) | ANYWHERE | {"vs"}
-        return (_VERDICT, NEUTRAL) if said <= both and not negations else (UNKNOWN, None)
+        return (_VERDICT, NEUTRAL) if word_set <= both and not negations else (UNKNOWN, None)
     family = _STATED if stated else _DENIED
     if (
         negations > 1
-        or (negations and "or" in said)
-        or not said <= family.words | ANYWHERE | (family.with_ or frozenset())
+        or (negations and "or" in word_set)
+        or not word_set <= family.words | ANYWHERE | (family.with_ or frozenset())
     ):
         return UNKNOWN, None
     if negations:

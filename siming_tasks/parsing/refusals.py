@@ -10,7 +10,7 @@ from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.rubrics import RubricStep
 
-__all__ = ["is_failure", "refuses", "unseen"]
+__all__ = ["is_failure", "is_placeholder", "is_refusal"]
 
 _JUDGE = (
     r"(?:assess|evaluate|view|access|score|judge|determine|process|provide|see|watch|rate|analy[sz]e|verify|open|give"
@@ -30,24 +30,24 @@ _STATE = frozenset({"error", "status", "success", "ok", "state", "result", "erro
 _REPORT = frozenset({"message", "msg", "code", "status_code", "error_code", "error_message", "request_id", "traceback"})
 
 
-def refuses(text: str) -> bool:
-    """Whether a text has the words of a refusal near its beginning."""
+def is_refusal(text: str) -> bool:
+    """Test whether a text has the words of a refusal near its beginning."""
     return _REFUSED.search(text[:4000].replace("’", "'")) is not None
 
 
-def unseen(text: str, readings: Mapping[str, float | str], steps: Sequence[RubricStep], answer: Answer) -> bool:
-    """Whether answers are a placeholder: all asked steps the same, or with full marks, beside a refusal's words."""
-    said = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
-    if len(said) < len(steps) or not refuses(text):
+def is_placeholder(text: str, readings: Mapping[str, float | str], steps: Sequence[RubricStep], answer: Answer) -> bool:
+    """Test whether answers are a placeholder: all the same, or with full marks, beside a refusal's words."""
+    answered = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
+    if len(answered) < len(steps) or not is_refusal(text):
         return False
     tops = {step.id: step.max_score for step in steps}
-    full = all(reading == tops.get(name) for name, reading in said.items())
-    none = not any(said.values())
-    return none or full if answer == "score" else len(set(said.values())) == 1
+    full = all(reading == tops.get(name) for name, reading in answered.items())
+    none = not any(answered.values())
+    return none or full if answer == "score" else len(set(answered.values())) == 1
 
 
 def is_failure(group: Group) -> bool:
-    """Whether an object is a service's report that a request failed: ``{"status": "error", "message": ...}``."""
+    """Test whether an object is a service's report that a request failed: ``{"status": "error", "message": ...}``."""
     if group.bracket != "{" or not group.keyed:
         return False
     keys = {(key or "").strip().casefold().replace(" ", "_") for key, _ in group.entries}

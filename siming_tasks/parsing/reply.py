@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer
+from siming_tasks.parsing.answer_text import Answered, first_turn, set_apart
+from siming_tasks.parsing.bracket_roles import bracket_role, stands_alone
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.labels import alone, role
 from siming_tasks.parsing.lenient_json import Group, Scalar
+from siming_tasks.parsing.normalize import strip_invisible
 from siming_tasks.parsing.parsed_reply import ABSTAINED, Parsed
-from siming_tasks.parsing.refusals import is_failure, refuses, unseen
+from siming_tasks.parsing.refusals import is_failure, is_placeholder, is_refusal
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
-from siming_tasks.parsing.text import visible
-from siming_tasks.parsing.text_answers import read_plain
-from siming_tasks.parsing.thinking import Answered, set_apart
-from siming_tasks.parsing.turns import first_turn
+from siming_tasks.parsing.text_answers import read_text_answers
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["parse_reply"]
@@ -66,7 +65,7 @@ def parse_reply(
         >>> parsed.status, parsed.answers, parsed.missing
         ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'cut_off'})
     """
-    text = visible(_text_of(reply))
+    text = strip_invisible(_text_of(reply))
     if not text.strip():
         return _parsed("empty", steps, {})
     if _FAILED.match(text):
@@ -123,31 +122,31 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
     collector = Collector(names, answer, abstain)
     readings: dict[str, Reading] = {}
     drafts: set[str] = set()
-    cut, previous, said = False, 0, "answer"
+    cut, previous, role = False, 0, "answer"
     for group in answered.groups:
         if previous == 0 or _GAP.fullmatch(answered.text, previous, group.start) is None:
-            said = role(answered.text, group, previous, names)
+            role = bracket_role(answered.text, group, previous, names)
         previous = group.end
         if (group.closed and not group.entries) or is_failure(group):
             continue
         if not group.closed:
             cut = group.bracket == "{" or _starts_line(answered.text, group) or any(g.keyed for g in group.groups)
-        listed = group.bracket == "[" and not readings and alone(answered.text, group, len(steps))
-        if said == "aside" or not (listed or group.keyed or group.groups):
+        listed = group.bracket == "[" and not readings and stands_alone(answered.text, group, len(steps))
+        if role == "aside" or not (listed or group.keyed or group.groups):
             continue
-        found = collector.mentions(group, alone=listed)
-        for step_id, reading in found.items():
-            if said == "revision" or step_id in drafts or step_id not in readings:
+        in_bracket = collector.read_bracket(group, stands_alone=listed)
+        for step_id, reading in in_bracket.items():
+            if role == "revision" or step_id in drafts or step_id not in readings:
                 readings[step_id] = reading
                 drafts.discard(step_id)
             else:
                 readings[step_id] = _joined(readings[step_id], reading)
-        drafts |= found.keys() if said == "draft" else set()
+        drafts |= in_bracket.keys() if role == "draft" else set()
     readings |= dict.fromkeys(drafts, "ambiguous")
     if not any(map(_tells, readings.values())):
-        readings |= read_plain(answered.text, names, answer, abstain)
-    if answered.unread or unseen(answered.text, readings, steps, answer):
-        readings = {name: "ambiguous" if _tells(said) else said for name, said in readings.items()}
+        readings |= read_text_answers(answered.text, names, answer, abstain)
+    if answered.unread or is_placeholder(answered.text, readings, steps, answer):
+        readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
     return readings, cut
 
 
@@ -195,7 +194,7 @@ def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[Ru
         return "truncated"
     if "off_scale" in reasons:
         return "off_scale"
-    if not answers and refuses(answered.text):
+    if not answers and is_refusal(answered.text):
         return "refused"
     if reasons & {"conflict", "unreadable", "ambiguous"}:
         return "bad_json"
@@ -209,8 +208,8 @@ def _is_json(group: Group) -> bool:
 
 
 def _parsed(status: str, steps: Sequence[RubricStep], readings: dict[str, Reading]) -> Parsed:
-    said = {step.id: readings.get(step.id, "absent") for step in steps}
-    answers = {step_id: reading for step_id, reading in said.items() if isinstance(reading, float)}
-    abstained = tuple(step_id for step_id, reading in said.items() if reading == ABSTAINED)
-    rest = said.keys() - answers.keys() - set(abstained)
-    return Parsed(status, answers, {name: str(reading) for name, reading in said.items() if name in rest}, abstained)
+    by_step = {step.id: readings.get(step.id, "absent") for step in steps}
+    answers = {step_id: reading for step_id, reading in by_step.items() if isinstance(reading, float)}
+    abstained = tuple(step_id for step_id, reading in by_step.items() if reading == ABSTAINED)
+    rest = by_step.keys() - answers.keys() - set(abstained)
+    return Parsed(status, answers, {name: str(reading) for name, reading in by_step.items() if name in rest}, abstained)

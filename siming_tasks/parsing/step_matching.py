@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from siming_tasks.parsing.keys import MAX_KEY
-from siming_tasks.parsing.text import plain
+from siming_tasks.parsing.normalize import fold_name
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["StepNames", "number_in", "words"]
@@ -40,13 +40,13 @@ def words(text: str) -> _Words:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
-    text = _WITH_HALF.sub(_half, plain(text).translate(_IN_RINGS))
+    text = _WITH_HALF.sub(_half, fold_name(text).translate(_IN_RINGS))
     return tuple(word.lstrip("0") or "0" if word.isdecimal() else word for word in _WORD.findall(text))
 
 
-def _half(found: re.Match[str]) -> str:
+def _half(match: re.Match[str]) -> str:
     """``maximum 2.5`` and ``2.5 points`` with the half as a word of its own; other decimals stay two numbers."""
-    return f"{found[1] or ''}{found[2]} {_HALF} " if found[1] or found[3] else found[0]
+    return f"{match[1] or ''}{match[2]} {_HALF} " if match[1] or match[3] else match[0]
 
 
 @dataclass(frozen=True)
@@ -146,50 +146,50 @@ class StepNames:
 
     def might_be_id(self, text: str) -> bool:
         """Whether ``text`` looks like an id or a number rather than a description."""
-        said = words(text)
-        return not said or said[-1].isdecimal()
+        key_words = words(text)
+        return not key_words or key_words[-1].isdecimal()
 
     def paraphrases(self, text: str) -> bool:
         """Whether ``text`` has every word of the name of the one asked step, or words that begin like them."""
-        said = [word[:4] for word in words(text)]
+        key_words = [word[:4] for word in words(text)]
         name = [word[:4] for word in words(self.steps[0].name) if len(word) > 3]
-        return len(self.steps) == 1 and len(name) > 0 and all(word in said for word in name)
+        return len(self.steps) == 1 and len(name) > 0 and all(word in key_words for word in name)
 
-    def _parts(self, said: _Words) -> _Parts | None:
+    def _parts(self, key_words: _Words) -> _Parts | None:
         """What the words of a key are, the longest label first; None if one of them is nothing that names a step."""
         parts = _Parts()
         at = 0
-        while at < len(said):
-            label = self._label(said, at)
+        while at < len(key_words):
+            label = self._label(key_words, at)
             if label:
                 places = self._called.labels[label]
                 parts.named = places if parts.named is None else parts.named & places
                 at += len(label)
-            elif (end := self._group_end(said, at)) > at:
-                places = self._called.groups[said[at:end]]
+            elif (end := self._group_end(key_words, at)) > at:
+                places = self._called.groups[key_words[at:end]]
                 parts.skill = places if parts.skill is None else parts.skill & places
                 at = end
-            elif (found := _maximum(said, at)) is not None:
-                parts.maximum, at = found
-            elif said[at : at + 3] == _ALLOWED:
+            elif (match := _maximum(key_words, at)) is not None:
+                parts.maximum, at = match
+            elif key_words[at : at + 3] == _ALLOWED:
                 at += 3
-            elif said[at].isdecimal():
-                parts.numbers += (said[at],)
+            elif key_words[at].isdecimal():
+                parts.numbers += (key_words[at],)
                 at += 1
-            elif said[at] in _STEP or (at and at == len(said) - 1 and said[at] in _ANSWER):
+            elif key_words[at] in _STEP or (at and at == len(key_words) - 1 and key_words[at] in _ANSWER):
                 at += 1
             else:
                 return None
         return parts
 
-    def _label(self, said: _Words, at: int) -> _Words | None:
-        for length in range(min(self._called.longest, len(said) - at), 0, -1):
-            if said[at : at + length] in self._called.labels:
-                return said[at : at + length]
+    def _label(self, key_words: _Words, at: int) -> _Words | None:
+        for length in range(min(self._called.longest, len(key_words) - at), 0, -1):
+            if key_words[at : at + length] in self._called.labels:
+                return key_words[at : at + length]
         return None
 
-    def _group_end(self, said: _Words, at: int) -> int:
-        return next((at + n for n in (3, 2, 1) if said[at : at + n] in self._called.groups), at)
+    def _group_end(self, key_words: _Words, at: int) -> int:
+        return next((at + n for n in (3, 2, 1) if key_words[at : at + n] in self._called.groups), at)
 
     def _place_of(self, parts: _Parts, skill: str | None, by_number: bool) -> int | None:
         if len(parts.numbers) > 1:
@@ -210,17 +210,19 @@ class StepNames:
         return self._by_number.get(number) if by_number else None
 
 
-def _maximum(said: _Words, at: int) -> tuple[float, int] | None:
+def _maximum(key_words: _Words, at: int) -> tuple[float, int] | None:
     """``maximum 2 points``, ``满分 2 分``, ``2 points``: the number and where the words go on."""
     start = at
-    while said[at : at + 1] and (said[at] in _MAXIMUM or (said[at] == "out" and said[at + 1 : at + 2] == ("of",))):
+    while key_words[at : at + 1] and (
+        key_words[at] in _MAXIMUM or (key_words[at] == "out" and key_words[at + 1 : at + 2] == ("of",))
+    ):
         at += 1
-    if not said[at : at + 1] or not said[at].isdecimal():
+    if not key_words[at : at + 1] or not key_words[at].isdecimal():
         return None
-    number, end = float(said[at][:9]), at + 1
-    if said[end : end + 1] == (_HALF,):
+    number, end = float(key_words[at][:9]), at + 1
+    if key_words[end : end + 1] == (_HALF,):
         number, end = number + 0.5, end + 1
-    pointed = said[end : end + 1] != () and said[end] in _POINTS
+    pointed = key_words[end : end + 1] != () and key_words[end] in _POINTS
     return (number, end + pointed) if at > start or pointed else None
 
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from siming_tasks.common.schema import Answer
+from siming_tasks.parsing.bracket_roles import introduces_aside
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.labels import is_aside
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
 from siming_tasks.parsing.lexicon import ERROR
 from siming_tasks.parsing.parsed_reply import ABSTAINED
@@ -19,7 +19,7 @@ from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
 
-__all__ = ["read_plain"]
+__all__ = ["read_text_answers"]
 
 MAX_PLAIN = 20_000
 """In a longer text no plain answer is looked for."""
@@ -35,7 +35,7 @@ _LATIN = frozenset(word for word in ERROR if word.isascii())
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 
 
-def read_plain(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
+def read_text_answers(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
     """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
     if len(text) > MAX_PLAIN or _JSON.search(text):
         return {}
@@ -44,13 +44,13 @@ def read_plain(text: str, names: StepNames, answer: Answer, abstain: bool = Fals
     for form in (_table, _list):
         root = form(lines, names)
         if root is not None:
-            readings = collector.mentions(root, alone=False)
-            if len(readings) == len(names.steps) and all(_said(reading) for reading in readings.values()):
+            readings = collector.read_bracket(root, stands_alone=False)
+            if len(readings) == len(names.steps) and all(_answers(reading) for reading in readings.values()):
                 return readings
     return _for_one_step(lines, names, answer, collector) if len(names.steps) == 1 else {}
 
 
-def _said(reading: Reading) -> bool:
+def _answers(reading: Reading) -> bool:
     return isinstance(reading, float) or reading in ("off_scale", ABSTAINED)
 
 
@@ -64,7 +64,7 @@ def _clean(line: str) -> str:
 
 def _table(lines: Sequence[str], names: StepNames) -> Group | None:
     """Markdown tables: one object per row, its keys from the header."""
-    if any(is_aside(line, names) for line in lines if "|" not in line):
+    if any(introduces_aside(line, names) for line in lines if "|" not in line):
         return None
     rows: list[tuple[str | None, Value]] = []
     header: list[str] = []
@@ -98,14 +98,14 @@ def _list(lines: Sequence[str], names: StepNames) -> Group | None:
         entry = None if line.lstrip().startswith("|") else _entry(_clean(line), names)
         if entry is not None:
             entries.append(entry)
-        elif is_aside(line, names) or _speaks_of(line, ids):
+        elif introduces_aside(line, names) or _speaks_of(line, ids):
             return None
     return _group("{", entries) if entries else None
 
 
 def _speaks_of(line: str, ids: set[tuple[str, ...]]) -> bool:
-    said = words(line[:400])
-    return any(said[at : at + len(name)] == name for name in ids for at in range(len(said) - len(name) + 1))
+    spoken = words(line[:400])
+    return any(spoken[at : at + len(name)] == name for name in ids for at in range(len(spoken) - len(name) + 1))
 
 
 def _entry(line: str, names: StepNames) -> tuple[str, Value] | None:
@@ -122,21 +122,22 @@ def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collec
     """Titled lines (``**Score: 4/5**``), boxed values and lines that are a verdict, which must all agree."""
     step = names.steps[0]
     texts = [_clean(line) for line in lines]
-    unseen = [collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1]) for text in texts]
-    if any(is_aside(line, names) for line, said in zip(lines, unseen, strict=True) if not said):
+    abstentions = [collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1]) for text in texts]
+    judged = [line for line, abstention in zip(lines, abstentions, strict=True) if not abstention]
+    if any(introduces_aside(line, names) for line in judged):
         return {}
     entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
-    alone = [
-        collector.mentions(_group("{", [entry]), alone=False).get(step.id, "absent")
+    titled = [
+        collector.read_bracket(_group("{", [entry]), stands_alone=False).get(step.id, "absent")
         for entry in entries
         if key_of(entry[0]).family.answers(answer)
     ]
     bare = ABSTAINED if collector.abstain and abstains("\n".join(texts)) else _bare(texts, step, answer)
-    if not alone:
-        return {step.id: bare} if bare is not None and _said(bare) else {}
-    reading = collector.mentions(_group("{", entries), alone=False)[step.id]
-    agreed = all(map(_said, alone)) and _said(reading) and (bare in (None, reading) or _titled(texts[0], answer))
-    return {step.id: reading if agreed else "ambiguous"} if any(map(_said, alone)) else {}
+    if not titled:
+        return {step.id: bare} if bare is not None and _answers(bare) else {}
+    reading = collector.read_bracket(_group("{", entries), stands_alone=False)[step.id]
+    agreed = all(map(_answers, titled)) and _answers(reading) and (bare in (None, reading) or _titled(texts[0], answer))
+    return {step.id: reading if agreed else "ambiguous"} if any(map(_answers, titled)) else {}
 
 
 def _titled(text: str, answer: Answer) -> tuple[str, Value] | None:

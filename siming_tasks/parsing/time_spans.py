@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
+from siming_tasks.parsing.normalize import fold_value
 from siming_tasks.parsing.step_matching import words
-from siming_tasks.parsing.text import seen
 from siming_tasks.rubrics import RubricStep
 
 __all__ = ["MAX_SPANS", "TimeSpans", "read_time_spans"]
@@ -49,7 +49,7 @@ def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | No
         return _sorted([_pair(inner)])
     if all(isinstance(item, Scalar) for item in inner):
         return _texts([item.text for item in inner if isinstance(item, Scalar)])
-    parts = [(_named(item) if item.bracket == "{" else _pair([one for _, one in item.entries]))
+    parts = [(_named(item) if item.bracket == "{" else _pair([inner_value for _, inner_value in item.entries]))
              if isinstance(item, Group) and item.closed else None for item in inner]  # fmt: skip
     return _sorted(parts)
 
@@ -61,16 +61,16 @@ def _sorted(parts: Sequence[tuple[float, float] | None]) -> TimeSpans | None:
 
 def _texts(texts: Sequence[str]) -> TimeSpans | None:
     """``"31.0-46.5 s"``, several in one text separated by semicolons or "and"."""
-    said = [part for text in texts for part in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", seen(text)[:2000])]
-    said = [part.strip() for part in said if part.strip() not in _NOTHING]
-    if len(said) > MAX_SPANS:
+    written = [part for text in texts for part in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", fold_value(text)[:2000])]
+    written = [part.strip() for part in written if part.strip() not in _NOTHING]
+    if len(written) > MAX_SPANS:
         return None
-    ranges = [_RANGE.fullmatch(part.strip("[]() ")) for part in said]
-    return _sorted([_range(found) if found else None for found in ranges])
+    ranges = [_RANGE.fullmatch(part.strip("[]() ")) for part in written]
+    return _sorted([_range(match) if match else None for match in ranges])
 
 
-def _range(found: re.Match[str]) -> tuple[float, float]:
-    start, end = (float(found[f"{side}s"]) + 60 * float(found[f"{side}m"] or 0) for side in "ab")
+def _range(match: re.Match[str]) -> tuple[float, float]:
+    start, end = (float(match[f"{side}s"]) + 60 * float(match[f"{side}m"] or 0) for side in "ab")
     return start, end
 
 
@@ -82,10 +82,10 @@ def _pair(items: Sequence[Value]) -> tuple[float, float] | None:
 
 def _named(group: Group) -> tuple[float, float] | None:
     """``{"start": 31.0, "end": 46.5}``."""
-    said = {words(key)[:1]: value for key, value in group.entries if key is not None}
-    return _pair([said[side] for side in (("start",), ("end",)) if side in said])
+    written = {words(key)[:1]: value for key, value in group.entries if key is not None}
+    return _pair([written[side] for side in (("start",), ("end",)) if side in written])
 
 
 def _moment(text: str) -> float | None:
-    found = _MOMENT.fullmatch(seen(text))
-    return float(found["as"]) + 60 * float(found["am"] or 0) if found else None
+    match = _MOMENT.fullmatch(fold_value(text))
+    return float(match["as"]) + 60 * float(match["am"] or 0) if match else None

@@ -8,7 +8,7 @@ import re
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
-from siming_tasks.parsing.text import seen
+from siming_tasks.parsing.normalize import fold_value
 from siming_tasks.rubrics.score_increment import WHOLE, fits
 
 __all__ = ["abstains", "last_number", "number", "points", "verdict"]
@@ -35,7 +35,7 @@ _LOST = re.compile(
     r"|\W*[被共]?(?:扣|满分|失)"
 )
 _UNSEEN = re.compile(
-    r"(?P<said>[^:,.;(，。；：—–\n]{1,40}?)"
+    r"(?P<word>[^:,.;(，。；：—–\n]{1,40}?)"
     r"(?:\s(?:in|on|from|within)\s(?:the\s|this\s)?(?:video|clip|footage|frames?|images?|recording)(?:\sframes)?)?"
     r"[.。]?(?:\s*(?:\s-\s|[:,.;(，。；：—–])(?P<remark>.*))?",
     re.DOTALL,
@@ -46,7 +46,7 @@ _ANSWERED = re.compile(
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)")
 
 _ASSERTS = re.compile(rf"\W*(?:{'|'.join(sorted(YES | NO))})\W*")
-_FIELD = re.compile(r"(?P<key>[^:?=]{1,60}?)\s*[:=?]+\s*(?P<said>[^:?=]{1,40})", re.DOTALL)
+_FIELD = re.compile(r"(?P<key>[^:?=]{1,60}?)\s*[:=?]+\s*(?P<word>[^:?=]{1,40})", re.DOTALL)
 _EXPLAINED = re.compile(
     r"(?P<verdict>[^:,.;(，。；：—–\n]{1,40}?)\s*"
     r"(?:\s-\s|[:,.;(，。；：—–\n]|\s(?=(?:because|due to|since|as)\b))(?P<remark>.*)",
@@ -73,26 +73,26 @@ _FAILURE = re.compile(
 
 def number(text: str) -> float | None:
     """The plain number that ``text`` is, or None."""
-    said = seen(text[: MAX_VALUE + 1], " \t\r\n")
-    return float(said) if _NUMBER.fullmatch(said) else None
+    written = fold_value(text[: MAX_VALUE + 1], " \t\r\n")
+    return float(written) if _NUMBER.fullmatch(written) else None
 
 
 def last_number(text: str) -> float | None:
     """The last number in ``text``, without its sign (``0-10``: 10; ``5 points``: 5; ``60%``: 60), or None."""
-    found = re.findall(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", seen(text[:MAX_VALUE]))
-    return float(found[-1]) if found else None
+    match = re.findall(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", fold_value(text[:MAX_VALUE]))
+    return float(match[-1]) if match else None
 
 
 def abstains(text: str) -> bool:
-    """Whether a value says that the step is not visible: one of the words, perhaps with a remark that answers nothing.
+    """Test whether a value says that the step is not visible: one of the words, perhaps with a remark beside it.
 
     ``not visible``, ``Not visible in the video``, ``not visible: hidden by the second rescuer``; but not
     ``not visible, 0 points`` or ``not visible but probably correct``.
     """
-    found = _UNSEEN.fullmatch(seen(text)) if len(text) <= MAX_VALUE else None
-    if found is None or _word(found["said"]) not in ABSTENTIONS:
+    match = _UNSEEN.fullmatch(fold_value(text)) if len(text) <= MAX_VALUE else None
+    if match is None or _word(match["word"]) not in ABSTENTIONS:
         return False
-    remark = found["remark"] or ""
+    remark = match["remark"] or ""
     return not (_DIGIT.search(remark) or _ANSWERED.search(remark))
 
 
@@ -105,12 +105,12 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
     """
     if len(text) > MAX_VALUE:
         return "unreadable"
-    said = seen(text, " \t\r\n*`'\"“”‘’").rstrip(" .。!*")
-    if said in NO_VALUE:
+    written = fold_value(text, " \t\r\n*`'\"“”‘’").rstrip(" .。!*")
+    if written in NO_VALUE:
         return "absent"
-    if _NOT_FINITE.fullmatch(said):
+    if _NOT_FINITE.fullmatch(written):
         return "off_scale"
-    match = _POINTS.fullmatch(said)
+    match = _POINTS.fullmatch(written)
     if match is None:
         return "unreadable"
     remark, maximum = match["remark"] or "", match["maximum"] or match["inside"]
@@ -136,11 +136,11 @@ def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, lo
     """
     if len(text) > longest:
         return "unreadable"
-    said = seen(text)
-    sign, rest = _sign(said)
+    written = fold_value(text)
+    sign, rest = _sign(written)
     if sign is not None:
         return _signed(sign, rest, polarity, nouns)
-    word = _word(said)
+    word = _word(written)
     if word in CORRECT:
         return 0.0
     if word in INCORRECT:
@@ -151,14 +151,14 @@ def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, lo
         return _asserted(word, polarity)
     if word in NO_VALUE:
         return "absent"
-    for form in (_field(said), _twice(said, nouns)):
+    for form in (_field(written), _twice(written, nouns)):
         if form is not None:
             return form
-    return _explained(said, nouns)
+    return _explained(written, nouns)
 
 
-def _word(said: str) -> str:
-    return " ".join(said.replace("_", " ").replace("-", " ").split())
+def _word(written: str) -> str:
+    return " ".join(written.replace("_", " ").replace("-", " ").split())
 
 
 def _asserted(word: str, polarity: int | None) -> float | str:
@@ -168,46 +168,46 @@ def _asserted(word: str, polarity: int | None) -> float | str:
     return "absent" if word in NO_VALUE else "ambiguous"
 
 
-def _sign(said: str) -> tuple[float | None, str]:
+def _sign(written: str) -> tuple[float | None, str]:
     """The verdict that a leading or closing tick or cross is, and what else is said."""
-    for char, rest in ((said[:1], said[1:]), (said[-1:], said[:-1])):
+    for char, rest in ((written[:1], written[1:]), (written[-1:], written[:-1])):
         if char in SYMBOLS:
             return SYMBOLS[char], rest
-    return None, said
+    return None, written
 
 
 def _signed(sign: float, rest: str, polarity: int | None, nouns: bool) -> float | str:
-    if not seen(rest):
+    if not fold_value(rest):
         return "ambiguous" if polarity == DENIED else sign
     reading = verdict(rest, NEUTRAL, nouns=nouns) if not set(rest) & SYMBOLS.keys() else "ambiguous"
     return reading if reading == sign else "ambiguous"
 
 
-def _field(said: str) -> float | str | None:
+def _field(written: str) -> float | str | None:
     """``Error detected: No``: a question with its answer."""
-    match = _FIELD.fullmatch(said)
+    match = _FIELD.fullmatch(written)
     if match is None or not (key := key_of(match["key"])).polarity:
         return None
-    word = _word(seen(match["said"]))
+    word = _word(fold_value(match["word"]))
     return _asserted(word, key.polarity) if word in YES | NO else None
 
 
-def _twice(said: str, nouns: bool) -> float | str | None:
+def _twice(written: str, nouns: bool) -> float | str | None:
     """``错误 (incorrect)``, ``correct / 正确``: the same in two languages; two different ones are ambiguous."""
-    parts = [_word(seen(part)) for part in re.split(r"[()/|,，]", said) if seen(part)]
+    parts = [_word(fold_value(part)) for part in re.split(r"[()/|,，]", written) if fold_value(part)]
     known = CORRECT | INCORRECT | ERROR
     if len(parts) != 2 or not known.issuperset(parts) or (not nouns and ERROR & set(parts)):
         return None
     return float(parts[0] not in CORRECT) if (parts[0] in CORRECT) == (parts[1] in CORRECT) else "unreadable"
 
 
-def _explained(said: str, nouns: bool) -> float | str:
+def _explained(written: str, nouns: bool) -> float | str:
     """``incorrect: too shallow``: a verdict, a mark, and words that do not take it back."""
-    match = _EXPLAINED.fullmatch(said)
+    match = _EXPLAINED.fullmatch(written)
     if match is None:
         return "unreadable"
-    word, remark = _word(seen(match["verdict"])), seen(match["remark"].strip(" )"))
-    clauses = {_word(seen(part)) for part in re.split(r"[.,;:，。；：\n]", remark)}
+    word, remark = _word(fold_value(match["verdict"])), fold_value(match["remark"].strip(" )"))
+    clauses = {_word(fold_value(part)) for part in re.split(r"[.,;:，。；：\n]", remark)}
     if clauses & (CORRECT | INCORRECT | ERROR) - {word}:
         return "ambiguous"
     if word in INCORRECT:

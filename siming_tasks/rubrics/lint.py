@@ -9,7 +9,7 @@ from itertools import combinations
 from siming_tasks.common.errors import Problem
 from siming_tasks.rubrics.conflicts import Place
 from siming_tasks.rubrics.load import line_of
-from siming_tasks.rubrics.model import Rubric, RubricStep
+from siming_tasks.rubrics.rubric import Rubric, RubricStep
 
 __all__ = ["lint_rubric", "reachable", "stated_ranges"]
 

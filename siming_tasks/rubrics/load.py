@@ -15,7 +15,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError, Problem, RubricError
 from siming_tasks.common.files import read_yaml, yaml_lines
 from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
-from siming_tasks.rubrics.model import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
+from siming_tasks.rubrics.rubric import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
 
 __all__ = ["DEFAULT_ID", "default_rubric", "line_of", "load_rubric", "rubric_from"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from siming_tasks.rubrics.model import RubricStep
+from siming_tasks.rubrics.rubric import RubricStep
 
 __all__ = ["allowed_points"]
 

@@ -1,10 +1,10 @@
-"""Characters: full width made plain, what cannot be seen taken out, outer decoration removed."""
+"""Characters of a reply in one form: full width made plain, invisible ones removed, outer decoration removed."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["plain", "seen", "visible"]
+__all__ = ["fold_name", "fold_value", "strip_invisible"]
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
 _ZERO_WIDTH = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xFE0E, 0xFE0F])
@@ -15,17 +15,17 @@ _UNSEEN = _ZERO_WIDTH | dict.fromkeys([*_CONTROLS, *_ORDER])
 _OUTER = " \t\r\n*_`'\"“”‘’。.!"
 
 
-def plain(text: str, *, fold: bool = True) -> str:
-    """A name: full-width characters made plain, control and formatting characters removed, lower case."""
+def fold_name(text: str, *, fold: bool = True) -> str:
+    """A name in one form: full-width characters made plain, control and formatting characters removed, lower case."""
     text = text.translate(_WIDE).translate(_UNSEEN).strip(_OUTER)
     return text.casefold() if fold else text
 
 
-def seen(text: str, outer: str = _OUTER) -> str:
-    """A value: like :func:`plain`, but marks that change the order in which it is seen stay and spoil it."""
+def fold_value(text: str, outer: str = _OUTER) -> str:
+    """A value in one form: as :func:`fold_name`, but marks that change the reading order stay and spoil it."""
     return text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
 
 
-def visible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text without the characters that have no width."""
     return _NO_WIDTH.sub("", text)

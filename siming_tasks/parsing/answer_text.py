@@ -1,4 +1,4 @@
-"""TaskSpec thinking blocks apart from the answer.
+"""The part of a reply that is its answer: thinking blocks set apart, later turns cut off.
 
 Dialects (any case): ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<reflection>``, ``<analysis>``,
 ``<scratchpad>``, also prefixed (``<seed:think>``) or with bars (``<|thinking|>``); ``[THINK]``; ``◁think▷``;
@@ -13,9 +13,10 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from siming_tasks.parsing.context import ENDS
 from siming_tasks.parsing.lenient_json import Group, read
 
-__all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "set_apart"]
+__all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "first_turn", "set_apart"]
 
 MAX_REPLY = 1_000_000
 """Of longer replies the last million characters are read: more than models write, thinking included."""
@@ -129,3 +130,43 @@ def _around(text: str, groups: list[Group], position: int) -> Group | None:
     except (ValueError, RecursionError):
         return None
     return groups[index]
+
+
+_OWN = re.compile(
+    r"""\s* (?: (?: <s> | <\|im_start\|>\s*assistant\b | <start_of_turn>\s*model\b | <\|assistant\|>
+              | <\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>
+              | (?:\#{1,4}[ ]*)? \**(?:ASSISTANT|Assistant|助手)\**\s*[:：]
+              | \#{1,4}[ ]*Response\b\s*[:：]? ) \s* )+""",
+    re.VERBOSE,
+)
+"""The model's own heading, where the host leaves it in."""
+
+
+def first_turn(reply: str) -> str:
+    """The reply up to where its turn ends; "" where it begins in the user's name, or where that is not clear.
+
+    Inside thinking only special tokens end a turn: thoughts may quote what "User:" asked.
+    """
+    own = _OWN.match(reply)
+    begin = own.end() if own else 0
+    tags: list[tuple[int, bool]] | None = None
+    bracket = reply.find("{", begin)
+    for mark in ENDS.finditer(reply, begin):
+        if mark[0][0] in "<[":
+            return reply[begin : mark.start()]
+        if tags is None:
+            tags = sorted([*_tags(OPEN, reply, True), *_tags(CLOSE, reply, False)])
+        place = bisect_left(tags, (mark.start(), False))
+        if place and tags[place - 1][1]:
+            continue
+        if not place and tags and not tags[0][1]:
+            # These are thoughts whose opening tag the chat template wrote, or those of a later turn.
+            if 0 <= bracket < mark.start():
+                return ""
+            continue
+        return reply[begin : mark.start()]
+    return reply[begin:]
+
+
+def _tags(tag: re.Pattern[str], reply: str, opens: bool) -> list[tuple[int, bool]]:
+    return [(mark.start(), opens) for mark in tag.finditer(reply)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from siming_tasks.parsing.thinking import MAX_ANSWER, MAX_HEAD, MAX_REPLY, set_apart
+from siming_tasks.parsing.answer_text import MAX_ANSWER, MAX_HEAD, MAX_REPLY, set_apart
 
 ANSWER = '{"score": 2}'
 

@@ -1,4 +1,4 @@
-"""What the words around a bracket make of it: the answer, a draft, a revision, or something else."""
+"""The role of a bracket by the words around it: the answer, a draft, a revision, or something else."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 from siming_tasks.parsing.context import AFTERWARDS, LABELS, NAMED_TOP, SHORT_LABEL
 from siming_tasks.parsing.lenient_json import Group
+from siming_tasks.parsing.normalize import fold_name
 from siming_tasks.parsing.step_matching import StepNames
-from siming_tasks.parsing.text import plain
 
-__all__ = ["alone", "is_aside", "role"]
+__all__ = ["bracket_role", "introduces_aside", "stands_alone"]
 
 _MANY = 5
 _ENDED = re.compile(r"[:：=!！.。*`]\s*\n\s*\Z|\A\s*\Z")
@@ -18,7 +18,7 @@ _INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
 
 
-def role(text: str, group: Group, previous: int, names: StepNames) -> str:
+def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> str:
     """``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
 
     Args:
@@ -28,25 +28,25 @@ def role(text: str, group: Group, previous: int, names: StepNames) -> str:
         names: what the asked steps are called.
     """
     label = _label(text[max(previous, group.start - 300) : group.start])
-    after = plain(text[group.end : group.end + 80])
-    said = _role_of(label, names)
-    if said == "aside":
-        return said
+    after = fold_name(text[group.end : group.end + 80])
+    by_label = _role_of(label, names)
+    if by_label == "aside":
+        return by_label
     tops = {step.max_score for step in names.steps}
-    around = [*NAMED_TOP.finditer(plain(label[-100:])), *filter(None, [NAMED_TOP.match(after.lstrip("(（ \n`"))])]
+    around = [*NAMED_TOP.finditer(fold_name(label[-100:])), *filter(None, [NAMED_TOP.match(after.lstrip("(（ \n`"))])]
     if any(float(named["top"]) not in tops | {sum(tops)} for named in around):
         return "draft"
-    return "draft" if said == "answer" and AFTERWARDS.match(after) else said
+    return "draft" if by_label == "answer" and AFTERWARDS.match(after) else by_label
 
 
-def is_aside(line: str, names: StepNames) -> bool:
-    """Whether a line introduces something else than an answer: ``Maximum points:``, ``Deductions by step``."""
+def introduces_aside(line: str, names: StepNames) -> bool:
+    """Test whether a line introduces something else than an answer: ``Maximum points:``, ``Deductions by step``."""
     introduces = _INTRODUCES.match(line) is not None or len(_WORD.findall(line)) <= 5
     return introduces and _role_of(line, names) == "aside"
 
 
-def alone(text: str, group: Group, asked: int) -> bool:
-    """Whether a bare list of one value per asked step can be the answer.
+def stands_alone(text: str, group: Group, asked: int) -> bool:
+    """Test whether a bare list of one value per asked step can be the answer.
 
     It is all of the text, but for fences and a title in front; or, where five steps or more are asked, it stands on
     lines of its own.
@@ -69,7 +69,7 @@ def _label(before: str) -> str:
 
 
 def _role_of(label: str, names: StepNames) -> str:
-    label = plain(label[-300:])
+    label = fold_name(label[-300:])
     if not label:
         return "answer"
     sentence = re.split(r"[.!?。！？;；](?=\s|$)", label.rstrip(".!?。！？;； "))[-1] + " "
