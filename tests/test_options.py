@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import Mode
+from siming_tasks.media import MEDIA_MODES
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
@@ -158,7 +158,7 @@ def test_the_words_of_a_choice_are_the_same_in_every_room() -> None:
         assert isinstance(kind, Choice)
         return kind.words
 
-    assert words("media") == ("auto", *get_args(Mode))
+    assert words("media") == ("auto", *MEDIA_MODES)
     assert words("mapping") == get_args(LabelMapping)
     assert words("positive") == get_args(Positive)
 

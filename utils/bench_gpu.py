@@ -34,7 +34,7 @@ from transformers import (
 
 from siming_tasks.common.schema import ANSWERS, Scope, Video
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.media import Budget, Job, Mode, Policy, Request, prepare, view
+from siming_tasks.media import PROXY, VIDEO, Budget, Job, Policy, Request, prepare, view
 from siming_tasks.tasks import benchmark_task
 from siming_tasks.tasks.prompt import build_prompt
 
@@ -96,7 +96,7 @@ def visual(way: str, path: Path, digest: str, request: Request, cache: Path) -> 
     if way == "naive":
         span = {"video_start": request.span[0], "video_end": request.span[1]} if request.span else {}
         return [{"type": "video", "video": str(path), "nframes": frames, "max_pixels": PIXELS, **span}]
-    mode: Mode = "video" if request.span else "proxy"
+    mode = VIDEO if request.span else PROXY
     shown = view(path, digest=digest, span=request.span, budget=request.budget, mode=mode, cache=cache, even=True)
     frames = min(frames, len(shown.indices)) if len(shown.indices) > 1 else 2
     return [{"type": "video", "video": str(shown.path), "nframes": frames - frames % 2, "max_pixels": PIXELS}]
@@ -155,8 +155,8 @@ def main() -> None:
             work.append((video, dataset.media_path(video), dataset.media_digest(video), asked[: arguments.clips + 1]))
         prepare([Job(path, asked, digest) for _, path, digest, asked in work], cache)
         for _, path, digest, asked in work:
-            prepare([Job(path, asked[1:], digest, "video")], cache)
-            prepare([Job(path, (Request(None, Budget(arguments.frames)),), digest, "proxy")], cache)
+            prepare([Job(path, asked[1:], digest, VIDEO)], cache)
+            prepare([Job(path, (Request(None, Budget(arguments.frames)),), digest, PROXY)], cache)
         print(f"{len(work)} videos prepared for both modes in {time.perf_counter() - began:.1f} s")
         print(f"{'':8}{'requests':>9}{'media s':>9}{'processor':>10}{'model s':>9}{'media':>8}{'model':>8}")
         for way in WAYS:

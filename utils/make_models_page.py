@@ -19,7 +19,7 @@ def _shown(row: Backend) -> str:
         return "-"
     several = row.images in ("several", "paths")
     other = " (video)" if row.modality == "image" else " (frames)" if row.modality and several else ""
-    return f"{row.media}{other}" + (", as files" if row.images == "paths" else "")
+    return f"{row.media.name}{other}" + (", as files" if row.images == "paths" else "")
 
 
 def _reader(row: Backend) -> str:

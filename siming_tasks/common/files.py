@@ -6,10 +6,11 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,10 +20,13 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.yaml_scalars import as_written
 
 __all__ = [
+    "VERIFIED",
     "atomic_path",
     "atomic_write",
     "canonical_json",
+    "digest_of",
     "inside",
+    "known_digest",
     "open_regular",
     "read_bytes",
     "read_text",
@@ -228,6 +232,69 @@ def sha256_file(path: Path) -> str:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+VERIFIED = "verified"
+"""Folder of the cache in which digests are kept for later processes.
+
+``<cache>/verified/<name>`` holds the SHA-256; the name stands for path, inode, size and dates of the file. A file that
+is replaced, renamed or written to has another name and is read again.
+"""
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+_read_here: dict[str, str] = {}
+_identities: dict[tuple[str, int, int, int, int, int], str] = {}
+
+
+def digest_of(path: Path, cache: Path | None = None) -> str:
+    """Compute the hex SHA-256 of a file, read at most once as long as it looks the same.
+
+    Args:
+        path: the file.
+        cache: where it is kept for later processes; None keeps it for this process only.
+
+    Raises:
+        OSError: the file cannot be read. (A cache that cannot be written is no error.)
+    """
+    if known := known_digest(path, cache):
+        return known
+    identity = _identity(path)
+    digest = sha256_file(path)
+    if _identity(path) == identity:  # else it was written to meanwhile
+        _read_here[identity] = digest
+        if cache is not None:
+            with suppress(OSError), atomic_write(cache / VERIFIED / identity) as stream:
+                stream.write(digest)
+    return digest
+
+
+def known_digest(path: Path, cache: Path | None = None) -> str | None:
+    """Look up the digest of a file that was read before and looks the same; else None.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    identity = _identity(path)
+    if identity not in _read_here and cache is not None:
+        with suppress(OSError, ValueError):
+            text = (cache / VERIFIED / identity).read_text(encoding="ascii")
+            if _SHA256.fullmatch(text):
+                _read_here[identity] = text
+    return _read_here.get(identity)
+
+
+def _identity(path: Path) -> str:
+    """Name the state of a file by its path, inode, size and dates.
+
+    Inode and change date tell apart what size and modification date do not: ``cp -p``, ``touch -r``.
+    """
+    status = path.stat()
+    facts = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    key = (os.path.abspath(path), status.st_dev, *facts)
+    if key not in _identities:  # following every link of a path takes longest, and every request asks
+        text = "\0".join(map(str, (path.resolve(), *facts)))
+        _identities[key] = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+    return _identities[key]
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -2,9 +2,9 @@
 
 Version 0.1 called an input ablation a *probe*, the no-video ablation *blind*, the mismatched video *foreign*, imputed
 metrics *filled*, and a step's score increment its *grain*. Its rubrics, sample logs, results files and prediction files
-are translated when they are read. Four values are made of such words and must not change with them: the digest of a
-data set, the hash of a prompt's template, the random order of the shuffled frames, and the keys of cached replies. They
-are computed from the words of version 0.1 to this day.
+are translated when they are read. Five values are made of such words and must not change with them: the digest of a
+data set, the hash of a prompt's template, the random order of the shuffled frames, the keys of cached replies, and the
+paths of altered files in the frame store. They are made of the words of version 0.1 to this day.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 __all__ = [
     "cache_key_facts",
+    "former_ablation_file",
     "former_request_id",
     "former_rubric",
     "present_name",
@@ -67,6 +68,16 @@ def former_request_id(request: str) -> str:
         ('probe_shuffled_full_score/v1', 'full_score/v1')
     """
     return _PRESENT.sub(lambda match: f"probe_{_FORMER_NAMES[match[1]]}_", request)
+
+
+def former_ablation_file(ablation: str, which: str) -> str:
+    """Path of an altered file in a video's folder of the frame store, as version 0.1 wrote it.
+
+    Example:
+        >>> former_ablation_file("frozen_frame", "a1b2c3d4e5f6")
+        'probes/frozen-a1b2c3d4e5f6.mp4'
+    """
+    return f"probes/{_FORMER_NAMES[ablation]}-{which}.mp4"
 
 
 def cache_key_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 
-__all__ = ["workers"]
+__all__ = ["worker_pool"]
 
 
 @contextmanager
-def workers(number: int, start: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes; what still waits is given up when the block ends by an exception.
+def worker_pool(number: int, start: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
+    """Start a pool of processes; what still waits is given up when the block ends by an exception.
 
     They are spawned: a fork of a process that already runs threads (torch, OpenCV, FFmpeg, lmms-eval) can deadlock. A
     process that is killed cannot tell its workers to end, so each of them watches it.
@@ -24,7 +24,7 @@ def workers(number: int, start: Callable[[], None] | None = None) -> Iterator[Pr
         start: called in each of them, before anything else.
     """
     context = get_context("spawn")
-    with ProcessPoolExecutor(number, mp_context=context, initializer=_begin, initargs=(start,)) as pool:
+    with ProcessPoolExecutor(number, mp_context=context, initializer=_start_worker, initargs=(start,)) as pool:
         try:
             yield pool
         except BaseException:
@@ -32,14 +32,13 @@ def workers(number: int, start: Callable[[], None] | None = None) -> Iterator[Pr
             raise
 
 
-def _begin(start: Callable[[], None] | None) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _start_worker(start: Callable[[], None] | None) -> None:
+    def end_with_parent() -> None:
+        parent = parent_process()
+        if parent:
+            parent.join()
+            os._exit(1)  # in the middle of its work: files are written whole or not at all
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     if start:
         start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)  # in the middle of whatever it does: files are written whole or not at all

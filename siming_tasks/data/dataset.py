@@ -11,13 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from siming_tasks.common.errors import DataError, Problem, RubricError
-from siming_tasks.common.files import canonical_json, read_yaml
+from siming_tasks.common.files import canonical_json, digest_of, read_yaml
 from siming_tasks.common.schema import CONSENSUS, Video
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.media_files import media_file, media_problem
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
-from siming_tasks.media.file_digest import digest_of
 from siming_tasks.rubrics import Rubric, load_rubric
 
 __all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]

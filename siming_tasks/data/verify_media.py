@@ -10,11 +10,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import sha256_json
+from siming_tasks.common.files import VERIFIED, digest_of, known_digest, sha256_json
 from siming_tasks.common.locks import locked
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.digest import media_difference
-from siming_tasks.media.file_digest import VERIFIED, digest_of, known_digest
 
 __all__ = ["verify_media"]
 

@@ -1,4 +1,4 @@
-"""What each model class of lmms-eval takes, and hence what it is shown: the table ``backends.yaml``, read and asked."""
+"""Model classes of lmms-eval: what each takes, and hence what it is shown, from the table ``backends.yaml``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 from pydantic.dataclasses import dataclass
 
-from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
-from siming_tasks.media.request_media import Mode
+from siming_tasks.media.modes import FRAMES, MEDIA_MODES, VIDEO, MediaMode
 
 __all__ = ["OURS", "UNKNOWN", "Backend", "backend_of", "backends"]
 
@@ -57,15 +56,15 @@ class Backend:
     note: str = ""
 
     @property
-    def media(self) -> Mode | None:
-        """What it is shown unless the user says otherwise: our frames if it takes several in order; None if refused."""
+    def media(self) -> MediaMode | None:
+        """Mode of what it is shown unless the user says otherwise: our frames if it takes several; None if refused."""
         if self.refused:
             return None
         if self.modality == "video":
-            return "video"
+            return VIDEO
         if self.images in ("several", "paths") and not (self.prefer and self.video):
-            return "frames"
-        return "video" if self.video else None
+            return FRAMES
+        return VIDEO if self.video else None
 
     @property
     def verdict(self) -> str:
@@ -73,14 +72,14 @@ class Backend:
         if self.media is None:
             return f"refused: {self.refused or _WHY[self.images]}"
         guarded = self.file or self.alone or self.experts or self.batch or self.needs or self.video_needs
-        said = [word for word, holds in (("tested", self.tested), ("guarded", guarded)) if holds]
-        return ", ".join(said) or "read"
+        words = [word for word, holds in (("tested", self.tested), ("guarded", guarded)) if holds]
+        return ", ".join(words) or "read"
 
-    def mode(self, wanted: str, modality: str | None = None) -> Mode:
-        """How it gets its media.
+    def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
+        """Choose how it gets its media.
 
         Args:
-            wanted: ``frames``, ``video`` or ``proxy``, or ``auto``: its own default.
+            wanted: name of a mode, or ``auto``: its own default.
             modality: what the instance's argument of this name says, where the class has one.
 
         Raises:
@@ -88,31 +87,18 @@ class Backend:
         """
         if self.media is None:
             raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
-        default: Mode = self.media
+        default = self.media
         if self.modality:
             modality = modality or self.modality
-            default = "video" if modality == "video" else "frames"
-            if wanted not in ("auto", default) and (wanted == "frames" or default == "frames"):
-                raise OptionsError(
-                    f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
-                    f"{'a file' if default == 'video' else 'pictures'} only. Change one of the two."
-                )
-        found: Mode = default if wanted == "auto" else wanted  # type: ignore[assignment]
-        if found == "frames" and self.images in ("one", "none"):
-            raise OptionsError(f"SIMING_MEDIA=frames: {self.name} does not take several pictures. Unset SIMING_MEDIA.")
-        if found != "frames" and self.file == "faulty":
+            default = VIDEO if modality == "video" else FRAMES
+        mode = default if wanted == "auto" else MEDIA_MODES[wanted]
+        if self.modality and mode.images != default.images:
             raise OptionsError(
-                f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
-                f"({see('media')}). Unset SIMING_MEDIA; the backend then gets the frames as images."
+                f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
+                f"{'pictures' if default.images else 'a file'} only. Change one of the two."
             )
-        if found != "frames" and self.file == "short":
-            raise OptionsError(
-                f"SIMING_MEDIA={wanted}: {self.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer frames "
-                "than it wants, as many step clips have. Unset SIMING_MEDIA; it then gets the frames as images."
-            )
-        if found != "frames" and not self.video:
-            raise OptionsError(f"SIMING_MEDIA={wanted}: {self.name} cannot read a video file. Unset SIMING_MEDIA.")
-        return found
+        mode.check_backend(self, wanted)
+        return mode
 
 
 OURS = {
@@ -124,22 +110,22 @@ OURS = {
 """Model classes of this package, by module. They are not in the table, which is part of every cache key."""
 
 UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True)
-"""A class of a user's: our frames, which the host hands on as they are."""
+"""A class of a user's: our frames, which lmms-eval hands on as they are."""
 
 
 @cache
 def backends() -> Mapping[str, Backend]:
-    """The table, by name."""
+    """Read the table, by name."""
     rows = read_yaml(Path(str(resources.files("siming_tasks.media").joinpath("backends.yaml"))))
     return MappingProxyType({name: Backend(name, **row) for name, row in rows.items()})
 
 
 def backend_of(modules: Iterable[str]) -> Backend:
-    """The row of a class, by the modules of itself and its bases in the order of inheritance."""
+    """Find the row of a class by the modules of itself and its bases in the order of inheritance."""
     for module in modules:
         if module in OURS:
             return OURS[module]
-        found = backends().get(module.removeprefix(PACKAGE)) if module.startswith(PACKAGE) else None
-        if found:
-            return found
+        row = backends().get(module.removeprefix(PACKAGE)) if module.startswith(PACKAGE) else None
+        if row:
+            return row
     return UNKNOWN

@@ -1,9 +1,14 @@
-"""Frame-exact video files cut from a longer one: step clips and full-video proxies (H.264, 8-bit 4:2:0, no audio)."""
+"""Frame-exact video files cut from a longer one: step clips and full-video proxies (H.264, 8-bit 4:2:0, no audio).
+
+Every file is encoded alike: the same bytes each time, and nothing but pictures in them.
+"""
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,21 +17,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.files import atomic_path
-from siming_tasks.media.colour import BT601, Colour, copy_tags
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import BT601, Colour, copy_colour_tags
 from siming_tasks.media.timeline import Timeline
-from siming_tasks.media.x264 import x264
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["write_frames", "write_reordered", "write_sequence"]
+__all__ = ["write_frames", "write_reordered", "write_sequence", "x264_options"]
 
 _Picture: TypeAlias = "tuple[int, VideoFrame, Colour]"
 """Number of a frame, the frame as it is encoded, and the colours it was decoded with."""
 
 EIGHT_BIT = ("yuv420p", "yuvj420p")
+
+_SSE2 = "MMX2,SSE2"
+_AVX2 = "MMX2,SSE2Fast,SSSE3,SSE4.2,AVX,FMA3,BMI2,AVX2"
+_CPU_AVX2 = 11
+"""OpenCV's number of the question whether there is AVX2; it has no name in Python."""
+
+
+def x264_options(options: Mapping[str, str], params: str = "") -> dict[str, str]:
+    """Build FFmpeg's options for ``libx264``.
+
+    Closed captions and whatever else travels beside a camera's pictures are left out. The AVX-512 code of x264 164 for
+    macroblock trees decides by what was left in memory: of files of 480 x 272 one in eight differed from the others by
+    a grey level or two. It is not used.
+
+    Args:
+        options: FFmpeg's own.
+        params: x264's, ``name=value`` with colons between them.
+    """
+    asm = _instruction_sets()
+    chosen = ":".join(filter(None, (params, asm and f"asm={asm}")))
+    return {**options, "a53cc": "0", "udu_sei": "0", **({"x264-params": chosen} if chosen else {})}
+
+
+@cache
+def _instruction_sets() -> str:
+    """Instruction sets that x264 may use of this processor; empty for one that is not an x86."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return ""
+    import cv2
+
+    return _AVX2 if cv2.checkHardwareSupport(_CPU_AVX2) else _SSE2
 
 
 def write_frames(
@@ -51,7 +86,7 @@ def write_frames(
         MediaError: a frame cannot be decoded.
     """
     pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
-    _encode(source, timeline, _decoded(source, timeline, indices), pts, target, "1" if intra else "25", crf)
+    _encode(source, timeline, _decode_upright(source, timeline, indices), pts, target, "1" if intra else "25", crf)
 
 
 def write_reordered(
@@ -75,7 +110,7 @@ def write_reordered(
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=target.parent) as spool:
         waiting = {}
-        for index, picture, colour in _decoded(source, timeline, sorted(set(indices))):
+        for index, picture, colour in _decode_upright(source, timeline, sorted(set(indices))):
             planes = picture.to_ndarray()
             waiting[index] = (spool.tell(), planes.shape, picture.format.name, colour)
             spool.write(planes.tobytes())
@@ -113,31 +148,23 @@ def write_sequence(
     """
 
     def pictures() -> Iterator[_Picture]:
-        for run in _runs(indices):
-            times = Counter(run)
-            for index, picture, colour in _decoded(source, timeline, list(times)):
+        start = 0
+        for end in range(1, len(indices) + 1):
+            if end < len(indices) and indices[end] >= indices[end - 1]:
+                continue
+            times = Counter(indices[start:end])  # the longest part in which no frame comes before the one ahead of it
+            for index, picture, colour in _decode_upright(source, timeline, list(times)):
                 for _ in range(times[index]):
                     yield index, picture, colour
+            start = end
 
     _encode(source, timeline, pictures(), np.asarray(pts), target, "25", crf, "scenecut=0")
 
 
-def _runs(indices: Sequence[int]) -> Iterator[list[int]]:
-    """The longest parts in which no frame comes before the one ahead of it."""
-    run: list[int] = []
-    for index in indices:
-        if run and index < run[-1]:
-            yield run
-            run = []
-        run.append(index)
-    if run:
-        yield run
-
-
-def _decoded(source: Path, timeline: Timeline, indices: Sequence[int]) -> Iterator[_Picture]:
+def _decode_upright(source: Path, timeline: Timeline, indices: Sequence[int]) -> Iterator[_Picture]:
     for index, frame in decode(source, timeline, indices):
         colour = Colour.of(frame)
-        yield index, _plain(frame, colour), colour
+        yield index, _to_even_420(frame, colour), colour
 
 
 def _encode(
@@ -150,13 +177,20 @@ def _encode(
     crf: int,
     params: str = "",
 ) -> None:
-    """The pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
+    """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
     import av
 
     number = len(pts)
     period = int(pts[-1]) / (number - 1) if number > 1 else float(1 / timeline.rate / timeline.time_base)
     if number == 1:
         pts = np.asarray([0, max(1, round(period))])
+
+    def mux(packets: list[Any]) -> None:
+        for packet in packets:
+            number = int(np.searchsorted(pts, packet.pts))
+            packet.duration = int(pts[number + 1] - pts[number]) if number + 1 < len(pts) else max(1, round(period))
+            output.mux(packet)
+
     with (
         open_video(source) as (_, original),
         atomic_path(target) as temporary,
@@ -168,24 +202,17 @@ def _encode(
                 stream = output.add_stream("libx264", rate=timeline.rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
-                copy_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
-                how = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
-                stream.options = x264(how, params)
+                copy_colour_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
+                options = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
+                stream.options = x264_options(options, params)
             for at in pts if number == 1 else pts[place : place + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
-                _mux(output, stream.encode(picture), pts, period)
-        _mux(output, stream.encode(None), pts, period)
+                mux(stream.encode(picture))
+        mux(stream.encode(None))
 
 
-def _mux(output: Any, packets: list[Any], pts: Any, period: float) -> None:
-    for packet in packets:
-        number = int(np.searchsorted(pts, packet.pts))
-        packet.duration = int(pts[number + 1] - pts[number]) if number + 1 < len(pts) else max(1, round(period))
-        output.mux(packet)
-
-
-def _plain(frame: VideoFrame, colour: Colour) -> VideoFrame:
-    """The frame as upright 8-bit 4:2:0 with even sides; itself if it already is.
+def _to_even_420(frame: VideoFrame, colour: Colour) -> VideoFrame:
+    """Convert a frame to upright 8-bit 4:2:0 with even sides; itself if it already is.
 
     The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
     grey for one of the former. RGB alone is converted, by the matrix that it will be tagged with.
@@ -195,9 +222,9 @@ def _plain(frame: VideoFrame, colour: Colour) -> VideoFrame:
     name = frame.format.name
     if name in EIGHT_BIT and not (frame.rotation or frame.width % 2 or frame.height % 2):
         return frame
-    like = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
+    planar = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
     matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
-    planes: NDArray[Any] = frame.reformat(format=like, **matrix).to_ndarray()
+    planes: NDArray[Any] = frame.reformat(format=planar, **matrix).to_ndarray()
     planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
     planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
     kind = "yuvj" if colour.full else "yuv"

@@ -1,4 +1,4 @@
-"""The one door through which a stranger's video is opened: nothing but that file is read, and one stream is chosen."""
+"""Opening of untrusted videos: nothing but that file is read, and one stream is chosen."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media.colour import refuse_colours
+from siming_tasks.media.picture import refuse_colours
 
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.error import FFmpegError
     from av.video.stream import VideoStream
 
-__all__ = ["FULL", "main_stream", "open_video"]
+__all__ = ["DISK_FULL", "main_stream", "open_video"]
 
 FORMATS = (
     *("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "asf", "mxf", "ogg", "dv", "dhav", "ivf"),
@@ -38,13 +38,13 @@ LISTS = {
 """How files begin that name other files to play, in small letters."""
 
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
 
 
 @contextmanager
 def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """The opened container and its main video stream (:func:`main_stream`), closed afterwards.
+    """Open a container and its main video stream (:func:`main_stream`), and close it afterwards.
 
     FFmpeg may read this file and no other: kinds that name further files or addresses are refused before they are
     opened.
@@ -58,13 +58,15 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     _refuse_lists(path)
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
-        # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is ablated.
+        # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
         opened = av.open(str(path.absolute()), container_options=SAFE, metadata_errors="replace")
     except av.error.ValueError as error:  # FFmpeg's answer to a kind that is not among FORMATS
-        what = f"{path}: is of no kind that is read here, or damaged ({error.strerror})."
-        raise MediaError(f"{what} Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4") from error
+        raise MediaError(
+            f"{path}: is of no kind that is read here, or damaged ({error.strerror}). "
+            "Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
+        ) from error
     except av.error.FFmpegError as error:
-        raise _unreadable(path, error) from error
+        raise _media_error(path, error) from error
     with opened as container:
         stream = main_stream(container.streams.video)
         if stream is None:
@@ -73,19 +75,21 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         try:
             yield container, stream
         except av.error.FFmpegError as error:
-            raise _unreadable(path, error) from error
+            raise _media_error(path, error) from error
 
 
-def _unreadable(path: Path, error: FFmpegError) -> MediaError:
-    """What to say of an error of the decoder library, or of whoever writes while the video is open."""
-    if error.errno in FULL:
-        what = f"{path}: what is made of it cannot be written ({error.strerror})."
-        return MediaError(f"{what} Free some space and run the same command again.")
+def _media_error(path: Path, error: FFmpegError) -> MediaError:
+    """Translate an error of the decoder library, or of whoever writes while the video is open."""
+    if error.errno in DISK_FULL:
+        return MediaError(
+            f"{path}: what is made of it cannot be written ({error.strerror}). "
+            "Free some space and run the same command again."
+        )
     return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.")
 
 
 def main_stream(streams: Sequence[VideoStream]) -> VideoStream | None:
-    """The stream that is shown: of those flagged as default, else of all, the largest; never a cover picture.
+    """Choose the stream that is shown: of those flagged as default, else of all, the largest; never a cover picture.
 
     Sound files carry cover pictures and cameras carry previews as further video streams. Ties go to the first.
     """
@@ -98,6 +102,7 @@ def main_stream(streams: Sequence[VideoStream]) -> VideoStream | None:
 
 
 def _refuse_lists(path: Path) -> None:
+    """Refuse what is no file, and files that name other files to play (MediaError)."""
     if not path.is_file():  # a fifo would wait for ever
         raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
     try:
@@ -107,5 +112,7 @@ def _refuse_lists(path: Path) -> None:
         raise MediaError(f"{path}: cannot be read ({error.strerror}).") from error
     for words, kind in LISTS.items():
         if head.startswith(words) or (words.startswith(b"<") and head.startswith(b"<") and words in head):
-            what = f"{path}: is {kind}, which names other files, and no video."
-            raise MediaError(f"{what} Those are never opened; ask for the video file itself.")
+            raise MediaError(
+                f"{path}: is {kind}, which names other files, and no video. "
+                "Those are never opened; ask for the video file itself."
+            )

@@ -18,7 +18,7 @@ __all__ = ["decode"]
 
 
 class _Missed(Exception):
-    """A pass did not produce what the timeline promises; the message says what is wrong with the file."""
+    """Frames of a pass are not those that the timeline promises; the message says what is wrong with the file."""
 
 
 def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[int, VideoFrame]]:
@@ -49,6 +49,7 @@ def decode(path: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[t
 
 
 def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> Iterator[tuple[int, VideoFrame]]:
+    """Decode from the keyframe at ``start`` on, leaving out what no wanted frame is built on."""
     needed = {int(pts) for pts in timeline.pts[list(wanted)]}
     # Leaving frames out is safe only where storage order differs from display order; elsewhere times may be guesses.
     frames = _frames(path, int(timeline.pts[start]), needed if timeline.reordered else None, seek=start > 0)
@@ -66,6 +67,7 @@ def _sparse(path: Path, timeline: Timeline, wanted: deque[int], start: int) -> I
 
 
 def _linear(path: Path, timeline: Timeline, wanted: deque[int]) -> Iterator[tuple[int, VideoFrame]]:
+    """Decode from the first frame on, checking every one."""
     times, expected = timeline.times, 0
     frames = _frames(path, int(timeline.pts[0]), None, seek=False)
     while wanted:

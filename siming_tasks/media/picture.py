@@ -1,19 +1,82 @@
-"""From a decoded frame to upright RGB pixels and to JPEG bytes."""
+"""Pictures: the colours that a decoded frame's numbers mean, upright RGB pixels, JPEG bytes.
+
+Colours go by the stream's tags, and where there are none by the usual rule. Numbers of matrices, transfer curves and
+ranges are those of ITU-T H.273, which FFmpeg uses too.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.media.colour import Colour
+from siming_tasks.common.errors import MediaError
 
 if TYPE_CHECKING:
+    from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
 
-__all__ = ["fitted", "jpeg", "rgb"]
+__all__ = [
+    "BT601",
+    "BT709",
+    "FULL_RANGE",
+    "LIMITED_RANGE",
+    "WIDE_GAMUTS",
+    "Colour",
+    "copy_colour_tags",
+    "fit_size",
+    "refuse_colours",
+    "to_bt709_filter",
+    "to_jpeg",
+    "to_rgb",
+]
+
+LIMITED_RANGE, FULL_RANGE = 1, 2
+BT709, BT601, BT2020 = 1, 5, 9
+MATRICES = {1: BT709, 5: BT601, 6: BT601, 9: BT2020}
+"""Matrices that recorders write: BT.709, BT.601 under two numbers, BT.2020 (not constant)."""
+
+MATRIX_NAMES = {BT709: "bt709", BT601: "bt601", BT2020: "bt2020nc"}
+
+UNREAD_MATRICES = {
+    4: "FCC",
+    7: "SMPTE 240M",
+    8: "YCgCo",
+    10: "BT.2020 constant luminance",
+    11: "SMPTE 2085",
+    12: "chromaticity-derived",
+    13: "chromaticity-derived",
+    14: "ICtCp",
+    15: "IPT-C2",
+    16: "YCgCo-Re",
+    17: "YCgCo-Ro",
+}
+HDR_CURVES = {16: "PQ", 18: "HLG"}
+UNREAD_CURVES = {8: "linear", 9: "logarithmic", 10: "logarithmic", 17: "SMPTE 428"}
+
+WIDE_GAMUTS = {9: "bt2020", 11: "smpte431", 12: "smpte432"}
+"""Primaries with which saturated colours look pale on a common screen, by FFmpeg's names; the last two are P3."""
+
+CURVES = {
+    1: "bt709",
+    4: "bt470m",
+    5: "bt470bg",
+    6: "smpte170m",
+    11: "iec61966-2-4",
+    13: "iec61966-2-1",
+    14: "bt2020-10",
+    15: "bt2020-12",
+}
+"""FFmpeg's names of the transfer curves that its filter ``colorspace`` knows and recorders write."""
+
+TONE_MAP = (
+    "ffmpeg -i IN -vf zscale=t=linear:npl=100,format=gbrpf32le,zscale=p=bt709,tonemap=hable,"
+    "zscale=t=bt709:m=bt709:r=tv,format=yuv420p OUT.mp4"
+)
 
 BILINEAR, AREA, EXACT = 0x2, 0x20, 0x40000 | 0x2000
 """FFmpeg's SWS_BILINEAR and SWS_AREA; SWS_ACCURATE_RND with SWS_FULL_CHR_H_INT."""
@@ -28,21 +91,113 @@ STRETCH = np.clip(np.round((np.arange(256) - 16) * 255 / 219), 0, 255).astype(np
 """From limited to full range."""
 
 
-def fitted(width: int, height: int, size: int | None) -> tuple[int, int]:
-    """``(width, height)`` scaled down, never up, so that the longer side has at most ``size`` pixels."""
+@dataclass(frozen=True)
+class Colour:
+    """Meaning of a picture's numbers.
+
+    Attributes:
+        matrix: from YCbCr to RGB; one of ``MATRICES``' values.
+        full: whether black and white are 0 and 255 (full range), not 16 and 235.
+        coded: whether the picture is YCbCr at all; RGB needs no conversion.
+        grey: whether it has brightness only.
+    """
+
+    matrix: int
+    full: bool
+    coded: bool = True
+    grey: bool = False
+
+    @classmethod
+    def of(cls, frame: VideoFrame) -> Colour:
+        """Read the frame's own tags, else apply the usual rule.
+
+        An untagged picture is BT.709 if it is HD (a side of 1280 or both above 576 pixels), else BT.601, and of limited
+        range unless its pixel format says otherwise.
+        """
+        name = frame.format.name
+        sides = sorted((frame.width, frame.height))
+        usual = BT709 if sides[1] >= 1280 or sides[0] > 576 else BT601
+        grey = name.startswith("gray")
+        full = name.startswith("yuvj") or frame.color_range == FULL_RANGE
+        full = full or (grey and frame.color_range != LIMITED_RANGE)
+        coded = not (frame.format.is_rgb or frame.format.has_palette)
+        return cls(MATRICES.get(frame.colorspace, usual), full and coded, coded, grey)
+
+    @property
+    def range(self) -> int:
+        """``LIMITED_RANGE`` or ``FULL_RANGE``."""
+        return FULL_RANGE if self.full else LIMITED_RANGE
+
+    @property
+    def is_ffmpeg_default(self) -> bool:
+        """Whether FFmpeg converts it to RGB rightly without being told: BT.601, limited range."""
+        return self.coded and not self.grey and self.matrix == BT601 and not self.full
+
+    def rgb_arguments(self) -> dict[str, Any]:
+        """Arguments of PyAV's ``reformat`` and ``to_ndarray`` with which a conversion to RGB comes out right.
+
+        PyAV hands matrix and range on to FFmpeg only if those of source and target differ. FFmpeg would take grey
+        pictures for full range, whose matrix does not matter.
+        """
+        if not self.coded:
+            return {}
+        return {
+            "src_colorspace": BT709 if self.grey else self.matrix,
+            "dst_colorspace": BT601,
+            "src_color_range": self.range,
+            "dst_color_range": LIMITED_RANGE,
+        }
+
+    def __str__(self) -> str:
+        return f"{MATRIX_NAMES[self.matrix]}, {'full' if self.full else 'limited'} range" if self.coded else "rgb"
+
+
+def copy_colour_tags(source: VideoCodecContext, target: VideoCodecContext, matrix: int, full: bool) -> None:
+    """Tag what will be encoded: matrix and range as given, primaries and transfer curve as the source says."""
+    target.colorspace, target.color_range = matrix, FULL_RANGE if full else LIMITED_RANGE
+    target.color_primaries, target.color_trc = source.color_primaries, source.color_trc
+
+
+def to_bt709_filter(coded: VideoCodecContext, matrix: int) -> str | None:
+    """Arguments of FFmpeg's filter ``colorspace`` from wide gamut to BT.709; None if the gamut is not wide."""
+    if coded.color_primaries not in WIDE_GAMUTS:
+        return None
+    source = f"iprimaries={WIDE_GAMUTS[coded.color_primaries]}:itrc={CURVES.get(coded.color_trc, 'bt709')}"
+    space = "smpte170m" if matrix == BT601 else MATRIX_NAMES[matrix]
+    return f"{source}:ispace={space}:irange=tv:all=bt709:range=tv:format=yuv420p"
+
+
+def refuse_colours(path: Path, coded: VideoCodecContext) -> None:
+    """Refuse colours that would come out wrong: HDR curves, and matrices and curves that no recorder writes.
+
+    Raises:
+        MediaError: names the file, the colours and the way out.
+    """
+    if coded.color_trc in HDR_CURVES:
+        raise MediaError(
+            f"{path}: is HDR ({HDR_CURVES[coded.color_trc]}), which would be shown pale and dark. "
+            f"Export it as SDR, or tone-map it: {TONE_MAP}"
+        )
+    unread = UNREAD_MATRICES.get(coded.colorspace) or UNREAD_CURVES.get(coded.color_trc)
+    if unread:
+        raise MediaError(f"{path}: has {unread} colours, which are not read. Export it in BT.709.")
+
+
+def fit_size(width: int, height: int, size: int | None) -> tuple[int, int]:
+    """Scale ``(width, height)`` down, never up, so that the longer side has at most ``size`` pixels."""
     longer = max(width, height)
     if size is None or longer <= size:
         return width, height
     return max(1, round(width * size / longer)), max(1, round(height * size / longer))
 
 
-def rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDArray[np.uint8]:
-    """The upright picture, uint8 ``[height, width, 3]``, longer side at most ``size`` pixels.
+def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDArray[np.uint8]:
+    """Convert a frame to the upright picture, uint8 ``[height, width, 3]``, longer side at most ``size`` pixels.
 
-    Matrix and range are those of the frame's tags or the usual rule (:class:`~siming_tasks.media.colour.Colour`). A
-    BT.601 picture of limited range in 8-bit 4:2:0 has, at its own size, the colours of
-    ``frame.to_ndarray(format="rgb24")``, which PyAV-based readers return; others are converted with FFmpeg's exact
-    arithmetic (51 dB and better, where its fast one has 41 to 50).
+    Matrix and range are those of the frame's tags or the usual rule (:class:`Colour`). A BT.601 picture of limited
+    range in 8-bit 4:2:0 has, at its own size, the colours of ``frame.to_ndarray(format="rgb24")``, which PyAV-based
+    readers return; others are converted with FFmpeg's exact arithmetic (51 dB and better, where its fast one has 41 to
+    50).
 
     Args:
         frame: the decoded frame; its rotation flag is applied, as players do.
@@ -50,17 +205,20 @@ def rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDA
         order: ``rgb24`` or ``bgr24``.
     """
     colour = Colour.of(frame)
-    width, height = fitted(frame.width, frame.height, size)
+    width, height = fit_size(frame.width, frame.height, size)
     same = (width, height) == (frame.width, frame.height)
-    fast = colour.plain and frame.format.name == "yuv420p"
-    how: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT), **colour.to_rgb()}
+    fast = colour.is_ffmpeg_default and frame.format.name == "yuv420p"
+    arguments: dict[str, Any] = {
+        "interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT),
+        **colour.rgb_arguments(),
+    }
     if not same:
-        how |= {"width": width, "height": height}
+        arguments |= {"width": width, "height": height}
     array: NDArray[Any]
     if not fast and not same and _planes_agree(frame.format.name, frame.width, frame.height, width, height, colour):
-        array = _interleaved(frame.reformat(format="gbrp", **how), order)
+        array = _interleave(frame.reformat(format="gbrp", **arguments), order)
     else:
-        array = frame.to_ndarray(format=order, **how)
+        array = frame.to_ndarray(format=order, **arguments)
     if same and colour.grey and not colour.full and frame.format.components[0].bits == 8:
         array = STRETCH[array]  # FFmpeg copies 8-bit grey as it is
     if frame.rotation:
@@ -70,7 +228,7 @@ def rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDA
 
 @lru_cache(maxsize=64)
 def _planes_agree(name: str, width: int, height: int, to_width: int, to_height: int, colour: Colour) -> bool:
-    """Whether this scaling gives the same numbers if it is done into planes that are interleaved afterwards.
+    """Decide whether scaling into planes that are interleaved afterwards gives the same numbers.
 
     FFmpeg's exact arithmetic writes planes with vector instructions and interleaved pixels without: the same in a third
     of the time. Where it takes another way for interleaved pixels (few rows go into one, as in 1080 to 720) some differ
@@ -84,13 +242,18 @@ def _planes_agree(name: str, width: int, height: int, to_width: int, to_height: 
     rng = np.random.default_rng(0)
     for plane in noise.planes:
         plane.update(rng.bytes(plane.buffer_size))
-    how: dict[str, Any] = {"width": to_width, "height": to_height, "interpolation": AREA | EXACT, **colour.to_rgb()}
-    planes = _interleaved(noise.reformat(format="gbrp", **how), "rgb24")
-    return np.array_equal(planes, noise.to_ndarray(format="rgb24", **how))
+    arguments: dict[str, Any] = {
+        "width": to_width,
+        "height": to_height,
+        "interpolation": AREA | EXACT,
+        **colour.rgb_arguments(),
+    }
+    planes = _interleave(noise.reformat(format="gbrp", **arguments), "rgb24")
+    return np.array_equal(planes, noise.to_ndarray(format="rgb24", **arguments))
 
 
-def _interleaved(planar: VideoFrame, order: str) -> NDArray[np.uint8]:
-    """``[height, width, 3]`` of a picture in the planes green, blue, red."""
+def _interleave(planar: VideoFrame, order: str) -> NDArray[np.uint8]:
+    """Turn a picture in the planes green, blue, red into ``[height, width, 3]``."""
     import cv2
 
     green, blue, red = (
@@ -100,11 +263,11 @@ def _interleaved(planar: VideoFrame, order: str) -> NDArray[np.uint8]:
     return np.asarray(cv2.merge((red, green, blue) if order == "rgb24" else (blue, green, red)), np.uint8)
 
 
-def jpeg(frame: VideoFrame, size: int | None, quality: int) -> bytes:
-    """The upright picture as JPEG (4:2:0). OpenCV writes the same bytes as Pillow in two thirds of the time."""
+def to_jpeg(frame: VideoFrame, size: int | None, quality: int) -> bytes:
+    """Encode the upright picture as JPEG (4:2:0). OpenCV writes the same bytes as Pillow in two thirds of the time."""
     import cv2
 
-    done, data = cv2.imencode(".jpg", rgb(frame, size, "bgr24"), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    done, data = cv2.imencode(".jpg", to_rgb(frame, size, "bgr24"), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
         raise RuntimeError("OpenCV could not write a JPEG")
     return bytes(data)

@@ -1,4 +1,7 @@
-"""What is shown of a video: the one rule that hooks, ``siming run prepare``, ``siming run plan`` and proxies ask."""
+"""Policy of what is shown of a video, and which rubric steps can be judged from it.
+
+Hooks, ``siming run prepare``, ``siming run plan`` and proxies all ask this one rule.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +13,35 @@ from typing import Any
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.backend import UNKNOWN, Backend
-from siming_tasks.media.encoding import AS_STORED, Encoding
-from siming_tasks.media.request_media import Mode, Request
-from siming_tasks.media.sampler import UNIFORM, Budget, matched_budget
-from siming_tasks.media.signal import SAMPLERS
+from siming_tasks.media.modes import MediaMode
+from siming_tasks.media.request_media import Request
+from siming_tasks.media.sampler import SAMPLERS, UNIFORM, Budget, matched_budget
 from siming_tasks.media.store import QUALITY, SIZE
+from siming_tasks.media.stored_image import AS_STORED, Encoding
 from siming_tasks.options import Options
+from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tasks import STANDARD_TASKS, TASKS, InputAblation, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "observable_steps", "unobservable_reason"]
+
+NEEDS_SOUND = ("audio", "audio_visual")
+"""Channels of evidence that a silent video does not have."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Which frames of which part, how large, how encoded, and in what form.
+    """Rule of what a run shows: which frames of which part, how large, how encoded, and in what form.
 
     Attributes:
         frames: frames of a full video.
         clip_frames: frames of a clip.
         frame_size: longest side of an image in pixels; None keeps the original.
         density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
-        mode: ``frames``, ``video``, ``proxy`` or ``auto`` (the backend's own).
+        mode: name of a media mode, or ``auto`` (the backend's own).
         quality: JPEG quality of the stored images.
         encoding: how a backend that encodes images is to send them.
-        sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.signal`).
+        sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.sampler`).
     """
 
     frames: int
@@ -47,7 +54,7 @@ class Policy:
     sampler: str = UNIFORM
 
     def __hash__(self) -> int:
-        """Worked out once: every request looks up what its policy shows."""
+        """Computed once: every request looks up what its policy shows."""
         return self._hash
 
     @cached_property
@@ -56,7 +63,7 @@ class Policy:
 
     @classmethod
     def of(cls, options: Options) -> Policy:
-        """The policy that a run's options mean."""
+        """Make the policy that a run's options mean."""
         return cls(
             options.frames,
             options.clip_frames,
@@ -68,7 +75,7 @@ class Policy:
         )
 
     def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
-        """What one question shows.
+        """Choose the part, budget and sampler of one question.
 
         Args:
             duration: of the whole video in seconds, as the data set states it.
@@ -86,35 +93,33 @@ class Policy:
         budget = matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames)
         return Request(span, budget, self.sampler)
 
-    def asked(self, setting: TaskSpec, video: Video) -> Iterator[tuple[str | None, Request]]:
-        """The questions of a setting about a video: step (None: all of them) and what is shown for it."""
+    def questions(self, setting: TaskSpec, video: Video) -> Iterator[tuple[str | None, Request]]:
+        """Yield the questions of a setting about a video: step (None: all of them) and what is shown for it."""
         for _, step in expected_requests(setting, [video]):
             yield step, self.request(video.duration, video.step(step).span if step else None, setting.scope)
 
     def requests(self, video: Video, settings: Iterable[TaskSpec] | None = None) -> tuple[Request, ...]:
-        """Everything that some settings (all by default) show of a video, each part once, in their order.
+        """Collect what some settings (all by default) show of a video, each part once, in their order.
 
         Ablations and other forms of the reply show no frames but those of the plain settings.
         """
         chosen = [TASKS[name] for name in STANDARD_TASKS] if settings is None else settings
-        return tuple(dict.fromkeys(request for setting in chosen for _, request in self.asked(setting, video)))
+        return tuple(dict.fromkeys(request for setting in chosen for _, request in self.questions(setting, video)))
 
     def density_of(self, scope: Scope) -> str:
-        """What a record says of the density: only clips can be ``matched``."""
+        """Density for the record of a request: only clips can be ``matched``."""
         return self.density if scope == "clip" else "native"
 
     def mode_for(
         self, backend: Backend = UNKNOWN, modality: str | None = None, *, ablation: InputAblation | None = None
-    ) -> Mode:
-        """How a backend gets its media: as the table of backends says, unless ``SIMING_MEDIA`` says otherwise.
-
-        A file whose frames an ablation alters is a proxy, whatever the mode.
+    ) -> MediaMode:
+        """Choose how a backend gets its media: by the table of backends, unless ``SIMING_MEDIA`` says otherwise.
 
         Raises:
             OptionsError: the backend cannot see what is wanted, or would be shown something else.
         """
         mode = backend.mode(self.mode, modality)
-        if mode == "video" and self.sampler != UNIFORM:
+        if not mode.sampled and self.sampler != UNIFORM:
             raise OptionsError(
                 f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
                 "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
@@ -124,10 +129,10 @@ class Policy:
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
                 f"siming_ablation_{ablation.name}_* out."
             )
-        return "proxy" if ablation and mode == "video" else mode
+        return mode.of_ablations if ablation else mode
 
     def facts(self) -> dict[str, Any]:
-        """The options that change what is shown, under their own names; part of every cache key of a run.
+        """List the options that change what is shown, under their own names; part of every cache key of a run.
 
         The sampler is left out where it is uniform, and the encoding where the stored files are sent: replies that were
         cached before they could be chosen were given to these very pixels.
@@ -141,3 +146,30 @@ class Policy:
             **({} if self.sampler == UNIFORM else {"sampler": SAMPLERS[self.sampler]}),
             **({} if self.encoding == AS_STORED else {"image_format": str(self.encoding)}),
         }
+
+
+def unobservable_reason(step: RubricStep, fps: float, *, has_audio: bool = False) -> str | None:
+    """Name the reason why a step cannot be judged: ``silent``, ``rate``, or None if it can.
+
+    Args:
+        step: a rubric step; its ``evidence`` names the channel and the lowest sampling rate that carries it.
+        fps: sampled rate of what is shown (frames/s).
+        has_audio: whether the model hears the sound.
+    """
+    if step.evidence.channel in NEEDS_SOUND and not has_audio:
+        return "silent"
+    return "rate" if fps < step.evidence.min_fps else None
+
+
+def observable_steps(rubric: Rubric, fps: float, has_audio: bool = False) -> set[str]:
+    """Collect the ids of the steps that can be judged at ``fps`` frames a second, with or without sound.
+
+    For metrics restricted to what the model was shown: a chance result on the other steps is no fault of the model.
+    A step that needs sound *and* picture counts as not observable in a silent video, although part of it may be seen.
+
+    Example:
+        >>> from siming_tasks.rubrics import default_rubric
+        >>> len(observable_steps(default_rubric(), fps=64 / 168.9)), len(observable_steps(default_rubric(), fps=8))
+        (6, 20)
+    """
+    return {step.id for step in rubric.steps if unobservable_reason(step, fps, has_audio=has_audio) is None}

@@ -1,4 +1,4 @@
-"""Decode a whole dataset ahead of a run: one pass per video for all settings, in parallel, resumable."""
+"""Decoding of a whole dataset ahead of a run: one pass per video for all settings, in parallel, resumable."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import Video
-from siming_tasks.common.workers import workers as processes
+from siming_tasks.common.workers import worker_pool
+from siming_tasks.media.cache_size import evict
 from siming_tasks.media.decode import decode
-from siming_tasks.media.evict import evict
-from siming_tasks.media.file_digest import digest_of
-from siming_tasks.media.picture import jpeg
+from siming_tasks.media.modes import FRAMES, MediaMode
+from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.request_media import Mode, Request, View, by_content, signal_of, view, wanted_by
-from siming_tasks.media.signal import grid
+from siming_tasks.media.request_media import Request, measure_signal, needs_signal, union_of_frames, view
+from siming_tasks.media.sampler import grid_frames
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.tasks import TaskSpec
 
@@ -29,13 +30,13 @@ __all__ = ["Job", "Outcome", "Workload", "estimate", "prepare"]
 
 @dataclass(frozen=True)
 class Job:
-    """One video and all that will be asked to be shown of it.
+    """Video and all that a run will show of it.
 
     Attributes:
         path: the video file.
         requests: the parts and their budgets.
         digest: a name for the file's content, if known.
-        mode: ``frames`` stores images, ``video`` writes one .mp4 per span, ``proxy`` one per request.
+        mode: form in which it is shown: images are stored, or .mp4 files written.
         size: longest side of stored frames in pixels.
         quality: JPEG quality of stored frames.
     """
@@ -43,7 +44,7 @@ class Job:
     path: Path
     requests: tuple[Request, ...]
     digest: str | None = None
-    mode: Mode = "frames"
+    mode: MediaMode = FRAMES
     size: int | None = SIZE
     quality: int = QUALITY
 
@@ -56,28 +57,28 @@ class Job:
         digest: str | None = None,
         settings: Iterable[TaskSpec] | None = None,
     ) -> Job:
-        """All that some settings (all by default) show of a video under a policy; its mode must be one of the three."""
-        mode = policy.mode_for()
-        return cls(path, policy.requests(video, settings), digest, mode, policy.frame_size, policy.quality)
+        """Collect all that some settings (all by default) show of a video under a policy."""
+        requests = policy.requests(video, settings)
+        return cls(path, requests, digest, policy.mode_for(), policy.frame_size, policy.quality)
 
     def store(self, cache: Path) -> FrameStore:
-        """Where its frames go."""
+        """Frame store of the video."""
         return FrameStore(cache, self.path, self.digest or digest_of(self.path, cache), self.size, self.quality)
 
     def missing(self, cache: Path) -> list[int]:
-        """Frames that frames mode still has to decode; requests that cannot be met do not count."""
+        """List the frames that still have to be decoded as images; requests that cannot be met do not count."""
         store = self.store(cache)
         timeline, signal = store.timeline(), store.signal()
-        chosen = [request for request in self.requests if by_content([request], timeline)]
-        if signal is None and chosen:  # the pass that sees the change stores the whole grid
-            plain = [request for request in self.requests if request not in chosen]
-            return store.missing([*grid(timeline).tolist(), *wanted_by(plain, timeline)[0]])
-        return store.missing(wanted_by(self.requests, timeline, signal=signal)[0])
+        by_content = [request for request in self.requests if needs_signal([request], timeline)]
+        if signal is None and by_content:  # the pass that measures the change stores the whole grid
+            uniform = [request for request in self.requests if request not in by_content]
+            return store.missing([*grid_frames(timeline).tolist(), *union_of_frames(uniform, timeline)[0]])
+        return store.missing(union_of_frames(self.requests, timeline, signal=signal)[0])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one job: frames written, and what could not be done (with the file's name)."""
+    """Result of one job: frames written, and what could not be done (with the file's name)."""
 
     path: Path
     frames: int
@@ -86,7 +87,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is left to do, measured on a sample of the first video: frames, bytes on disk, seconds."""
+    """Work that is left, measured on a sample of the first video: frames, bytes on disk, seconds."""
 
     videos: int
     frames: int
@@ -95,7 +96,7 @@ class Workload:
 
 
 def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
-    """Time and space that :func:`prepare` will take in frames mode, from two seconds or so of the first video to do.
+    """Estimate time and space that :func:`prepare` will take for images, from about two seconds of the first video.
 
     Videos that cannot be opened are left out; ``prepare`` reports them.
     """
@@ -112,10 +113,10 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
     job = todo[0][0]
     timeline = job.store(cache).timeline()
     sample, sizes = range(0, min(50, timeline.n_frames), 10), []
-    began = time.perf_counter()
+    start = time.perf_counter()
     for _, frame in decode(job.path, timeline, sample):
-        sizes.append(len(jpeg(frame, job.size, job.quality)))
-    per_frame = (time.perf_counter() - began) / (sample[-1] + 1)
+        sizes.append(len(to_jpeg(frame, job.size, job.quality)))
+    per_frame = (time.perf_counter() - start) / (sample[-1] + 1)
     decoded = sum(missing[-1] + 1 for _, missing in todo)
     return Workload(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
 
@@ -143,53 +144,50 @@ def prepare(
         One outcome per job, in the order of the jobs.
     """
     outcomes: dict[Path, Outcome] = {}
-    for outcome in _run(jobs, cache, cache_gb, workers):
+    for outcome in _outcomes(jobs, cache, cache_gb, workers):
         outcomes[outcome.path] = outcome
         done(outcome)
     return [outcomes[job.path] for job in jobs]
 
 
-def _run(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Iterator[Outcome]:
+def _outcomes(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Iterator[Outcome]:
     if workers == 1:
-        yield from (_one(job, cache, cache_gb) for job in jobs)
+        yield from (_carry_out(job, cache, cache_gb) for job in jobs)
         return
-    with processes(min(workers, os.cpu_count() or 1)) as pool:
-        for future in as_completed([pool.submit(_one, job, cache, cache_gb) for job in jobs]):
+    with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
+        for future in as_completed([pool.submit(_carry_out, job, cache, cache_gb) for job in jobs]):
             yield future.result()
 
 
-def _one(job: Job, cache: Path, cache_gb: float) -> Outcome:
+def _carry_out(job: Job, cache: Path, cache_gb: float) -> Outcome:
+    """Store the frames or write the files of one job."""
     try:
         store = job.store(cache)
         timeline = store.timeline()
         signal, count = None, 0
-        if by_content(job.requests, timeline) and job.mode != "video":
-            signal, count = signal_of(store, job.requests, images=job.mode == "frames")
-        requests = job.requests if job.mode != "video" else tuple(request.uniform() for request in job.requests)
-        wanted, errors = wanted_by(requests, timeline, signal=signal)
-        if job.mode == "frames":
+        if job.mode.sampled and needs_signal(job.requests, timeline):
+            signal, count = measure_signal(store, job.requests, images=job.mode.images)
+        requests = job.requests if job.mode.sampled else tuple(request.uniform() for request in job.requests)
+        wanted, errors = union_of_frames(requests, timeline, signal=signal)
+        if job.mode.images:
             count += store.fill(wanted)
             evict(cache, cache_gb, keep=store.digest)
         else:
-            given = [
-                request for request in job.requests if request.span or job.mode == "proxy" or not timeline.standard
-            ]
-            count = sum(len(_clip(job, request, cache, cache_gb).indices) for request in given)
+            for request in job.requests:
+                if job.mode.needs_file(timeline, whole=request.span is None):
+                    clip = view(
+                        job.path,
+                        digest=job.digest,
+                        span=request.span,
+                        budget=request.budget,
+                        mode=job.mode,
+                        cache=cache,
+                        size=job.size,
+                        quality=job.quality,
+                        cache_gb=cache_gb,
+                        sampler=request.sampler,
+                    )
+                    count += len(clip.indices)
         return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
     except MediaError as error:
         return Outcome(job.path, 0, (str(error),))
-
-
-def _clip(job: Job, request: Request, cache: Path, cache_gb: float) -> View:
-    return view(
-        job.path,
-        digest=job.digest,
-        span=request.span,
-        budget=request.budget,
-        mode=job.mode,
-        cache=cache,
-        size=job.size,
-        quality=job.quality,
-        cache_gb=cache_gb,
-        sampler=request.sampler,
-    )

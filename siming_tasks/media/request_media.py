@@ -1,4 +1,9 @@
-"""What one request shows to a model: a list of images or a video file, and a record of exactly which frames."""
+"""Media of one request: the frames that it takes, shown as images or as a file, and a record of exactly which.
+
+An input ablation alters them: it shows the frames in another order, or fewer of them; nothing is decoded for it. A
+file is altered as a proxy: the frames that ``frames`` mode would show, each a keyframe. A whole recording of 25 frames
+a second in random order would be neither cheap nor the question.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +13,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media.clips import write_frames
-from siming_tasks.media.encoding import Encoding, Sent
-from siming_tasks.media.evict import evict
-from siming_tasks.media.file_digest import digest_of
-from siming_tasks.media.sampler import SAMPLER, UNIFORM, Budget, frame_range, sample_count, sample_indices
-from siming_tasks.media.signal import SAMPLERS, Signal, chosen, grid, offers_choice
+from siming_tasks.common.files import digest_of
+from siming_tasks.common.version_0_1 import former_ablation_file
+from siming_tasks.media.cache_size import evict
+from siming_tasks.media.clips import write_reordered
+from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
+from siming_tasks.media.sampler import (
+    SAMPLER,
+    SAMPLERS,
+    UNIFORM,
+    Budget,
+    ChangeSignal,
+    choose_by_content,
+    frame_range,
+    grid_frames,
+    offers_choice,
+    sample_count,
+    sample_indices,
+)
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
+from siming_tasks.media.stored_image import Encoding, SentImages
 from siming_tasks.media.timeline import Timeline
+from siming_tasks.tasks import InputAblation
 
-__all__ = ["Mode", "Request", "View", "by_content", "signal_of", "view", "wanted_by"]
+__all__ = [
+    "ABLATION_RULES",
+    "Request",
+    "View",
+    "ablate",
+    "measure_signal",
+    "needs_signal",
+    "union_of_frames",
+    "view",
+]
 
-Mode = Literal["frames", "video", "proxy"]
-"""Images; a video file for the backend's own reader; or such a file of just the frames that the budget takes."""
+ABLATION_RULES = "ablations/1"
+"""Version of what the ablations show; it moves when one shows something else, and is part of every cache key."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A part of a video (``span`` in seconds, None for all of it), how many frames of it to show, and by which rule.
+    """Part of a video (``span`` in seconds, None for all of it), the budget of frames to show, and the sampler.
 
-    ``sampler`` is ``uniform`` or a rule by content (:mod:`siming_tasks.media.signal`), which needs the video's signal.
+    ``sampler`` is ``uniform`` or a rule by content (:mod:`siming_tasks.media.sampler`), which needs the video's signal.
     """
 
     span: tuple[float, float] | None
@@ -40,37 +69,37 @@ class Request:
     sampler: str = UNIFORM
 
     def bounds(self, timeline: Timeline) -> tuple[int, int]:
-        """First and last frame of the part (MediaError if the span is empty or beyond the video)."""
+        """Find the first and last frame of the part (MediaError if the span is empty or beyond the video)."""
         return frame_range(timeline.times, *self.span) if self.span else (0, timeline.n_frames - 1)
 
     def seconds(self, timeline: Timeline) -> float:
-        """From the part's first frame to the end of its last, which is taken to last one mean period."""
+        """Seconds from the part's first frame to the end of its last, which is taken to last one mean period."""
         return timeline.seconds(*self.bounds(timeline))
 
-    def indices(self, timeline: Timeline, *, even: bool = False, signal: Signal | None = None) -> list[int]:
-        """The frames that the budget takes of the part.
+    def indices(self, timeline: Timeline, *, even: bool = False, signal: ChangeSignal | None = None) -> list[int]:
+        """Choose the frames that the budget takes of the part.
 
         Raises:
             ValueError: a rule by content, and no signal.
         """
-        return self.taken(timeline, self.bounds(timeline), even=even, signal=signal)[0]
+        return self.choose(timeline, self.bounds(timeline), even=even, signal=signal)[0]
 
-    def taken(
-        self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False, signal: Signal | None = None
+    def choose(
+        self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False, signal: ChangeSignal | None = None
     ) -> tuple[list[int], str]:
-        """:meth:`indices`, for those who know :meth:`bounds` already, and the rule that took them."""
+        """Choose the frames where :meth:`bounds` are known already; returns them and the rule that took them."""
         rate = float(timeline.rate)
-        if self.by_content(timeline, bounds, even=even):
+        if self.is_by_content(timeline, bounds, even=even):
             if signal is None:
                 raise ValueError(f"the sampler {self.sampler!r} needs the video's signal")
             count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget, even=even)
-            if found := chosen(signal, self.sampler, bounds, count):
-                return found, SAMPLERS[self.sampler]
-        taken = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
-        return [int(index) for index in taken], SAMPLER
+            if by_content := choose_by_content(signal, self.sampler, bounds, count):
+                return by_content, SAMPLERS[self.sampler]
+        evenly = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
+        return [int(index) for index in evenly], SAMPLER
 
-    def by_content(self, timeline: Timeline, bounds: tuple[int, int] | None = None, *, even: bool = False) -> bool:
-        """Whether its frames depend on what they show: not where the grid offers no choice, as for most clips.
+    def is_by_content(self, timeline: Timeline, bounds: tuple[int, int] | None = None, *, even: bool = False) -> bool:
+        """Decide whether its frames depend on what they show: not where the grid offers no choice, as for most clips.
 
         Raises:
             MediaError: the span is empty or beyond the video.
@@ -79,17 +108,17 @@ class Request:
             return False
         first, last = bounds or self.bounds(timeline)
         count = sample_count(last - first + 1, float(timeline.rate), self.budget, even=even)
-        return offers_choice(grid(timeline), (first, last), count)
+        return offers_choice(grid_frames(timeline), (first, last), count)
 
     def uniform(self) -> Request:
-        """The same without a look at the content: as many frames, other ones."""
+        """Return the same request by the uniform rule: as many frames, other ones."""
         return replace(self, sampler=UNIFORM)
 
 
-def wanted_by(
-    requests: Sequence[Request], timeline: Timeline, *, even: bool = False, signal: Signal | None = None
+def union_of_frames(
+    requests: Sequence[Request], timeline: Timeline, *, even: bool = False, signal: ChangeSignal | None = None
 ) -> tuple[list[int], list[str]]:
-    """All frames that the requests take, ascending, and what is wrong with those requests that cannot be met."""
+    """Collect the frames that the requests take, ascending, and the errors of the requests that cannot be met."""
     wanted: set[int] = set()
     errors = []
     for request in requests:
@@ -102,21 +131,21 @@ def wanted_by(
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One request's media.
+    """Media of one request.
 
     Attributes:
-        mode: ``frames`` (use :meth:`images`), ``video`` or ``proxy`` (use :attr:`path`).
+        mode: form in which they are shown: images (use :meth:`images`) or a file (use :attr:`path`).
         indices: frames of the source video that are shown, in the order in which they are; in video mode, all frames
             of the file.
         times: their times in the source video (s); where an ablation shows another frame in one's place, that one's.
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
             an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
-        store: where the frames are.
-        sampler: the rule that took them.
+        store: holds the frames.
+        sampler: name and version of the rule that took them.
     """
 
-    mode: Mode
+    mode: MediaMode
     indices: tuple[int, ...]
     times: tuple[float, ...]
     path: Path | None
@@ -125,26 +154,26 @@ class View:
     sampler: str = SAMPLER
 
     def images(self) -> list[Image.Image]:
-        """The shown frames in order, as fresh RGB images that the caller owns (frames mode)."""
+        """Read the shown frames in order, as fresh RGB images that the caller owns (frames mode)."""
         return self.store.images(self.indices)
 
     def files(self) -> list[Path]:
-        """The shown frames in order, as the stored JPEG files (frames mode)."""
+        """Paths of the shown frames in order, stored as JPEG (frames mode)."""
         self.store.fill(self.indices)
         return [self.store.path(index) for index in self.indices]
 
-    def to_send(self, encoding: Encoding, *, decode: bool = True) -> tuple[list[Image.Image], Sent]:
-        """The same images for a model or a service, and where they note in what form they were encoded.
+    def to_send(self, encoding: Encoding, *, decode: bool = True) -> tuple[list[Image.Image], SentImages]:
+        """Read the images for a model or a service; returns them and where they note how they were encoded.
 
         Args:
             encoding: how a backend that encodes them is to send them.
-            decode: now; False leaves it to whoever looks at their pixels, for backends that never do.
+            decode: now; False leaves it to whoever looks at their pixels, for backends that never look.
         """
-        sent = Sent(len(self.indices))
+        sent = SentImages(len(self.indices))
         return self.store.to_send(self.indices, encoding, sent, decode=decode), sent
 
     def info(self) -> dict[str, Any]:
-        """What was shown, as small JSON for the record of the request.
+        """Describe what was shown, as small JSON for the record of the request.
 
         Frames are listed one by one (``indices``) or, where they are consecutive, as ``range``: first and last. A file
         is read by the backend: the frames are then those of the file, their number is ``file_frames`` and their rate
@@ -152,19 +181,19 @@ class View:
         """
         first, last = self.indices[0], self.indices[-1]
         whole = self.indices == tuple(range(first, last + 1))
-        frames = self.mode == "frames"
-        number, rate = ("n_frames", "fps") if frames else ("file_frames", "file_fps")
+        images = self.mode.images
+        number, rate = ("n_frames", "fps") if images else ("file_frames", "file_fps")
         return {
-            "mode": self.mode,
+            "mode": self.mode.name,
             number: len(self.indices),
             **({"range": [first, last]} if whole else {"indices": list(self.indices)}),
             "start": round(self.times[0], 3),
             "end": round(self.times[-1], 3),
             rate: round(self.rate, 4),
-            "size": self.store.size if frames else None,
-            "quality": self.store.quality if frames else None,
-            "sampler": self.sampler if self.mode != "video" else None,
-            "reader": "siming" if frames else "backend",
+            "size": self.store.size if images else None,
+            "quality": self.store.quality if images else None,
+            "sampler": self.sampler if self.mode.sampled else None,
+            "reader": "siming" if images else "backend",
         }
 
 
@@ -174,7 +203,7 @@ def view(
     digest: str | None = None,
     span: tuple[float, float] | None,
     budget: Budget,
-    mode: Mode = "frames",
+    mode: MediaMode | str = FRAMES,
     cache: Path,
     size: int | None = SIZE,
     quality: int = QUALITY,
@@ -184,52 +213,52 @@ def view(
     sampler: str = UNIFORM,
     file: bool = True,
 ) -> View:
-    """The media of one request, decoded into the store if they are not there yet.
+    """Prepare the media of one request, decoded into the store if they are not there yet.
 
     Args:
         path: the video file.
         digest: a name for its content if one is known; else its SHA-256 is computed (once).
         span: ``(start, end)`` in seconds, or None for the whole video.
-        budget: how many frames; in ``video`` mode the backend's reader decides instead.
-        mode: ``frames``, ``video`` or ``proxy``.
+        budget: how many frames; where the mode does not sample, the backend's reader decides instead.
+        mode: form in which they are shown, or its name: ``frames``, ``video`` or ``proxy``.
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
         quality: JPEG quality of stored frames.
         even: take an even number of frames.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
-        also: further requests on the same video: if something must be decoded, they are filled in the same pass.
+        also: further requests on the same video: if something must be decoded, their frames are stored in that pass.
         sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
-        file: make the file of ``video`` and ``proxy`` mode; False: for those who want only its frames and times.
+        file: make the file of a mode that shows one; False: for those who want only its frames and times.
 
     Raises:
         MediaError: the file or the span cannot be shown; names both.
     """
     if not os.path.isfile(path):
         raise MediaError(f"{path}: no such file.")
+    mode = MEDIA_MODES[mode] if isinstance(mode, str) else mode
     store = _store(cache, path, digest or digest_of(path, cache), size, quality)
     timeline, request = store.timeline(), Request(span, budget, sampler)
-    written, sampled, rule = 0, mode != "video", SAMPLER
+    written, rule, signal = 0, SAMPLER, None
     try:
         first, last = bounds = request.bounds(timeline)
-        signal = None
-        if sampled and (request.by_content(timeline, bounds, even=even) or by_content(also, timeline, even=even)):
-            signal, written = signal_of(store, [request, *also], even=even, images=mode == "frames")
-        if sampled:
-            indices, rule = request.taken(timeline, bounds, even=even, signal=signal)
-        else:
+        if not mode.sampled:
             indices = list(range(first, last + 1))
+        else:
+            if request.is_by_content(timeline, bounds, even=even) or needs_signal(also, timeline, even=even):
+                signal, written = measure_signal(store, [request, *also], even=even, images=mode.images)
+            indices, rule = request.choose(timeline, bounds, even=even, signal=signal)
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
     shown = None
-    if mode == "frames":
-        if store.missing(indices):
-            others, _ = wanted_by(also, timeline, even=even, signal=signal)
-            written += store.fill([*indices, *others])
-    elif mode == "video" and span is None and timeline.standard:
-        shown = path
-    elif file:
-        shown, size_of_file = _file(store, timeline, indices, mode == "proxy")
-        written += size_of_file
+    if mode.images or file:
+        shown, new = mode.prepare(
+            store,
+            timeline,
+            indices,
+            whole=span is None,
+            others=lambda: union_of_frames(also, timeline, even=even, signal=signal)[0],
+        )
+        written += new
     if written:
         evict(cache, cache_gb, keep=store.digest)
     store.touch()
@@ -237,23 +266,62 @@ def view(
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
 
 
-def by_content(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> bool:
-    """Whether a signal is needed for some of the requests that can be met."""
+def ablate(
+    plain: View, ablation: InputAblation, request: str, *, cache: Path | None = None, cache_gb: float = 20.0
+) -> View:
+    """Alter a view as an ablation says; one that shows another exam gets the view of that exam and leaves it.
+
+    Args:
+        plain: view of the setting that is altered, in a mode that samples; its file is not needed.
+        ablation: says which frames are shown in place of those.
+        request: id of the question; together with the number of frames it decides a shuffled order.
+        cache: the cache folder, to be kept below its limit after a file was written; None leaves that out.
+        cache_gb: the limit in gigabytes.
+
+    Raises:
+        MediaError: a frame cannot be decoded.
+    """
+    if ablation.frame_order is None:
+        return plain
+    places, times = ablation.frame_order(len(plain.indices), request), np.asarray(plain.times)
+    if ablation.frame_times:
+        times = ablation.frame_times(times, places)
+    indices = tuple(np.asarray(plain.indices)[places].tolist())
+    rate = plain.rate * (len(places) / len(plain.indices))
+    shown = replace(plain, indices=indices, times=tuple(times.tolist()), rate=rate, path=None)
+    if plain.mode.images:
+        return shown
+    store = shown.store
+    timeline = store.timeline()
+    pts = np.rint((np.asarray(shown.times) - shown.times[0]) / float(timeline.time_base)).astype(np.int64)
+    which = hashlib.sha256(repr((shown.indices, pts.tolist())).encode()).hexdigest()[:12]
+    file = store.folder / former_ablation_file(ablation.name, which)
+    if not file.is_file():
+        with store.writing():
+            if not file.is_file():  # another process may have been faster
+                write_reordered(store.source, timeline, shown.indices, pts, file)
+        if cache is not None:
+            evict(cache, cache_gb, keep=store.digest)
+    return replace(shown, path=file)
+
+
+def needs_signal(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> bool:
+    """Decide whether a signal is needed for some of the requests that can be met."""
     for request in requests:
         try:
-            if request.by_content(timeline, even=even):
+            if request.is_by_content(timeline, even=even):
                 return True
         except MediaError:
             continue
     return False
 
 
-def signal_of(
+def measure_signal(
     store: FrameStore, requests: Sequence[Request], *, even: bool = False, images: bool = True
-) -> tuple[Signal, int]:
-    """How much a video changes, and how many frames were stored on the way.
+) -> tuple[ChangeSignal, int]:
+    """Measure how much a video changes; returns that and how many frames were stored on the way.
 
-    If that is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
+    If it is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
     take without a look; then those of the grid that no request takes are removed again.
 
     Args:
@@ -268,29 +336,14 @@ def signal_of(
     if known := store.signal():
         return known, 0
     timeline = store.timeline()
-    plain = [request for request in requests if not by_content([request], timeline, even=even)]
-    uniform, _ = wanted_by(plain, timeline, even=even)
+    plain = [request for request in requests if not needs_signal([request], timeline, even=even)]
+    uniform, _ = union_of_frames(plain, timeline, even=even)
 
-    def keep(found: Signal) -> list[int]:
-        return wanted_by(requests, timeline, even=even, signal=found)[0]
+    def keep(signal: ChangeSignal) -> list[int]:
+        return union_of_frames(requests, timeline, even=even, signal=signal)[0]
 
-    return store.watch(grid(timeline), uniform if images else [], keep if images else None)
+    return store.measure_change(grid_frames(timeline), uniform if images else [], keep if images else None)
 
 
 _store = lru_cache(maxsize=64)(FrameStore)
-"""The same object for all requests of a video: it knows what lies in its folder."""
-
-
-def _file(store: FrameStore, timeline: Timeline, indices: Sequence[int], proxy: bool) -> tuple[Path, int]:
-    """The .mp4 of exactly these frames and how many bytes had to be written for it."""
-    name = f"{indices[0]:06d}-{indices[-1]:06d}"
-    if proxy:
-        name = f"{name}-{hashlib.sha256(repr(list(indices)).encode()).hexdigest()[:12]}"
-    file = store.folder / ("proxies" if proxy else "clips") / f"{name}.mp4"
-    if file.is_file():
-        return file, 0
-    with store.writing():
-        if file.is_file():
-            return file, 0
-        write_frames(store.source, timeline, list(dict.fromkeys(indices)), file, intra=proxy)
-        return file, file.stat().st_size
+"""Return the same object for all requests of a video: it knows what lies in its folder."""

@@ -1,4 +1,4 @@
-"""The frame store: everything decoded from one video, in one folder, shared by all settings, models and processes.
+"""Frame store: everything decoded from one video, in one folder, shared by all settings, models and processes.
 
 ::
 
@@ -19,13 +19,14 @@ what was written before a kill is counted, not forgotten. Reading needs no right
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -37,37 +38,37 @@ from PIL import Image
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.locks import locked
-from siming_tasks.media.cache_size import NOTE, settle, sweep
+from siming_tasks.media.cache_size import LAYOUT, NOTE, lock_video, note_bytes, sweep
+from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
-from siming_tasks.media.encoding import Encoding, Sent
-from siming_tasks.media.listing import Listing
-from siming_tasks.media.picture import jpeg
-from siming_tasks.media.signal import Signal, Watcher
-from siming_tasks.media.stored_image import StoredImage
+from siming_tasks.media.picture import to_jpeg
+from siming_tasks.media.sampler import ChangeMeter, ChangeSignal
+from siming_tasks.media.stored_image import Encoding, SentImages, StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["LAYOUT", "QUALITY", "SIZE", "FrameStore"]
-
-LAYOUT = "v2"
-"""Moves when the same video gives other pixels, times or names of files."""
+__all__ = ["QUALITY", "SIZE", "FrameStore"]
 
 SIZE = Options.frame_size
-"""Longest side of stored frames in pixels, unless told otherwise."""
+"""Longest side of stored frames in pixels, unless an option says otherwise."""
 
 QUALITY = 90
-"""JPEG quality of stored frames, unless told otherwise (38 dB against the decoded frame where a camera's noise fills
-it, above 45 dB where it is smooth)."""
+"""JPEG quality of stored frames, unless a caller says otherwise.
+
+38 dB against the decoded frame where a camera's noise fills it, above 45 dB where it is smooth.
+"""
 
 READERS = 2
 """Threads that read JPEG files of one request."""
 
-USED = 5.0
+USE_COUNTS = 5.0
 """Seconds for which a use of a video counts for the uses that follow: each request is one."""
+
+SETTLED = 2_000_000_000
+"""Nanoseconds after which a folder's date stands for its content: clocks of file systems tick as slowly as this."""
 
 WRITERS = 2
 """Threads that turn frames into JPEG while the decoder goes on."""
@@ -75,7 +76,7 @@ WRITERS = 2
 
 @dataclass(frozen=True)
 class FrameStore:
-    """The stored frames of one video at one size and quality.
+    """Stored frames of one video at one size and quality.
 
     Attributes:
         cache: the cache folder.
@@ -94,26 +95,20 @@ class FrameStore:
 
     @cached_property
     def folder(self) -> Path:
-        """Everything stored about this video."""
+        """Folder of everything stored about this video."""
         return self.cache / "media" / LAYOUT / self.digest
 
     @cached_property
     def frames(self) -> Path:
-        """The folder of JPEG files."""
+        """Folder of the JPEG files."""
         return self.folder / f"{self.size or 'full'}q{self.quality}"
 
     def path(self, index: int) -> Path:
-        """Where frame ``index`` is or will be."""
+        """Path at which frame ``index`` is or will be."""
         return self.frames / _name(index)
 
-    def lock(self, timeout: float = -1) -> AbstractContextManager[None]:
-        """One writer per video across processes (:func:`siming_tasks.common.locks.locked`); readers need none."""
-        locks = self.cache / "media" / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        return locked(locks / f"{self.digest}.lock", timeout)
-
     def timeline(self) -> Timeline:
-        """The video's timeline, read from the file once and from the store afterwards.
+        """Read the video's timeline, from the file once and from the store afterwards.
 
         Raises:
             MediaError: see :func:`~siming_tasks.media.timeline.read_timeline`.
@@ -133,11 +128,11 @@ class FrameStore:
         return str(self.folder / "timeline.json")
 
     @cached_property
-    def _listing(self) -> Listing:
-        return Listing(str(self.frames))
+    def _listing(self) -> _FolderListing:
+        return _FolderListing(str(self.frames))
 
     def missing(self, indices: Iterable[int]) -> list[int]:
-        """The wanted indices that are not stored yet, ascending."""
+        """List the wanted indices that are not stored yet, ascending."""
         have = self._listing.names()
         return [index for index in sorted(set(indices)) if _name(index) not in have]
 
@@ -153,19 +148,31 @@ class FrameStore:
         with self.writing():
             self._listing.forget()
             missing = self.missing(wanted)  # another process may have been faster
-            pending: deque[Future[None]] = deque()
-            with ThreadPoolExecutor(WRITERS) as writers:
-                for index, frame in decode(self.source, self.timeline(), missing):
-                    pending.append(writers.submit(self._write, index, frame))
-                    if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
-                        pending.popleft().result()
-                    progress(1)
-            for future in pending:
-                future.result()
+            self._decode_and_write(missing, set(missing), lambda index, frame: progress(1))
         return len(missing)
 
-    def signal(self) -> Signal | None:
-        """How much the video changes, if somebody watched it (:meth:`watch`)."""
+    def _decode_and_write(
+        self, indices: Iterable[int], stored: Set[int], look: Callable[[int, VideoFrame], object]
+    ) -> None:
+        """Decode frames in one pass, look at each, and store those of ``stored`` while the decoder goes on."""
+        pending: deque[Future[None]] = deque()
+        with ThreadPoolExecutor(WRITERS) as writers:
+            for index, frame in decode(self.source, self.timeline(), indices):
+                look(index, frame)  # before a writer has it: two threads must not convert the same frame
+                if index in stored:
+                    pending.append(writers.submit(self._write, index, frame))
+                if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
+                    pending.popleft().result()
+        for future in pending:
+            future.result()
+
+    def _write(self, index: int, frame: VideoFrame) -> None:
+        data = to_jpeg(frame, self.size, self.quality)
+        with atomic_write(self.path(index), "wb") as stream:
+            stream.write(data)
+
+    def signal(self) -> ChangeSignal | None:
+        """Read how much the video changes, if that was measured (:meth:`measure_change`)."""
         stored = self.folder / "signal.json"
         try:
             stat = stored.stat()
@@ -173,19 +180,19 @@ class FrameStore:
             return None
         return _signal(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
-    def watch(
+    def measure_change(
         self,
-        looked_at: Sequence[int] | NDArray[np.int64],
+        grid: Sequence[int] | NDArray[np.int64],
         also: Iterable[int],
-        keep: Callable[[Signal], Iterable[int]] | None,
-    ) -> tuple[Signal, int]:
-        """See how much the video changes, in one pass that stores frames as well.
+        keep: Callable[[ChangeSignal], Iterable[int]] | None,
+    ) -> tuple[ChangeSignal, int]:
+        """Measure how much the video changes, in one pass that stores frames as well.
 
         Args:
-            looked_at: the frames of the grid.
+            grid: the frames that are looked at.
             also: further frames to store.
-            keep: which frames are wanted once the change is known: others of the grid are removed again; None: no
-                frame is stored.
+            keep: chooses the frames that are wanted once the change is known: others of the grid are removed again;
+                None: no frame is stored.
 
         Returns:
             The signal and the number of frames that were stored and kept.
@@ -196,42 +203,61 @@ class FrameStore:
         with self.writing():
             if known := self.signal():  # another process may have been faster
                 return known, 0
-            look = {int(index) for index in looked_at}
+            looked_at = {int(index) for index in grid}
             self._listing.forget()
-            new = set(self.missing([*look, *also])) if keep else set()
-            watcher, pending = Watcher(), deque[Future[None]]()
-            with ThreadPoolExecutor(WRITERS) as writers:
-                for index, frame in decode(self.source, self.timeline(), look | new):
-                    if index in look:
-                        watcher.see(index, frame)
-                    if index in new:
-                        pending.append(writers.submit(self._write, index, frame))
-                    if len(pending) > 2 * WRITERS:
-                        pending.popleft().result()
-            for future in pending:
-                future.result()
-            found = watcher.signal()
-            spare = new - set(keep(found)) if keep else new
+            new = set(self.missing([*looked_at, *also])) if keep else set()
+            meter = ChangeMeter()
+
+            def look(index: int, frame: VideoFrame) -> None:
+                if index in looked_at:
+                    meter.add(index, frame)
+
+            self._decode_and_write(looked_at | new, new, look)
+            signal = meter.signal()
+            spare = new - set(keep(signal)) if keep else new
             for index in spare:
                 self.path(index).unlink(missing_ok=True)
             self._listing.forget()
-            found.write(self.folder / "signal.json")
-        return found, len(new - spare)
+            signal.write(self.folder / "signal.json")
+        return signal, len(new - spare)
 
-    def _write(self, index: int, frame: VideoFrame) -> None:
-        data = jpeg(frame, self.size, self.quality)
-        with atomic_write(self.path(index), "wb") as stream:
-            stream.write(data)
+    def video_file(self, timeline: Timeline, indices: Sequence[int], *, apart: bool) -> tuple[Path, int]:
+        """Find or write the .mp4 of exactly these frames; returns it and how many bytes had to be written.
+
+        Args:
+            timeline: of the video.
+            indices: its frames, ascending.
+            apart: they are some frames far apart, each a keyframe; else all from the first to the last.
+        """
+        name = f"{indices[0]:06d}-{indices[-1]:06d}"
+        if apart:
+            name = f"{name}-{hashlib.sha256(repr(list(indices)).encode()).hexdigest()[:12]}"
+        file = self.folder / ("proxies" if apart else "clips") / f"{name}.mp4"
+        if file.is_file():
+            return file, 0
+        with self.writing():
+            if file.is_file():  # another process was faster
+                return file, 0
+            write_frames(self.source, timeline, list(dict.fromkeys(indices)), file, intra=apart)
+            return file, file.stat().st_size
 
     def images(self, indices: Sequence[int]) -> list[Image.Image]:
-        """Fresh RGB images of the caller's, in order; decoded now if they are not stored (any more).
+        """Read fresh RGB images that the caller owns, in order; decoded now if they are not stored (any more).
 
         Raises:
             MediaError: a frame cannot be decoded, or is evicted as fast as it is written.
         """
-        return self._read(indices, lambda path, _: _load(path))
 
-    def to_send(self, indices: Sequence[int], encoding: Encoding, sent: Sent, *, decode: bool) -> list[Image.Image]:
+        def read(path: Path, place: int) -> Image.Image:
+            image: Image.Image = Image.open(path)
+            image.load()  # reads all and closes the file; a copy to a plain Image would double the time
+            return image
+
+        return self._read(indices, read)
+
+    def to_send(
+        self, indices: Sequence[int], encoding: Encoding, sent: SentImages, *, decode: bool
+    ) -> list[Image.Image]:
         """:meth:`images` that know their files (:class:`~siming_tasks.media.stored_image.StoredImage`).
 
         Args:
@@ -250,7 +276,7 @@ class FrameStore:
         return self._read(indices, read)
 
     def _read(self, indices: Sequence[int], read: Callable[[Path, int], Image.Image]) -> list[Image.Image]:
-        """What ``read`` makes of each file and its place in the list."""
+        """Read each file with its place in the list."""
         for _ in range(3):  # another process may evict the folder between the check and the read
             self.fill(indices)
             self.touch()
@@ -270,29 +296,60 @@ class FrameStore:
         """
         with ExitStack() as held_lock:
             try:
-                held_lock.enter_context(self.lock())
+                held_lock.enter_context(lock_video(self.cache, self.digest))
             except OSError as error:
-                what = f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet."
-                raise MediaError(f"{what} Set SIMING_CACHE to a folder of your own.") from error
+                raise MediaError(
+                    f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet. "
+                    "Set SIMING_CACHE to a folder of your own."
+                ) from error
             sweep(self.folder)
             (self.folder / NOTE).unlink(missing_ok=True)
             try:
                 yield
             finally:
-                settle(self.folder)
+                note_bytes(self.folder)
 
     def touch(self) -> None:
-        """Mark the video as used now; eviction takes the longest unused first. Not again within :data:`USED`."""
+        """Mark the video as used now; eviction takes the longest unused first. Not again within :data:`USE_COUNTS`."""
         now = time.monotonic()
         if now < self._used_until[0]:
             return
         with suppress(OSError):  # absent, or not ours to write
             os.utime(self._note)
-            self._used_until[0] = now + USED
+            self._used_until[0] = now + USE_COUNTS
 
     @cached_property
     def _note(self) -> str:
         return str(self.folder / NOTE)
+
+
+class _FolderListing:
+    """Names in one folder, listed again only when the folder looks different: every request asks for its video's.
+
+    A caller that relies on a name that is gone, or misses one that is there, calls :meth:`forget` and asks again.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._known: tuple[tuple[int, int], frozenset[str]] | None = None
+
+    def names(self) -> frozenset[str]:
+        """List the names as they are now, as far as the folder's inode and date tell; none if it is not there."""
+        try:
+            stat = os.stat(self._folder)
+            look, known = (stat.st_ino, stat.st_mtime_ns), self._known
+            if known is not None and known[0] == look:
+                return known[1]
+            names = frozenset(os.listdir(self._folder))
+        except FileNotFoundError:
+            self._known = None
+            return frozenset()
+        self._known = (look, names) if time.time_ns() - stat.st_mtime_ns > SETTLED else None
+        return names
+
+    def forget(self) -> None:
+        """List anew next time, however the folder looks."""
+        self._known = None
 
 
 def _name(index: int) -> str:
@@ -306,11 +363,5 @@ def _timeline(stored: str, *_look: int) -> Timeline:
 
 
 @lru_cache(maxsize=256)
-def _signal(stored: Path, *_look: int) -> Signal | None:
-    return Signal.read(stored)
-
-
-def _load(path: Path) -> Image.Image:
-    image: Image.Image = Image.open(path)
-    image.load()  # reads all and closes the file; a copy to a plain Image would double the time
-    return image
+def _signal(stored: Path, *_look: int) -> ChangeSignal | None:
+    return ChangeSignal.read(stored)

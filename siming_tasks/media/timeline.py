@@ -1,4 +1,4 @@
-"""When every frame of a video is shown: read from its packets without decoding, checked again while it is decoded."""
+"""Time of every frame of a video: read from its packets without decoding, checked again while it is decoded."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Timeline:
 
     @classmethod
     def even(cls, n_frames: int, fps: float) -> Timeline:
-        """Frames at a constant rate, for planning without a file."""
+        """Build frames at a constant rate, for planning without a file."""
         rate = Fraction(fps).limit_denominator(100_000)
         return cls(np.arange(n_frames), 1 / rate, np.arange(1), rate, reordered=False, standard=True)
 
@@ -69,7 +69,7 @@ class Timeline:
 
     @cached_property
     def times(self) -> NDArray[np.float64]:
-        """Seconds from the first frame (read-only: all who ask get the same array)."""
+        """Seconds from the first frame (read-only: every caller gets the same array)."""
         seconds: NDArray[np.float64] = (self.pts - self.pts[0]) * self.time_base.numerator / self.time_base.denominator
         seconds.flags.writeable = False
         return seconds
@@ -84,11 +84,11 @@ class Timeline:
         return float(self.times[-1]) + self._period
 
     def seconds(self, first: int, last: int) -> float:
-        """From the beginning of one frame to the end of another, which is taken to last one mean period."""
+        """Seconds from the beginning of one frame to the end of another, which is taken to last one mean period."""
         return float(self.times[last] - self.times[first]) + self._period
 
     def to_json(self) -> dict[str, Any]:
-        """Plain types; :meth:`from_json` reads them back."""
+        """Plain JSON types; :meth:`from_json` reads them back."""
         return {
             "pts": self.pts.tolist(),
             "time_base": str(self.time_base),
@@ -100,7 +100,7 @@ class Timeline:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Timeline:
-        """The inverse of :meth:`to_json`."""
+        """Read the inverse of :meth:`to_json`."""
         return cls(
             np.asarray(data["pts"], np.int64),
             Fraction(data["time_base"]),
@@ -113,7 +113,7 @@ class Timeline:
 
 @dataclass(frozen=True, eq=False)
 class _Packets:
-    """What the packets of a stream say, one row each, in the order in which they are stored."""
+    """Packets of a stream, one row each, in the order in which they are stored."""
 
     pts: NDArray[np.int64]
     dts: NDArray[np.int64]  # NO_DTS where there is none
@@ -123,7 +123,7 @@ class _Packets:
     corrupt: NDArray[np.bool_]
 
     def decodable(self) -> _Packets:
-        """Without what a decoder drops: frames outside the edit list, those of an open GOP cut before its keyframe."""
+        """Leave out what a decoder drops: frames outside the edit list or of an open GOP cut before its keyframe."""
         if not len(self.pts):
             return self
         first = int(self.key.argmax())  # 0 without any
@@ -136,7 +136,7 @@ _NO_DTS = -(2**63)
 
 
 def read_timeline(path: Path) -> Timeline:
-    """The timeline of a video, from its packets and its first frame (some milliseconds).
+    """Read the timeline of a video, from its packets and its first frame (some milliseconds).
 
     Raises:
         MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
@@ -173,7 +173,7 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
 
 
 def _read(path: Path, container: InputContainer, stream: VideoStream) -> tuple[_Packets, Packet | None]:
-    """All packets, and the first of them that a decoder can start with."""
+    """Read all packets, and the first of them that a decoder can start with."""
     rows, start = [], None
     for packet in container.demux(stream):
         if not packet.size:
@@ -204,7 +204,7 @@ def _rotation(path: Path, stream: VideoStream, start: Packet | None) -> int:
 def _check_order(
     path: Path, packets: _Packets, pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
 ) -> None:
-    """Raise MediaError for timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain."""
+    """Refuse timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain (MediaError)."""
     repeated = np.flatnonzero(np.diff(pts) == 0)
     if len(repeated):
         at = float((pts[repeated[0]] - pts[0]) * time_base)

@@ -73,7 +73,7 @@ def _weight(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool) -> Weight 
         table: settings that its task file has for the model.
         jpeg: the model's class sends JPEG whatever the run's format.
     """
-    view = shown_view(doc, table) if RUN.media_mode(table) == "frames" else None
+    view = shown_view(doc, table) if RUN.media_mode(table).images else None
     if view is None:
         return None
     images, _ = view.to_send(RUN.policy.encoding, decode=False)

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import UNKNOWN, Backend, Mode, Policy
+from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -102,7 +102,7 @@ def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Ba
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
-def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable[TaskSpec] = ()) -> Mode:
+def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable[TaskSpec] = ()) -> MediaMode:
     """Mode in which the model will be shown its media, if the run can work.
 
     Args:
@@ -123,8 +123,8 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
     mode = policy.mode_for(backend, modality)
     for spec in specs:
         policy.mode_for(backend, modality, ablation=spec.ablation)
-    _check_packages(name, backend, [*backend.needs, *(backend.video_needs if mode != "frames" else ())])
-    if (backend.batch == "one" or (backend.batch == "file" and mode != "frames")) and arguments.batch_size > 1:
+    _check_packages(name, backend, mode.packages(backend))
+    if mode.needs_single_batches(backend) and arguments.batch_size > 1:
         raise OptionsError(
             f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, or takes "
             "the others for it. Leave --batch_size out."

@@ -16,7 +16,7 @@ from typing import Any
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import SimingError
-from siming_tasks.media import Backend, Mode, backend_of
+from siming_tasks.media import Backend, MediaMode, backend_of
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
@@ -150,14 +150,14 @@ def _arguments_of_command(model: str, given: Mapping[str, Any]) -> RunArguments:
     )
 
 
-def _missing_arguments(backend: Backend, mode: Mode, given: Mapping[str, Any]) -> dict[str, Any]:
+def _missing_arguments(backend: Backend, mode: MediaMode, given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
-    wanted = backend.frames if mode == "frames" else backend.arguments
+    wanted = mode.arguments(backend)
     frames = RUN.options.frames
     return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in given}
 
 
-def _warn_of_missing_arguments(lm: Any, backend: Backend, mode: Mode) -> None:
+def _warn_of_missing_arguments(lm: Any, backend: Backend, mode: MediaMode) -> None:
     """Say what a model object was made without; it is used as it is."""
     given = arguments_of(lm)
     missing = _missing_arguments(backend, mode, given) if given is not None else {}

@@ -21,7 +21,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
-from siming_tasks.common.workers import workers
+from siming_tasks.common.workers import worker_pool
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
@@ -140,7 +140,7 @@ def _worker_map(jobs: int, tasks: int) -> Iterator[Callable[..., Any]]:
         with threadpool_limits(1):
             yield map
         return
-    with workers(number, _limit_threads) as executor:
+    with worker_pool(number, _limit_threads) as executor:
         yield executor.map
 
 

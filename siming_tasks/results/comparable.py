@@ -15,6 +15,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.results.record import Record
@@ -136,15 +137,15 @@ def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str])
 def _conditions(record: Record) -> tuple[Any, ...]:
     """What one request was asked under."""
     media = record.media
-    mode, digest = media.get("mode"), record.conditions.dataset
-    ours = mode in ("frames", "proxy")  # else the backend's reader chooses, whatever the file holds
+    mode, digest = recorded_mode(media), record.conditions.dataset
+    ours = mode.sampled  # else the backend's reader chooses, whatever the file holds
     offered = media.get("n_frames", media.get("file_frames"))
     return (
         digest[:12] if digest else None,
         record.conditions.prompt,
-        None if mode == "unknown" else mode,
+        None if media.get("mode") == UNKNOWN_MODE else media.get("mode"),
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
-        _pixels(media) if mode == "frames" else None,
+        _pixels(media) if mode.images else None,
         media.get("sampler") if ours else None,
     )
 
@@ -157,7 +158,7 @@ def _pixels(media: Mapping[str, Any]) -> str | None:
 
 def _facts(records: Sequence[Record]) -> dict[str, str]:
     media = [record.media for record in records]
-    frames = sorted({item["n_frames"] for item in media if item.get("mode") == "frames" and "n_frames" in item})
+    frames = sorted({item["n_frames"] for item in media if recorded_mode(item).images and "n_frames" in item})
     prompts = _stated(record.conditions.prompt for record in records)
     facts = {
         "dataset": " and ".join(digest[:12] for digest in _stated(record.conditions.dataset for record in records)),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.data import Dataset
+from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
 from siming_tasks.metrics.resample import one_thread
 from siming_tasks.options import Options
@@ -94,12 +95,12 @@ def evaluate_records(
 
 def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
     """Summary of what was shown: modes, how images were sent and, where the suite chose them, frames and rates."""
-    modes = Counter(str(record.media.get("mode", "unknown")) for record in records)
+    modes = Counter(str(record.media.get("mode", UNKNOWN_MODE)) for record in records)
     encodings = Counter(str(record.media["encoding"]) for record in records if record.media.get("encoding"))
     summary: dict[str, Any] = {"modes": dict(sorted(modes.items()))}
     if encodings:
         summary["encodings"] = dict(sorted(encodings.items()))
-    frames = [record.media for record in records if record.media.get("mode") == "frames"]
+    frames = [record.media for record in records if recorded_mode(record.media).images]
     for key in ("n_frames", "fps", "bytes"):
         if values := {media[key] for media in frames if media.get(key) is not None}:
             summary[key] = {"min": min(values), "max": max(values)}

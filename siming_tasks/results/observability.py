@@ -7,7 +7,7 @@ from statistics import median
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data.dataset import Dataset
-from siming_tasks.media import unobservable_reason
+from siming_tasks.media import recorded_mode, unobservable_reason
 from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
@@ -37,7 +37,7 @@ def unobservable(
     for record in records:
         if fps is None and record.setting == setting:
             media = record.media
-            if media.get("mode") != "frames" or not media.get("fps"):
+            if not recorded_mode(media).images or not media.get("fps"):
                 raise DataError(
                     f"{record.id}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
                     "the rate at which the model sampled with --fps."

@@ -15,6 +15,7 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.media import UNKNOWN_MODE
 from siming_tasks.results.record import REQUEST_FAILED, Record, merge_parts, same_answers
 from siming_tasks.results.record_parser import RecordParser
 from siming_tasks.tasks import TASKS
@@ -28,7 +29,7 @@ MAX_LOG_LINE = 256_000_000
 MAX_ERRORS = 1_000
 """Errors after which a file is left: it is another kind of file, and the first ones say so."""
 
-_UNKNOWN_MODES = (None, "unknown")
+_UNKNOWN_MODES = (None, UNKNOWN_MODE)
 
 Seen = Callable[[Record, Mapping[str, Any]], object]
 """Callback that is given each record with the whole line that it came from."""

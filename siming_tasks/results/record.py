@@ -13,6 +13,7 @@ from typing import Any
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import verdict_word
+from siming_tasks.media import UNKNOWN_MODE
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.results.usage import add_usage, is_cut_off
@@ -267,7 +268,7 @@ def merge_parts(parts: Sequence[Record]) -> Record:
     merged = Conditions(
         prompt=None if None in prompts.values() else sha256_json(prompts)[:12],
         dataset=conditions.dataset,
-        media=next((media for media in shown if media.get("mode") not in (None, "unknown")), shown[0]),
+        media=next((media for media in shown if media.get("mode") not in (None, UNKNOWN_MODE)), shown[0]),
         usage=add_usage(usages) if len(usages) == len(parts) else None,
         asking=conditions.asking,
         parts=statuses,

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.common.workers import workers
+from siming_tasks.common.workers import worker_pool
 
 STARTED = """
 import multiprocessing, time
-from siming_tasks.common.workers import workers
+from siming_tasks.common.workers import worker_pool
 if __name__ == "__main__":
-    with workers(2) as pool:
+    with worker_pool(2) as pool:
         for _ in range(2):
             pool.submit(time.sleep, 0.2).result()
         busy = [pool.submit(time.sleep, 120) for _ in range(2)]
@@ -52,7 +52,7 @@ def test_no_worker_outlives_a_process_that_is_killed(how: signal.Signals, tmp_pa
 
 
 def test_what_waits_is_given_up_when_the_block_fails() -> None:
-    with pytest.raises(KeyError), workers(1) as pool:
+    with pytest.raises(KeyError), worker_pool(1) as pool:
         waiting = [pool.submit(time.sleep, seconds) for seconds in (0.2, *[0.5] * 20)]
         waiting[0].result()
         raise KeyError
@@ -60,7 +60,7 @@ def test_what_waits_is_given_up_when_the_block_fails() -> None:
 
 
 def test_each_worker_begins_with_what_it_is_told(tmp_path: Path) -> None:
-    with workers(2, partial(tempfile.mkdtemp, dir=tmp_path)) as pool:
+    with worker_pool(2, partial(tempfile.mkdtemp, dir=tmp_path)) as pool:
         busy = [pool.submit(time.sleep, 1) for _ in range(2)]
         assert os.getpid() not in {pool.submit(os.getpid).result() for _ in range(3)}
         assert all(future.result() is None for future in busy)

@@ -16,12 +16,11 @@ import pytest
 import yaml
 
 from siming_tasks.cli.main import main
+from siming_tasks.common import files
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import sha256_file, sha256_json
+from siming_tasks.common.files import digest_of, known_digest, sha256_file, sha256_json
 from siming_tasks.data import check_dataset, open_dataset, restate, verify_media, withhold
 from siming_tasks.data.digest import content_digest
-from siming_tasks.media import file_digest as content
-from siming_tasks.media.file_digest import digest_of, known_digest
 from siming_tasks.rubrics import load_rubric
 from tests.data.conftest import RUBRIC, write_video
 
@@ -53,13 +52,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(path.name)
         return sha256_file(path)
 
-    monkeypatch.setattr(content, "sha256_file", counted)
+    monkeypatch.setattr(files, "sha256_file", counted)
     return seen
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a new process knows: nothing but the cache."""
-    monkeypatch.setattr(content, "_read_here", {})
+    monkeypatch.setattr(files, "_read_here", {})
 
 
 def test_swapped_videos_are_refused_although_they_were_verified(folder: Path, tmp_path: Path) -> None:
@@ -124,11 +123,11 @@ def test_a_cache_that_cannot_be_written_or_holds_nonsense(folder: Path, tmp_path
     path = folder / "media/v001.mp4"
     for note in (tmp_path / "c").glob("*/*"):
         note.write_text("nonsense")
-    content._read_here.clear()
+    files._read_here.clear()
     verify_media(dataset, tmp_path / "c")
-    for note in (tmp_path / "c" / content.VERIFIED).iterdir():
+    for note in (tmp_path / "c" / files.VERIFIED).iterdir():
         note.write_text("nonsense")
-    content._read_here.clear()
+    files._read_here.clear()
     assert known_digest(path, tmp_path / "c") is None
     assert digest_of(path, tmp_path / "c") == sha256_file(path)
 
@@ -138,10 +137,10 @@ def test_processes_that_start_together_read_once(folder: Path, tmp_path: Path) -
     script = (
         "import sys, time; from pathlib import Path\n"
         "from siming_tasks.data import open_dataset, verify_media\n"
-        "from siming_tasks.media import file_digest\n"
-        "real = file_digest.sha256_file\n"
+        "from siming_tasks.common import files\n"
+        "real = files.sha256_file\n"
         "def slow(path): time.sleep(0.3); print(path.name); return real(path)\n"
-        "file_digest.sha256_file = slow\n"
+        "files.sha256_file = slow\n"
         "verify_media(open_dataset(sys.argv[1]), Path(sys.argv[2]))\n"
     )
     command = [sys.executable, "-c", script, str(folder), str(tmp_path / "cache")]

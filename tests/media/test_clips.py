@@ -13,7 +13,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, read_media_info, read_timeline, sample_indices, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import rgb
+from siming_tasks.media.picture import to_rgb
 
 SHAPES = [
     *("photo", "plain", "b_pyramid", "no_b", "open_gop", "vfr", "odd", "ten_bit", "full_range", "bt709"),
@@ -142,7 +142,7 @@ def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
     found = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
     assert found.path is not None
     assert found.indices == tuple(sample_indices(60, budget=Budget(frames)))
-    upright = {index: rgb(frame) for index, frame in decode(path, read_timeline(path), found.indices)}
+    upright = {index: to_rgb(frame) for index, frame in decode(path, read_timeline(path), found.indices)}
     shown = reader(found.path, frames)
     assert len(shown) == frames
     for index, array in zip(found.indices, shown, strict=True):
@@ -196,7 +196,7 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
     assert not timeline.standard
     found = view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path)
     assert found.path not in (None, path)
-    upright = [rgb(frame) for _, frame in decode(path, timeline, range(timeline.n_frames))]
+    upright = [to_rgb(frame) for _, frame in decode(path, timeline, range(timeline.n_frames))]
     shown = by_lmms_eval(found.path, timeline.n_frames)
     assert len(shown) == timeline.n_frames
     assert min(videos.psnr(a, b) for a, b in zip(shown, upright, strict=True)) > FLOOR

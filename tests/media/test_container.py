@@ -22,7 +22,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, read_media_info, read_timeline, view
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import rgb
+from siming_tasks.media.picture import to_rgb
 
 
 def refusal(path: Path) -> str:
@@ -225,7 +225,7 @@ def test_the_main_stream_is_shown_everywhere(
     assert (facts.width, facts.height, facts.n_frames) == (width, height, frames)
     timeline = read_timeline(path)
     assert not timeline.standard, "other readers may take the other stream"
-    numbers = [videos.number(rgb(frame)) for _, frame in decode(path, timeline, range(frames))]
+    numbers = [videos.number(to_rgb(frame)) for _, frame in decode(path, timeline, range(frames))]
     assert numbers == list(range(frames))
     clip = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path / "c").path
     assert clip not in (None, path)

@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import read_media_info, read_timeline
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import fitted, jpeg, rgb
+from siming_tasks.media.picture import fit_size, to_jpeg, to_rgb
 from siming_tasks.media.timeline import Timeline
 
 SHAPES = [
@@ -42,13 +42,15 @@ def test_numbers_in_the_pictures_agree(videos: Any) -> None:
     """Guards the reference itself: frame i of the file shows number i."""
     path = videos.get("b_pyramid")
     assert [videos.number(array) for _, array in videos.linear(path)] == list(range(60))
-    assert [videos.number(rgb(frame)) for _, frame in decode(path, read_timeline(path), range(60))] == list(range(60))
+    assert [videos.number(to_rgb(frame)) for _, frame in decode(path, read_timeline(path), range(60))] == list(
+        range(60)
+    )
 
 
 def test_a_cut_inside_an_open_gop_starts_at_the_first_whole_frame(videos: Any) -> None:
     path, source = videos.get("cut_open_gop"), videos.get("open_gop")
     timeline = read_timeline(path)
-    numbers = [videos.number(rgb(frame)) for _, frame in decode(path, timeline, range(timeline.n_frames))]
+    numbers = [videos.number(to_rgb(frame)) for _, frame in decode(path, timeline, range(timeline.n_frames))]
     assert numbers == list(range(10, 60))
     assert read_timeline(source).keyframes[1] == 10
 
@@ -76,7 +78,7 @@ def test_rotation_is_applied_as_players_do(videos: Any) -> None:
     for degrees in (90, 180, 270):
         path = videos.get(f"rotated_{degrees}")
         ((_, frame),) = decode(path, read_timeline(path), [30])
-        assert np.array_equal(rgb(frame), np.rot90(upright, -degrees // 90))
+        assert np.array_equal(to_rgb(frame), np.rot90(upright, -degrees // 90))
         found = read_media_info(path)
         assert (found.width, found.height) == ((48, 80) if degrees != 180 else (80, 48))
         assert found.rotation % 360 == -degrees % 360
@@ -86,7 +88,7 @@ def test_a_4k_ten_bit_frame_is_scaled_on_the_way(videos: Any) -> None:
     path = videos.get("uhd")
     ((_, frame),) = decode(path, read_timeline(path), [1])
     assert (frame.width, frame.format.name) == (3840, "yuv420p10le")
-    small, whole = rgb(frame, 1280), rgb(frame)
+    small, whole = to_rgb(frame, 1280), to_rgb(frame)
     assert small.shape == (720, 1280, 3)
     assert whole.shape == (2160, 3840, 3)
     assert abs(small - whole[1::3, 1::3].astype(float)).max() <= 2  # a ramp: the mean of three is the middle
@@ -103,7 +105,7 @@ def test_a_4k_ten_bit_frame_is_scaled_on_the_way(videos: Any) -> None:
     ],
 )
 def test_scaling_never_enlarges(size: tuple[int, int], limit: int | None, expected: tuple[int, int]) -> None:
-    assert fitted(*size, limit) == expected
+    assert fit_size(*size, limit) == expected
 
 
 def test_opencv_writes_the_jpeg_that_pillow_writes(videos: Any) -> None:
@@ -114,8 +116,8 @@ def test_opencv_writes_the_jpeg_that_pillow_writes(videos: Any) -> None:
     path = videos.get("plain")
     ((_, frame),) = decode(path, read_timeline(path), [7])
     theirs = io.BytesIO()
-    Image.fromarray(rgb(frame)).save(theirs, format="JPEG", quality=90)
-    ours = np.asarray(Image.open(io.BytesIO(jpeg(frame, None, 90))))
+    Image.fromarray(to_rgb(frame)).save(theirs, format="JPEG", quality=90)
+    ours = np.asarray(Image.open(io.BytesIO(to_jpeg(frame, None, 90))))
     assert np.array_equal(ours, np.asarray(Image.open(theirs)))
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media import Budget, Job, Policy, Request, Timeline, backends
-from siming_tasks.media.plan import ExamFacts, plan
+from siming_tasks.media import FRAMES, PROXY, VIDEO, Budget, Job, Policy, Request, Timeline, backends
+from siming_tasks.media.run_plan import ExamFacts, plan_run
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS
@@ -40,7 +40,7 @@ def test_requests_of_a_video() -> None:
 def test_two_steps_of_the_same_seconds_are_shown_twice_and_decoded_once() -> None:
     exam = video(StepLabel("a", 1.0, 2.0), StepLabel("b", 1.0, 2.0))
     policy = Policy(8, 4)
-    assert len(list(policy.asked(TASKS["clip_score"], exam))) == 2
+    assert len(list(policy.questions(TASKS["clip_score"], exam))) == 2
     assert policy.requests(exam, [TASKS["clip_score"]]) == (Request((1.0, 2.0), Budget(4)),)
 
 
@@ -55,10 +55,10 @@ def test_a_clip_needs_a_span() -> None:
 
 def test_mode_by_option_then_by_backend() -> None:
     only_video, both, faulty = (backends()[name] for name in ("chat.longvila", "simple.qwen2_vl", "chat.openai"))
-    assert Policy(8, 4).mode_for() == "frames"  # an unknown class
-    assert Policy(8, 4).mode_for(only_video) == "video"
-    assert Policy(8, 4).mode_for(faulty) == "frames"
-    assert Policy(8, 4, mode="proxy").mode_for(both) == "proxy"
+    assert Policy(8, 4).mode_for() is FRAMES  # an unknown class
+    assert Policy(8, 4).mode_for(only_video) is VIDEO
+    assert Policy(8, 4).mode_for(faulty) is FRAMES
+    assert Policy(8, 4, mode="proxy").mode_for(both) is PROXY
     with pytest.raises(OptionsError, match="SIMING_MEDIA=proxy: with this backend"):
         Policy(8, 4, mode="proxy").mode_for(faulty)
 
@@ -122,7 +122,7 @@ def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Opt
             request = policy.request(video.duration, step.span if step else None, setting.scope)
             sent[name].append(request.indices(timeline))
     assert {index for shown in sent.values() for indices in shown for index in indices} == decoded
-    found = plan([ExamFacts(video, timeline, 640, 480)], RUBRIC, policy)
+    found = plan_run([ExamFacts(video, timeline, 640, 480)], RUBRIC, policy)
     assert found.stored == len(decoded)
     for item in found.settings:
         counts = [len(indices) for indices in sent[item.setting]]

@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import digest_of
 from siming_tasks.media import Budget, FrameStore, Request, view
 from siming_tasks.media import store as module
-from siming_tasks.media.evict import evict
-from siming_tasks.media.file_digest import digest_of
+from siming_tasks.media.cache_size import evict, lock_video
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_the_disk_limit_removes_the_longest_unused(videos: Any, tmp_path: Path) 
 def test_a_video_being_filled_is_not_evicted(videos: Any, tmp_path: Path) -> None:
     store = store_of(videos, tmp_path)
     store.fill([1, 2])
-    with store.lock():
+    with lock_video(store.cache, store.digest):
         assert evict(tmp_path, 0.0) == []
     assert evict(tmp_path, 0.0) == [store.digest]
 
@@ -184,7 +184,7 @@ def test_a_video_being_filled_is_not_evicted(videos: Any, tmp_path: Path) -> Non
 def test_view_keeps_the_store_within_its_limit(videos: Any, tmp_path: Path) -> None:
     for shape in ("plain", "vfr", "no_b"):
         view(videos.get(shape), span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
-    assert len(list((tmp_path / "media" / module.LAYOUT).iterdir())) == 1
+    assert len(list((tmp_path / "media" / "v2").iterdir())) == 1
 
 
 def test_threads_and_processes_fill_one_video_once(videos: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from siming_tasks.media import Budget, Encoding, Sent, StoredImage, View, view
+from siming_tasks.media import Budget, Encoding, SentImages, StoredImage, View, view
 
 STORED = Encoding("jpeg", 90)
 
@@ -22,7 +22,7 @@ def shown(photo_video: Path, tmp_path_factory: pytest.TempPathFactory) -> View:
     return view(photo_video, span=None, budget=Budget(frames=4), cache=cache, size=512)
 
 
-def one(shown: View, encoding: str = "jpeg", *, decode: bool = False) -> tuple[StoredImage, Sent, bytes]:
+def one(shown: View, encoding: str = "jpeg", *, decode: bool = False) -> tuple[StoredImage, SentImages, bytes]:
     images, sent = shown.to_send(Encoding.of(encoding), decode=decode)
     assert isinstance(images[0], StoredImage)
     return images[0], sent, shown.store.path(shown.indices[0]).read_bytes()

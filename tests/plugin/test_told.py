@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import Backend, Policy, backends
+from siming_tasks.media import FRAMES, VIDEO, Backend, Policy, backends
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import RunArguments, backend_with_arguments, check_run_arguments, is_siming_task
 
@@ -42,7 +42,7 @@ def test_a_class_that_cannot_judge_is_refused_by_name(row: Backend) -> None:
 )
 def test_flags_that_cannot_work_are_refused(arguments: dict[str, Any], words: str) -> None:
     assert refusal(run_of("openai", backends()["chat.openai"], **arguments)).startswith(words)
-    assert mode(run_of("openai", backends()["chat.openai"], **dict.fromkeys(arguments)), POLICY) == "frames"
+    assert mode(run_of("openai", backends()["chat.openai"], **dict.fromkeys(arguments)), POLICY) is FRAMES
 
 
 def test_a_batch_that_a_class_would_mix_up_is_refused() -> None:
@@ -51,18 +51,18 @@ def test_a_batch_that_a_class_would_mix_up_is_refused() -> None:
     assert refusal(run_of("it", Backend("x", images="several", batch="one"), batch_size=2)).startswith(
         "--batch_size 2: "
     )
-    assert mode(run_of("it", Backend("x", images="several", batch="one")), POLICY) == "frames"
-    assert mode(run_of("it", Backend("x", images="several"), batch_size=2), POLICY) == "frames"
+    assert mode(run_of("it", Backend("x", images="several", batch="one")), POLICY) is FRAMES
+    assert mode(run_of("it", Backend("x", images="several"), batch_size=2), POLICY) is FRAMES
 
 
 def test_a_missing_package_is_named_where_it_is_needed() -> None:
     reader = Backend("x", images="several", video="32", video_needs=("no-such-package",))
-    assert mode(run_of("it", reader), POLICY) == "frames"
+    assert mode(run_of("it", reader), POLICY) is FRAMES
     message = refusal(run_of("it", reader), Policy.of(Options(media="video")))
     assert message.startswith("--model it needs no-such-package, and it is not installed: pip install")
     old = refusal(run_of("it", Backend("x", images="several", needs=("numpy<1",), note="it is old")))
     assert "needs numpy<1, and numpy 2" in old and old.endswith("(it is old.)")
-    assert mode(run_of("it", Backend("x", images="several", needs=("numpy>1",))), POLICY) == "frames"
+    assert mode(run_of("it", Backend("x", images="several", needs=("numpy>1",))), POLICY) is FRAMES
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_path_that_contradicts_the_configuration_is_refused(
     (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
     run = run_of("it", row, {"pretrained": str(tmp_path / folder)})
     if words is None:
-        assert mode(run, POLICY) == "frames"
+        assert mode(run, POLICY) is FRAMES
     else:
         message = refusal(run)
         assert words in message and "random" in message and "pretrained=" in message
@@ -107,7 +107,7 @@ def test_a_model_on_the_hub_is_looked_up_there(tmp_path: Path, monkeypatch: pyte
     row = backends()["chat.qwen3_vl"]
     assert "is a mixture of experts" in refusal(run_of("it", row, {"pretrained": "lab/MediX-R1-30B"}))
     for other in ({"pretrained": "lab/unknown"}, {"pretrained": "/no/such/folder"}, {}):
-        assert mode(run_of("it", row, other), POLICY) == "frames"
+        assert mode(run_of("it", row, other), POLICY) is FRAMES
 
 
 def test_lmms_eval_still_detects_experts_by_the_path() -> None:
@@ -123,7 +123,7 @@ def test_lmms_eval_still_detects_experts_by_the_path() -> None:
 @pytest.mark.parametrize("said", ["True", "true", True, 1])
 def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted(said: Any) -> None:
     row, video = backends()["chat.openai"], Policy.of(Options(media="video"))
-    assert mode(run_of("openai", backend_with_arguments(row, {"pass_video_url": said})), video) == "video"
+    assert mode(run_of("openai", backend_with_arguments(row, {"pass_video_url": said})), video) is VIDEO
     for other in ({}, {"pass_video_url": False}, {"pass_video_url": "False"}):
         with pytest.raises(OptionsError, match="older ones"):
             mode(run_of("openai", backend_with_arguments(row, other)), video)

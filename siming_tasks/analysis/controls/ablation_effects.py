@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.media import VIDEO
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
@@ -124,7 +125,8 @@ def _unequal_condition(first: TaskRun, other: TaskRun, ablation: InputAblation, 
         before = plain.get(request.partition("/")[2])
         for name, one, two in zip(CONDITIONS, before or (), asked, strict=bool(before)):
             if None not in (one, two) and one != two and name not in (*allow, *ablation.changes):
-                way = " (a ablation's file is a proxy: SIMING_MEDIA=proxy)" if (name, one) == ("media", "video") else ""
+                file = (name, one) == ("media", VIDEO.name)
+                way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if file else ""
                 return (
                     f"The plain task and the ablation differ in {name}: {one} against {two} ({request}). Ask both with "
                     f"the same {name}{way}, or allow the difference ({name})."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from siming_tasks.common.schema import Scope
     from siming_tasks.data import Dataset
     from siming_tasks.media import Policy
-    from siming_tasks.media.plan import ExamFacts, RunPlan, SettingPlan
+    from siming_tasks.media.run_plan import ExamFacts, RunPlan, SettingPlan
     from siming_tasks.models.recipes import Service, Weight
     from siming_tasks.rubrics import Rubric
     from siming_tasks.tasks.prompting import PromptOptions
@@ -75,9 +75,8 @@ def plan(
     """Work out the run and print it."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
-    from siming_tasks.media.plan import alike
-    from siming_tasks.media.plan import plan as work_out
-    from siming_tasks.media.tokens import TOKEN_FORMULAS
+    from siming_tasks.media.model_figures import TOKEN_FORMULAS
+    from siming_tasks.media.run_plan import identical_exams, plan_run
     from siming_tasks.rubrics import default_rubric
     from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
 
@@ -98,7 +97,7 @@ def plan(
         if chosen.data is not None:
             raise OptionsError("--videos plans without a data set; give it or --data.")
         rubric, duration = default_rubric(), duration or DURATION
-        exams = alike(rubric, videos, duration)
+        exams = identical_exams(rubric, videos, duration)
         print(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
         if duration is not None:
@@ -113,7 +112,7 @@ def plan(
         print("they are prepared. Below, steps are judged by the mean rate.")
     asking = PromptOptions.from_options(options)
     reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
-    found = work_out(
+    found = plan_run(
         exams,
         rubric,
         policy,
@@ -155,7 +154,7 @@ def _clip_words(policy: Policy) -> str:
 
 
 def _exams(dataset: Dataset) -> list[ExamFacts]:
-    from siming_tasks.media.plan import ExamFacts
+    from siming_tasks.media.run_plan import ExamFacts
 
     return [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
 
@@ -212,8 +211,8 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
 
 
 def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
-    always = {step: why for step, (share, why) in setting.blind.items() if share == 1}
-    some = len(setting.blind) - len(always)
+    always = {step: why for step, (share, why) in setting.unobservable.items() if share == 1}
+    some = len(setting.unobservable) - len(always)
     print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
     print(
         f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for"
@@ -242,7 +241,7 @@ def _print_fit(found: RunPlan, exams: Sequence[ExamFacts], policy: Policy, servi
 
 def _bytes_per_pixel(policy: Policy) -> float:
     """Bytes per pixel of the images as they are sent: the nearest known quality that is not better."""
-    encoding = policy.encoding.beside(policy.quality)
+    encoding = policy.encoding.of_stored(policy.quality)
     if encoding.quality is None:
         return BYTES_PER_PIXEL["png"]
     known = {int(name[4:]): value for name, value in BYTES_PER_PIXEL.items() if name.startswith("jpeg")}
@@ -251,16 +250,16 @@ def _bytes_per_pixel(policy: Policy) -> float:
 
 
 def _weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
-    from siming_tasks.media.picture import fitted
+    from siming_tasks.media.picture import fit_size
     from siming_tasks.models.recipes import Weight
 
-    sides = [fitted(exam.width, exam.height, policy.frame_size) for exam in exams]
+    sides = [fit_size(exam.width, exam.height, policy.frame_size) for exam in exams]
     size = max((width * height for width, height in sides), default=0) * _bytes_per_pixel(policy)
     return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
 
 
 def _ways(images: int, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
-    from siming_tasks.media.encoding import Encoding
+    from siming_tasks.media.stored_image import Encoding
 
     weight = _weight(images, exams, policy)
     if (fewer := service.fitting(weight)) > 0 and not service.refuses(_weight(fewer, exams, policy)):

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import click
 
 from siming_tasks.cli.parameters import MEDIA_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
 from siming_tasks.cli.terminal import say
 from siming_tasks.options import Options, Share, Whole
-
-if TYPE_CHECKING:
-    from siming_tasks.media import Mode
 
 __all__ = ["prepare"]
 
@@ -44,15 +38,14 @@ def prepare(
     from siming_tasks.media.prefetch import Outcome, estimate
     from siming_tasks.media.prefetch import prepare as run
 
-    mode: Mode = "frames" if options.media == "auto" else options.media
     part, parts = (int(number) for number in (shard or "1/1").split("/"))
     dataset = chosen.open(media=True)
-    policy = replace(Policy.of(options), mode=mode)
+    policy = Policy.of(options)
     tasks = [
         Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
         for video in dataset.videos[part - 1 :: parts]  # the longest are often neighbours: let the parts share them
     ]
-    if mode == "frames":
+    if policy.mode_for().images:
         ahead = estimate(tasks, options.cache_dir, jobs)
         print(f"{len(tasks)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
         say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")

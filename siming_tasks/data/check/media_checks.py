@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
 from siming_tasks.common.schema import Video
-from siming_tasks.media.colour import WIDE
 from siming_tasks.media.container import open_video
+from siming_tasks.media.picture import WIDE_GAMUTS
 from siming_tasks.media.sampler import frame_range
 from siming_tasks.media.timeline import Timeline, timeline_of
 
@@ -113,8 +113,9 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
     if stream.width % 2 or stream.height % 2:
         what = f"has odd sides ({stream.width}x{stream.height}); some readers refuse it."
         yield about.problem("media-odd-size", what, rebuild, "warning")
-    if stream.codec_context.color_primaries in WIDE:
-        what = f"has wide-gamut colours ({WIDE[stream.codec_context.color_primaries]}), which models are shown pale."
+    if stream.codec_context.color_primaries in WIDE_GAMUTS:
+        gamut = WIDE_GAMUTS[stream.codec_context.color_primaries]
+        what = f"has wide-gamut colours ({gamut}), which models are shown pale."
         yield about.problem("media-colours", what, rebuild, "warning")
     if container.streams.audio:
         what = "has sound; voices identify people, and models may hear the examiner."

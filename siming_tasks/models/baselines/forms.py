@@ -11,7 +11,7 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.media import unobservable_reason
+from siming_tasks.media import recorded_mode, unobservable_reason
 from siming_tasks.metrics.selective.evidence import prior_spans
 from siming_tasks.rubrics import RubricStep
 
@@ -33,7 +33,7 @@ def unseen(kind: str, steps: Sequence[RubricStep], media: Mapping[str, Any]) -> 
     """
     if kind != HONEST:
         return []
-    rate = media.get("fps") if media.get("mode") == "frames" else None
+    rate = media.get("fps") if recorded_mode(media).images else None
     if not rate:
         raise OptionsError(
             "kind=honest judges by the frames that it is shown: leave media=True, and SIMING_MEDIA auto."

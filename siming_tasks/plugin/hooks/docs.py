@@ -10,7 +10,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.media import ALTERED, backends
+from siming_tasks.media import ABLATION_RULES, backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
@@ -91,14 +91,15 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
     """Version, data, prompt and options: what a result depends on, and hence the fingerprint of every cache key."""
     RUN.begin()
     dataset = RUN.current_dataset()
+    default_modes = {name: backend.media and backend.media.name for name, backend in backends().items()}
     return {
         "version": PROMPT_VERSION,
         "siming_dataset": dataset.name + (" (synthetic)" if dataset.synthetic else ""),
         "siming_digest": dataset.digest,
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
         "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
-        "siming_media": sha256_json({name: backend.media for name, backend in backends().items()})[:12],
-        **({"siming_ablation": f"{setting.ablation.name} {ALTERED}"} if setting.ablation else {}),
+        "siming_media": sha256_json(default_modes)[:12],
+        **({"siming_ablation": f"{setting.ablation.name} {ABLATION_RULES}"} if setting.ablation else {}),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from siming_tasks.common.schema import verdict_word
-from siming_tasks.media import SAMPLER, View, altered, view
+from siming_tasks.media import NOTHING_SHOWN, SAMPLER, View, ablate, view
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
@@ -44,20 +44,20 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         size=policy.frame_size,
         quality=policy.quality,
         cache_gb=options.cache_gb,
-        also=opened.requests(policy, video.video_id) if mode == "frames" else (),
+        also=opened.requests(policy, video.video_id) if mode.images else (),
         sampler=request.sampler,
         file=not setting.ablation or setting.ablation.shows_other_exam,
     )
     if not setting.ablation:
         return found
     request_of = f"{doc['video_id']}/{doc['step_id']}"
-    return altered(found, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
+    return ablate(found, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
 
 
 def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
     """What stands in the record of a document of what it shows."""
     setting = TASKS[doc["setting"]]
-    shown = found.info() if found else {"mode": "none", "n_frames": 0}
+    shown = found.info() if found else NOTHING_SHOWN
     facts = {**shown, "density": RUN.policy.density_of(setting.scope)}
     if found and found.sampler != SAMPLER and setting.scope == "full":
         facts["steps"] = _frames_by_step(doc, found)
@@ -114,12 +114,12 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
     setting = TASKS[doc["setting"]]
     mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
-    media = shown_view(doc, lmms_eval_specific_kwargs) if mode == "frames" else None
+    media = shown_view(doc, lmms_eval_specific_kwargs) if mode.images else None
     if media or not setting.ablation.shows_media:
         RUN.record_media(doc, _facts(doc, media), overwrite=False)
     else:
         RUN.record_media(
-            doc, {"mode": mode}, overwrite=False
+            doc, {"mode": mode.name}, overwrite=False
         )  # all that is known of a request whose reply comes from a cache
     return f"{frames_note(_times(doc, media), _shows_times(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
 

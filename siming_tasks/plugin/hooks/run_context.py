@@ -18,7 +18,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, resolve_dataset
-from siming_tasks.media import UNKNOWN, Backend, Mode, Policy, Sent
+from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, SentImages
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
@@ -53,7 +53,7 @@ class RunContext:
     _root: Path | None = None
     _cache_dir: Path | None = None
     _datasets: OrderedDict[str, OpenDataset] = field(default_factory=OrderedDict)
-    _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], Sent | None]] = field(default_factory=OrderedDict)
+    _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], SentImages | None]] = field(default_factory=OrderedDict)
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _parsed: OrderedDict[tuple[str, ...], Parsed] = field(default_factory=OrderedDict)
     _last_dataset: tuple[str, OpenDataset] | None = None
@@ -122,12 +122,12 @@ class RunContext:
         """Row of the model class that is being evaluated."""
         return self._model[0]
 
-    def media_mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> Mode:
+    def media_mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> MediaMode:
         """Mode in which the model gets its media: ``SIMING_MEDIA``, else ``media`` of a task file, else its default.
 
         Args:
             table: settings that a task file has for the model.
-            setting: the task; an ablation's file is a proxy (:mod:`siming_tasks.media.perturb`).
+            setting: the task; an ablation's file is a proxy (:func:`siming_tasks.media.ablate`).
 
         Raises:
             OptionsError: the model cannot see media of this mode.
@@ -189,7 +189,7 @@ class RunContext:
         return dataset
 
     def record_media(
-        self, doc: Doc, facts: dict[str, Any], sent: Sent | None = None, *, overwrite: bool = True
+        self, doc: Doc, facts: dict[str, Any], sent: SentImages | None = None, *, overwrite: bool = True
     ) -> None:
         """Remember the media that were shown for a document.
 
@@ -207,7 +207,7 @@ class RunContext:
 
     def media_of(self, doc: Doc) -> dict[str, Any]:
         """Media that the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
-        facts, sent = self._media.get((self.dataset_of(doc).dataset.digest, doc["id"]), ({"mode": "unknown"}, None))
+        facts, sent = self._media.get((self.dataset_of(doc).dataset.digest, doc["id"]), ({"mode": UNKNOWN_MODE}, None))
         return {**facts, **(sent.facts() if sent else {})}
 
     def record_usage(self, doc: Doc, usage: dict[str, Any]) -> None:

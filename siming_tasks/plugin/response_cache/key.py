@@ -250,7 +250,7 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             "request": doc["id"],
             "task": metadata_of_task,
             "text": instance.args[0],
-            "media": RUN.media_mode(_task_file_settings(instance)),
+            "media": RUN.media_mode(_task_file_settings(instance)).name,
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
         key = sha256_json(cache_key_facts(facts))

@@ -71,7 +71,7 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
         raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
     for name in (*run.settings, *received.submission.claims):
         if name in TASKS and name not in STANDARD_TASKS:
-            what = "a ablation" if name in ABLATION_TASKS else "another form of the reply"
+            what = "an ablation" if name in ABLATION_TASKS else "another form of the reply"
             raise DataError(
                 f"{received.path}: holds {TASKS[name].task_name}, {what}, which is no part of the benchmark. Make "
                 "it with `siming board submit`."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from siming_tasks.media import Budget, read_timeline, view
+from siming_tasks.media import VIDEO, Budget, read_timeline, view
 from siming_tasks.media.container import open_video
 
 __all__ = ["playable", "plays"]
@@ -46,6 +46,6 @@ def playable(path: Path, digest: str, cache: Path) -> tuple[Path, str]:
     if plays(path):
         return path, "video/webm" if path.suffix.lower() == ".webm" else "video/mp4"
     whole = (0.0, read_timeline(path).duration)
-    copy = view(path, digest=digest, span=whole, budget=Budget(1), mode="video", cache=cache)
+    copy = view(path, digest=digest, span=whole, budget=Budget(1), mode=VIDEO, cache=cache)
     assert copy.path is not None
     return copy.path, "video/mp4"

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml
 from siming_tasks.common.locks import locked
-from siming_tasks.common.workers import workers
+from siming_tasks.common.workers import worker_pool
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.contact_sheet import ContactSheet
 from siming_tasks.tools.simulator.dataset_files import GENERATOR_VERSION, Recipe, describe, event_log, video_row
@@ -135,7 +135,7 @@ def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, A
                 rows.append(_make(job))
                 bar.update()
             return rows
-        with workers(min(jobs, len(todo))) as pool:
+        with worker_pool(min(jobs, len(todo))) as pool:
             futures = [pool.submit(_make, job) for job in todo]
             for future in as_completed(futures):
                 future.result()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.files import atomic_path
-from siming_tasks.media.x264 import x264
+from siming_tasks.media.clips import x264_options
 from siming_tasks.tools.simulator.draw.appearance import draw_appearance
 from siming_tasks.tools.simulator.draw.canvas import Image
 from siming_tasks.tools.simulator.draw.people import sway_step
@@ -84,7 +84,7 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
     count = 0
     # One thread per encoder: the work is shared out by video, and the bytes do not depend on the machine's cores.
     # Macroblock trees spend the bits on the standing background once: half the size for a tenth of the time.
-    options = x264(
+    options = x264_options(
         {"preset": "ultrafast", "crf": str(crf), "threads": "1"},
         f"keyint={GOP_SECONDS * fps}:min-keyint={GOP_SECONDS * fps}:scenecut=0:open-gop=0"
         ":mbtree=1:rc-lookahead=10:aq-mode=1:cabac=1",

@@ -12,7 +12,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.media import Policy, View, view
+from siming_tasks.media import FRAMES, Policy, View, view
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read_predictions import write_predictions
@@ -64,7 +64,7 @@ class AsModel(Work):
         conditions = [
             dataset.digest,
             template_hash(setting, dataset.rubric),
-            {**self.policy.facts(), "media": "frames"},
+            {**self.policy.facts(), "media": FRAMES.name},
         ]
         work = f"{setting.name}/{sha256_json(conditions)[:12]}"
         super().__init__(event_log, work, rater, dataset.rubric, items)

@@ -21,7 +21,7 @@ from siming_tasks.common.files import read_yaml
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.media.container import FULL
+from siming_tasks.media.container import DISK_FULL
 from siming_tasks.tools.builder.sheets.build_inputs import Inputs
 from siming_tasks.tools.builder.sheets.build_plan import BuildOptions, BuildPlan, make_plan
 from siming_tasks.tools.builder.sheets.consensus import Decision, origin_named
@@ -137,7 +137,7 @@ def _writable(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in DISK_FULL:
             fix = "Free some space and run the same command again; finished videos are kept."
             full = "a file is larger than may be written here" if error.errno == errno.EFBIG else "the disk is full"
             raise DataError(f"{out}: {full}. {fix}") from None

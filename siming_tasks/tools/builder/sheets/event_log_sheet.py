@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.media.file_digest import digest_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.sheets.column_roles import Kind
 from siming_tasks.tools.builder.sheets.match_videos import VideoFiles

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media.colour import WIDE
 from siming_tasks.media.container import open_video
+from siming_tasks.media.picture import WIDE_GAMUTS
 from siming_tasks.media.timeline import Timeline, read_timeline
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
         return None
     if stream.pix_fmt != "yuv420p" or stream.width % 2 or stream.height % 2:
         return None
-    if (stream.sample_aspect_ratio or 1) != 1 or stream.codec_context.color_primaries in WIDE:
+    if (stream.sample_aspect_ratio or 1) != 1 or stream.codec_context.color_primaries in WIDE_GAMUTS:
         return None
     timeline = _timeline(source)
     if timeline is None or timeline.keyframes[0] != 0 or timeline.pts[0] != 0 or _turned_or_interlaced(source):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path
-from siming_tasks.media.colour import BT709, WIDE, Colour, copy_tags, narrowed
+from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
-from siming_tasks.media.x264 import x264
+from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
 from siming_tasks.tools.builder.sheets.frame_rate import rate_to_copy, rate_to_write
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def filters(stream: VideoStream, first: VideoFrame, rate: Fraction, start: float
     steps += [("fps", f"fps={rate}:start_time={start}")]
     steps += {0: [], 1: [("transpose", "cclock")], 2: [("hflip", ""), ("vflip", "")], 3: [("transpose", "clock")]}[turn]
     steps += [("scale", f"{width}:{height}:flags=area:{_colours(first)}"), ("setsar", "1")]
-    if wide := narrowed(stream.codec_context, Colour.of(first).matrix):
+    if wide := to_bt709_filter(stream.codec_context, Colour.of(first).matrix):
         steps += [("format", "yuv420p10le"), ("colorspace", wide)]
     steps += [("format", "yuv420p")]
     graph = av.filter.Graph()
@@ -172,10 +172,10 @@ class _Writer:
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))
         how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
-        self.stream.options = x264(how)
+        self.stream.options = x264_options(how)
         written = self.stream.codec_context
-        copy_tags(coded, written, colour.matrix, full=False)
-        if coded.color_primaries in WIDE:
+        copy_colour_tags(coded, written, colour.matrix, full=False)
+        if coded.color_primaries in WIDE_GAMUTS:
             written.colorspace = written.color_primaries = written.color_trc = BT709
 
     def write(self, frame: VideoFrame) -> None:

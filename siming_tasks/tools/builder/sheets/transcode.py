@@ -14,7 +14,7 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_write, sha256_file, sha256_json
-from siming_tasks.media.container import FULL
+from siming_tasks.media.container import DISK_FULL
 from siming_tasks.tools.builder.sheets.normalize_video import CRF, normalise
 
 __all__ = ["stamp", "transcode"]
@@ -85,7 +85,7 @@ def transcode(
 def _not_the_videos_fault(error: MediaError) -> None:
     """Raise the OSError behind an error of a full disk."""
     cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno in FULL:
+    if isinstance(cause, OSError) and cause.errno in DISK_FULL:
         raise OSError(cause.errno, cause.strerror) from error
 
 

@@ -12,8 +12,8 @@ from qwen_vl_utils.vision_process import smart_resize
 from siming_tasks.cli import main
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media import Policy, Timeline, observable_steps
-from siming_tasks.media.plan import ExamFacts, alike, plan
-from siming_tasks.media.tokens import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
+from siming_tasks.media.model_figures import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
+from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
 from siming_tasks.rubrics import default_rubric, rubric_from
 from siming_tasks.tasks.prompting import PromptOptions
 
@@ -88,14 +88,14 @@ def test_a_plan_by_hand() -> None:
     """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
     exams = [exam(40.0, spans)] * 2
-    found = plan(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
+    found = plan_run(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
     full, _, clip, _, timed, _ = found.settings
     assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
     assert (clip.setting, clip.requests, clip.frames, clip.frames_max, clip.fps) == ("clip_score", 6, 30, 5, 0.5)
     assert full.image_tokens == {"qwen2_5_vl": (20 * 391, 40 * 391)}
     assert full.context_max == {"qwen2_5_vl": 20 * 391 + 20 * 16 + 100}
-    assert full.blind == {"press": (1.0, "rate"), "say": (1.0, "silent"), "both": (1.0, "silent")}
-    assert clip.blind == {"press": (1.0, "rate"), "say": (1.0, "silent")}
+    assert full.unobservable == {"press": (1.0, "rate"), "say": (1.0, "silent"), "both": (1.0, "silent")}
+    assert clip.unobservable == {"press": (1.0, "rate"), "say": (1.0, "silent")}
     assert found.disk == pytest.approx(found.stored * 640 * 480 * 0.12)
     assert found.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
     assert found.cost()["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
@@ -105,17 +105,17 @@ def test_a_plan_by_hand() -> None:
 
 def test_steps_that_some_videos_show() -> None:
     short, long = (exam(seconds, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
-    full = plan([short, long], FOUR, Policy(10, 5)).settings[0]
-    assert full.blind == {"look": (0.5, "rate")}
+    full = plan_run([short, long], FOUR, Policy(10, 5)).settings[0]
+    assert full.unobservable == {"look": (0.5, "rate")}
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)
 
 
 def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
-    exams = [*alike(default_rubric(), 4, 168.9), *alike(default_rubric(), 3, 60.0)]
+    exams = [*identical_exams(default_rubric(), 4, 168.9), *identical_exams(default_rubric(), 3, 60.0)]
     apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself
     assert len(set(exams)) == 2 and len(set(apart)) == 7
     asking, prices = PromptOptions(unit="skill"), (0.3, 1.7)
-    found, expected = (plan(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
+    found, expected = (plan_run(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
                        for each in (exams, apart))  # fmt: skip
     assert found.settings == expected.settings
     assert (found.stored, found.decode_seconds) == (expected.stored, expected.decode_seconds)
@@ -123,14 +123,14 @@ def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
 
 
 def test_matched_clips_have_the_rate_of_the_full_video() -> None:
-    found = plan(alike(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
+    found = plan_run(identical_exams(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
     full, _, clip, *_ = found.settings
     assert clip.frames == pytest.approx(full.frames, rel=0.05)
     assert clip.fps == pytest.approx(full.fps, rel=0.05)
 
 
 def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
+    assert main(["plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
     assert "64 frames per video, 16 per clip, longest side 896 pixels. Tokens and cost are upper bounds." in out
     cells = next(line for line in out.splitlines() if line.startswith("| full_score ")).replace("|", " ").split()
@@ -153,12 +153,12 @@ def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "plan", "--videos", "2", *arguments]) == 2
+    assert main(["plan", "--videos", "2", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_dataset_on_the_command_line(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "plan", "--data", str(short_demo)]) == 0
+    assert main(["plan", "--data", str(short_demo)]) == 0
     out = capsys.readouterr().out
     assert ": 4 videos, " in out
     assert next(line for line in out.splitlines() if line.startswith("| clip_error ")).split()[3] == "132"
@@ -168,6 +168,6 @@ def test_smaller_images_cost_fewer_tokens() -> None:
     """1280 x 720 is three by two of GPT-4o's tiles, 896 x 504 two by one."""
     costs = {}
     for size in (1280, 896):
-        found = plan(alike(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
+        found = plan_run(identical_exams(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
         costs[size] = found.settings[0].image_tokens["openai_tiles"][0]
     assert costs == {1280: 10 * (85 + 6 * 170), 896: 10 * (85 + 2 * 170)}

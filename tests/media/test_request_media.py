@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.media import Budget, Policy, View, altered, backends, read_timeline, view
+from siming_tasks.media import FRAMES, PROXY, VIDEO, Budget, Policy, View, ablate, backends, read_timeline, view
 from siming_tasks.options import Options
 from siming_tasks.tasks import INPUT_ABLATIONS
 
@@ -30,7 +30,7 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
     want = [0, 9, 19, 29, 39, 49, 59]
     assert numbers(videos, found.images()) == list(found.indices) == want
     single, reverse, frozen = (
-        altered(found, INPUT_ABLATIONS[name], "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
+        ablate(found, INPUT_ABLATIONS[name], "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
     )
     assert numbers(videos, single.images()) == [29] and single.times == (found.times[3],)
     assert numbers(videos, reverse.images()) == want[::-1]
@@ -42,21 +42,21 @@ def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
 def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path)
     orders = {
-        name: altered(found, INPUT_ABLATIONS["shuffled_frames"], name).indices for name in ("v1/", "v2/", "v1/cpr_01")
+        name: ablate(found, INPUT_ABLATIONS["shuffled_frames"], name).indices for name in ("v1/", "v2/", "v1/cpr_01")
     }
     assert len(set(orders.values())) == 3
     assert all(sorted(order) == list(found.indices) != list(order) for order in orders.values())
-    assert altered(found, INPUT_ABLATIONS["shuffled_frames"], "v1/").indices == orders["v1/"]
+    assert ablate(found, INPUT_ABLATIONS["shuffled_frames"], "v1/").indices == orders["v1/"]
     two = plain(videos, tmp_path, frames=2)
-    assert {altered(two, INPUT_ABLATIONS["shuffled_frames"], f"v{k}/").indices for k in range(8)} == {(59, 0)}
-    assert altered(plain(videos, tmp_path, frames=1), INPUT_ABLATIONS["shuffled_frames"], "v/").indices == (0,)
+    assert {ablate(two, INPUT_ABLATIONS["shuffled_frames"], f"v{k}/").indices for k in range(8)} == {(59, 0)}
+    assert ablate(plain(videos, tmp_path, frames=1), INPUT_ABLATIONS["shuffled_frames"], "v/").indices == (0,)
 
 
 def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
     found = plain(videos, tmp_path, frames=60)
     assert found.info()["range"] == [0, 59]
     for name in ("shuffled_frames", "reversed_frames", "frozen_frame"):
-        shown = altered(found, INPUT_ABLATIONS[name], "v/")
+        shown = ablate(found, INPUT_ABLATIONS[name], "v/")
         assert shown.info()["indices"] == list(shown.indices) and "range" not in shown.info()
 
 
@@ -65,9 +65,11 @@ def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: A
 def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: Path, shape: str, name: str) -> None:
     """Frame by frame against the source's own pixels; every frame a keyframe, at the times that would be told."""
     found = plain(videos, tmp_path, shape, "proxy")
-    shown = altered(found, INPUT_ABLATIONS[name], "v/")
+    shown = ablate(found, INPUT_ABLATIONS[name], "v/")
     assert shown.path is not None and found.path is None
-    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["ablations"]  # and no proxy of the true order
+    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == [
+        "probes"
+    ]  # as version 0.1 named the folder, and no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
     count = len(shown.indices)
     assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))
@@ -76,26 +78,26 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     for index, picture in zip(shown.indices, written[:count], strict=True):
         height, width = source[index].shape[:2]
         assert videos.psnr(picture[:height, :width], source[index]) > 37
-    assert altered(found, INPUT_ABLATIONS[name], "v/").path == shown.path
+    assert ablate(found, INPUT_ABLATIONS[name], "v/").path == shown.path
 
 
 def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, tmp_path: Path) -> None:
-    shown = altered(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/")
+    shown = ablate(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/")
     assert shown.path is not None
     held = int((shown.store.folder / "bytes").read_text())
     assert held == sum(file.stat().st_size for file in shown.store.folder.rglob("*.mp4"))
     before = shown.path.stat().st_mtime_ns
-    assert altered(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/").path == shown.path
+    assert ablate(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["reversed_frames"], "v/").path == shown.path
     assert shown.path.stat().st_mtime_ns == before
 
 
 def test_a_backend_that_reads_files_gets_a_proxy_and_one_that_must_see_something_is_no_blind_judge() -> None:
     policy, reader = Policy.of(Options()), backends()["chat.longvila"]
-    assert policy.mode_for(reader) == "video"
+    assert policy.mode_for(reader) is VIDEO
     for name in (*SHOWN, "mismatched_video"):
-        assert policy.mode_for(reader, ablation=INPUT_ABLATIONS[name]) == "proxy"
+        assert policy.mode_for(reader, ablation=INPUT_ABLATIONS[name]) is PROXY
     with pytest.raises(
         Exception, match=r"chat\.longvila .* cannot be asked without .* siming_ablation_no_video_\* out"
     ):
         policy.mode_for(reader, ablation=INPUT_ABLATIONS["no_video"])
-    assert policy.mode_for(backends()["chat.openai"], ablation=INPUT_ABLATIONS["no_video"]) == "frames"
+    assert policy.mode_for(backends()["chat.openai"], ablation=INPUT_ABLATIONS["no_video"]) is FRAMES

@@ -1,4 +1,4 @@
-"""What a run will ask, show, need and cost, before it starts: counts and upper bounds, no decoding."""
+"""Plan of a run before it starts: what it asks, shows, needs and costs, as counts and upper bounds; no decoding."""
 
 from __future__ import annotations
 
@@ -12,18 +12,26 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media.info import read_media_info
-from siming_tasks.media.observability import unobservable_reason
-from siming_tasks.media.picture import fitted
-from siming_tasks.media.policy import Policy
+from siming_tasks.media.media_info import read_media_info
+from siming_tasks.media.model_figures import TOKEN_FORMULAS
+from siming_tasks.media.picture import fit_size
+from siming_tasks.media.policy import Policy, unobservable_reason
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.timeline import Timeline, read_timeline
-from siming_tasks.media.tokens import TOKEN_FORMULAS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 
-__all__ = ["BYTES_PER_PIXEL", "CAPTION_TOKENS", "DECODE_PIXELS", "ExamFacts", "RunPlan", "SettingPlan", "alike", "plan"]
+__all__ = [
+    "BYTES_PER_PIXEL",
+    "CAPTION_TOKENS",
+    "DECODE_PIXELS",
+    "ExamFacts",
+    "RunPlan",
+    "SettingPlan",
+    "identical_exams",
+    "plan_run",
+]
 
 BYTES_PER_PIXEL = 0.12
 """Stored JPEG (quality 90) of a noisy 720p recording; smooth pictures take a third."""
@@ -37,7 +45,7 @@ CAPTION_TOKENS = 16
 
 @dataclass(frozen=True, eq=False)
 class ExamFacts:
-    """What planning needs to know of a video: its row in the data set, its frames' times, pixels, and sound or none."""
+    """Facts that planning needs: a video's row in the data set, its frames' times, pixels, and whether it has sound."""
 
     video: Video
     timeline: Timeline
@@ -47,7 +55,7 @@ class ExamFacts:
 
     @classmethod
     def read(cls, path: Path, video: Video) -> ExamFacts:
-        """The facts of a file; its sound does not count, because the suite passes none on.
+        """Read the facts of a file; its sound does not count, because the suite passes none on.
 
         Raises:
             MediaError: the file is not a readable video.
@@ -62,7 +70,7 @@ class ExamFacts:
         return self.timeline.duration
 
     def shown(self, request: Request) -> tuple[tuple[int, ...], float]:
-        """Frames that a request shows, and how many of them a second.
+        """Find the frames that a request shows, and how many of them a second.
 
         Raises:
             MediaError: the span lies beyond the video; names it.
@@ -76,7 +84,7 @@ class ExamFacts:
 
 @dataclass(frozen=True)
 class SettingPlan:
-    """One setting of a run.
+    """Plan of one setting of a run.
 
     Attributes:
         setting: its name.
@@ -86,7 +94,7 @@ class SettingPlan:
         fps: median sampled rate (frames/s).
         image_tokens: formula name -> (most in one request, all requests together).
         context_max: formula name -> upper bound of a request's length in tokens: images, captions, prompt, reply.
-        blind: step id -> (share of its appearances in which it cannot be judged, why).
+        unobservable: step id -> (share of its appearances in which it cannot be judged, why).
         cost: formula name -> upper bound in the currency of the prices; empty without prices.
     """
 
@@ -97,13 +105,13 @@ class SettingPlan:
     fps: float
     image_tokens: Mapping[str, tuple[int, int]]
     context_max: Mapping[str, int]
-    blind: Mapping[str, tuple[float, str]]
+    unobservable: Mapping[str, tuple[float, str]]
     cost: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A whole run.
+    """Plan of a whole run.
 
     Attributes:
         settings: the planned settings.
@@ -118,22 +126,22 @@ class RunPlan:
     decode_seconds: float
 
     def cost(self, names: Iterable[str] = BENCHMARK_TASKS) -> dict[str, float]:
-        """Formula name -> upper bound for these settings in the currency of the prices; empty without prices."""
-        mine = [item.cost for item in self.settings if item.setting in set(names)]
-        return {name: sum(cost[name] for cost in mine) for name in (mine[0] if mine else ())}
+        """Sum the costs of these settings: formula name -> upper bound in the currency of the prices; empty without."""
+        costs = [item.cost for item in self.settings if item.setting in set(names)]
+        return {name: sum(cost[name] for cost in costs) for name in (costs[0] if costs else ())}
 
 
-def alike(
+def identical_exams(
     rubric: Rubric, videos: int, duration: float, *, fps: float = 25.0, size: tuple[int, int] = (1280, 720)
 ) -> list[ExamFacts]:
-    """Exams when no dataset is at hand: every video alike, its steps sharing the time equally, without sound."""
+    """Make exams when no dataset is at hand: every video alike, its steps sharing the time equally, without sound."""
     borders = np.linspace(0, duration, len(rubric.steps) + 1).tolist()
     spans = zip(rubric.steps, borders, borders[1:], strict=False)
     video = Video("any", "any.mp4", duration, tuple(StepLabel(step.id, a, b) for step, a, b in spans))
     return [ExamFacts(video, Timeline.even(max(1, round(duration * fps)), fps), *size)] * videos
 
 
-def plan(
+def plan_run(
     exams: Sequence[ExamFacts],
     rubric: Rubric,
     policy: Policy,
@@ -145,14 +153,14 @@ def plan(
     asking: PromptOptions = DEFAULT_PROMPTING,
     prices: tuple[float, float] | None = None,
 ) -> RunPlan:
-    """Work out a run.
+    """Plan a run.
 
     Args:
         exams: the videos.
         rubric: says which evidence each step needs.
         policy: what is shown of them, as images.
         settings: names of the settings to run; ablations are not planned (they cost what the altered setting costs).
-        formulas: names in :data:`~siming_tasks.media.tokens.TOKEN_FORMULAS`.
+        formulas: names in :data:`~siming_tasks.media.model_figures.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.
         asking: how the questions are put; in parts, every part shows the whole video again.
@@ -161,23 +169,24 @@ def plan(
     Raises:
         MediaError: a step's span lies beyond its video.
     """
-    asked: dict[str, list[_Question]] = {name: [] for name in settings}
+    questions: dict[str, list[_Question]] = {name: [] for name in settings}
     stored, disk = 0, 0.0
     for exam, times in Counter(exams).items():  # exams that are alike are one object, worked out once
-        size = fitted(exam.width, exam.height, policy.frame_size)
+        size = fit_size(exam.width, exam.height, policy.frame_size)
         requests = policy.requests(exam.video, [TASKS[name] for name in settings])
         shown = {request: exam.shown(request) for request in requests}
         for name in settings:
-            seen = dict(policy.asked(TASKS[name], exam.video))
-            for one in asking.questions(TASKS[name], [exam.video], rubric.skill_of):
-                asked[name].append(_Question(one.steps, *shown[seen[one.step_id]], size, exam.has_audio, times))
+            parts = dict(policy.questions(TASKS[name], exam.video))
+            for asked in asking.questions(TASKS[name], [exam.video], rubric.skill_of):
+                views = shown[parts[asked.step_id]]
+                questions[name].append(_Question(asked.steps, *views, size, exam.has_audio, times))
         different = len({index for indices, _ in shown.values() for index in indices})
         stored += times * different
         disk += times * different * size[0] * size[1] * BYTES_PER_PIXEL
     texts = prompt_bytes or {}
     plans = tuple(
-        _setting_plan(name, questions, rubric, formulas, texts.get(name, 0), reply_tokens, prices)
-        for name, questions in asked.items()
+        _plan_setting(name, asked, rubric, formulas, texts.get(name, 0), reply_tokens, prices)
+        for name, asked in questions.items()
     )
     seconds = sum(exam.timeline.n_frames * exam.width * exam.height / DECODE_PIXELS for exam in exams)
     return RunPlan(plans, stored, disk, seconds)
@@ -193,7 +202,7 @@ class _Question:
     times: int
 
 
-def _setting_plan(
+def _plan_setting(
     name: str,
     questions: Sequence[_Question],
     rubric: Rubric,
@@ -202,12 +211,14 @@ def _setting_plan(
     reply: int,
     prices: tuple[float, float] | None,
 ) -> SettingPlan:
-    frames = _sums((len(question.indices), question.times) for question in questions)
+    frames = _most_and_sum((len(question.indices), question.times) for question in questions)
     requests = sum(question.times for question in questions)
     tokens, context, cost = {}, {}, {}
     for formula in formulas:
         image = TOKEN_FORMULAS[formula]
-        tokens[formula] = _sums((len(one.indices) * image(*one.size), one.times) for one in questions)
+        tokens[formula] = _most_and_sum(
+            (len(question.indices) * image(*question.size), question.times) for question in questions
+        )
         context[formula] = tokens[formula][0] + CAPTION_TOKENS * frames[0] + prompt + reply
         if prices:
             read = tokens[formula][1] + CAPTION_TOKENS * frames[1] + requests * prompt
@@ -217,29 +228,30 @@ def _setting_plan(
         requests,
         frames[1],
         frames[0],
-        median(one.fps for one in questions for _ in range(one.times)) if questions else 0.0,
+        median(question.fps for question in questions for _ in range(question.times)) if questions else 0.0,
         tokens,
         context,
-        _blind(rubric, questions),
+        _unobservable(rubric, questions),
         cost,
     )
 
 
-def _sums(found: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """The largest of some numbers, and their sum, each so many times."""
-    each = list(found)
-    return max((number for number, _ in each), default=0), sum(number * times for number, times in each)
+def _most_and_sum(numbers: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Largest of some numbers, and their sum, each so many times."""
+    pairs = list(numbers)
+    return max((number for number, _ in pairs), default=0), sum(number * times for number, times in pairs)
 
 
-def _blind(rubric: Rubric, questions: Sequence[_Question]) -> dict[str, tuple[float, str]]:
+def _unobservable(rubric: Rubric, questions: Sequence[_Question]) -> dict[str, tuple[float, str]]:
+    """Share of a step's appearances in which it cannot be judged, and the commonest reason."""
     asked: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
     for question in questions:
         for step in question.steps:
             why = unobservable_reason(rubric.by_id[step], question.fps, has_audio=question.has_audio)
             asked[step][why] += question.times
-    found = {}
+    unobservable = {}
     for step, reasons in asked.items():
         named = Counter({why: times for why, times in reasons.items() if why})
         if named:
-            found[step] = (named.total() / reasons.total(), named.most_common(1)[0][0])
-    return found
+            unobservable[step] = (named.total() / reasons.total(), named.most_common(1)[0][0])
+    return unobservable

@@ -11,9 +11,22 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import Budget, Job, Policy, Request, Signal, backends, prepare, read_timeline, store, view
+from siming_tasks.media import (
+    FRAMES,
+    PROXY,
+    Budget,
+    ChangeSignal,
+    Job,
+    Policy,
+    Request,
+    backends,
+    prepare,
+    read_timeline,
+    store,
+    view,
+)
 from siming_tasks.media.decode import decode
-from siming_tasks.media.signal import GRID, Watcher, chosen, grid
+from siming_tasks.media.sampler import GRID_RATE, ChangeMeter, choose_by_content, grid_frames
 from siming_tasks.options import Options
 
 MOVES = range(100, 150)
@@ -50,22 +63,24 @@ def test_the_rule_as_it_is_written() -> None:
     for count in (2, 5, 12, 20):
         for _ in range(20):
             change = np.round(rng.gamma(0.3, 4, 40), 2)
-            signal = Signal(np.arange(40) * 6, {"motion": change})
+            signal = ChangeSignal(np.arange(40) * 6, {"motion": change})
             want = [6 * place for place in by_hand(change.tolist(), count)]
-            assert chosen(signal, "motion", (0, 239), count) == want
+            assert choose_by_content(signal, "motion", (0, 239), count) == want
             assert want[0] == 0 and want[-1] == 234 and len(set(want)) == count
-    assert chosen(Signal(np.arange(40) * 6, {"scene": np.zeros(40)}), "scene", (0, 239), 14) == [
+    assert choose_by_content(ChangeSignal(np.arange(40) * 6, {"scene": np.zeros(40)}), "scene", (0, 239), 14) == [
         6 * place for place in by_hand([1.0] * 40, 14)
     ]
 
 
 def test_a_part_is_chosen_from_its_own_frames_and_too_small_a_grid_offers_no_choice() -> None:
-    signal = Signal(np.arange(40) * 6, {"motion": np.r_[np.zeros(20), np.full(20, 9.0)]})
-    found = chosen(signal, "motion", (60, 150), 6)
+    signal = ChangeSignal(np.arange(40) * 6, {"motion": np.r_[np.zeros(20), np.full(20, 9.0)]})
+    found = choose_by_content(signal, "motion", (60, 150), 6)
     assert found is not None and found[0] == 60 and found[-1] == 150
     assert sum(index >= 120 for index in found) >= 4  # the change is there
-    assert chosen(signal, "motion", (60, 150), 11) is None  # sixteen frames of the grid are fewer than 1.5 x 11
-    assert chosen(signal, "motion", (60, 61), 1) is None
+    assert (
+        choose_by_content(signal, "motion", (60, 150), 11) is None
+    )  # sixteen frames of the grid are fewer than 1.5 x 11
+    assert choose_by_content(signal, "motion", (60, 61), 1) is None
 
 
 def test_what_moves_to_and_fro_is_motion_but_nothing_new() -> None:
@@ -75,9 +90,9 @@ def test_what_moves_to_and_fro_is_motion_but_nothing_new() -> None:
     def frame(level: int) -> Any:
         return av.VideoFrame.from_ndarray(np.full((72, 128), level, np.uint8), format="gray")
 
-    watcher = Watcher()
+    watcher = ChangeMeter()
     for place, level in enumerate((100, 140, 100, 140, 100, 180)):
-        watcher.see(place, frame(level))
+        watcher.add(place, frame(level))
     found = watcher.signal()
     assert found.change["motion"].tolist() == [0, 40, 40, 40, 40, 80]
     assert found.change["scene"].tolist() == [0, 40, 0, 0, 0, 40]
@@ -87,7 +102,7 @@ def test_what_moves_to_and_fro_is_motion_but_nothing_new() -> None:
 def test_frames_gather_where_the_picture_changes(videos: Any, still: Path, tmp_path: Path, sampler: str) -> None:
     found = view(still, span=None, budget=Budget(12), cache=tmp_path, size=None, sampler=sampler)
     plain = view(still, span=None, budget=Budget(12), cache=tmp_path, size=None)
-    step = round(25 / GRID)
+    step = round(25 / GRID_RATE)
     assert len(found.indices) == len(set(found.indices)) == 12 and all(index % step == 0 for index in found.indices)
     moving = [sum(index in MOVES for index in each.indices) for each in (plain, found)]
     assert moving[0] == 2 and moving[1] >= 5
@@ -147,7 +162,7 @@ def test_a_signal_of_another_version_is_made_anew(still: Path, tmp_path: Path) -
     for damage in ("", "[]", stored.read_text().replace("motion-grid/1", "motion-grid/0")):
         stored.write_text(damage)
         again = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path, sampler="motion")
-        assert again.indices == found.indices and Signal.read(stored) is not None
+        assert again.indices == found.indices and ChangeSignal.read(stored) is not None
 
 
 def test_a_short_part_is_taken_evenly_and_says_so(still: Path, tmp_path: Path) -> None:
@@ -155,12 +170,12 @@ def test_a_short_part_is_taken_evenly_and_says_so(still: Path, tmp_path: Path) -
     plain = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path)
     assert found.indices == plain.indices and found.info() == plain.info()
     assert found.store.signal() is None  # nor is the video looked at for it
-    assert len(grid(found.store.timeline())) == 25
+    assert len(grid_frames(found.store.timeline())) == 25
 
 
 def test_a_model_that_samples_by_itself_is_refused_by_name() -> None:
     policy = Policy.of(Options(sampler="motion"))
     with pytest.raises(OptionsError, match=r"SIMING_SAMPLER=motion: chat\.longvila is given the file .*MEDIA=pro"):
         policy.mode_for(backends()["chat.longvila"])
-    assert replace(policy, mode="proxy").mode_for(backends()["chat.longvila"]) == "proxy"
-    assert policy.mode_for(backends()["chat.openai"]) == "frames"
+    assert replace(policy, mode="proxy").mode_for(backends()["chat.longvila"]) is PROXY
+    assert policy.mode_for(backends()["chat.openai"]) is FRAMES

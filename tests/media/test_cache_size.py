@@ -18,12 +18,10 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import digest_of
 from siming_tasks.media import Budget, FrameStore, view
-from siming_tasks.media import evict as module
-from siming_tasks.media.cache_size import held
-from siming_tasks.media.evict import evict
-from siming_tasks.media.file_digest import digest_of
-from siming_tasks.media.store import LAYOUT
+from siming_tasks.media import cache_size as module
+from siming_tasks.media.cache_size import LAYOUT, _held_bytes, evict
 
 
 def on_disk(folder: Path) -> int:
@@ -82,11 +80,12 @@ def killed(code: str, *arguments: Path, when: Callable[[], bool]) -> Iterator[No
 
 
 FILL = (
-    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, file_digest, store\n"
+    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, store\n"
+    "from siming_tasks.common import files\n"
     "real = store.os.replace\n"
     "def slow(source, target): time.sleep(0.05); real(source, target)\n"
     "store.os.replace = slow\n"
-    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, file_digest.digest_of(path)).fill(range(60))\n"
+    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, files.digest_of(path)).fill(range(60))\n"
 )
 """Fill a store, with every file half-written for 50 ms."""
 
@@ -102,10 +101,10 @@ def test_a_kill_leaves_nothing_uncounted_and_nothing_for_ever(videos: Any, tmp_p
         pass
     assert hidden(store.frames), "the kill left a half-written file"
     assert not (store.folder / "bytes").exists()
-    assert held(store.folder) == on_disk(store.folder) > 0
+    assert _held_bytes(store.folder) == on_disk(store.folder) > 0
     assert store.fill(range(60)) > 0
     assert hidden(store.folder) == []
-    assert held(store.folder) == int((store.folder / "bytes").read_text()) == on_disk(store.folder)
+    assert _held_bytes(store.folder) == int((store.folder / "bytes").read_text()) == on_disk(store.folder)
     assert [videos.number(np.asarray(image)) for image in store.images(range(60))] == list(range(60))
 
 
@@ -135,7 +134,7 @@ def test_notes_that_are_wrong_are_put_right(videos: Any, tmp_path: Path) -> None
         os.utime(store.folder / "bytes", (1000 + age, 1000 + age))
     (stores[0].frames / ".000001.abcd.jpg").write_bytes(b"x" * 1000)
     (tmp_path / "media" / "trash-1-v1-aa" / "896q90").mkdir(parents=True)
-    module._audit.cache_clear()
+    module._check_notes.cache_clear()
     assert evict(tmp_path, 20.0) == []
     assert hidden(tmp_path) == []
     for age, store in enumerate(stores):

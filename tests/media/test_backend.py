@@ -9,26 +9,26 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import UNKNOWN, Backend, Policy, backend_of, backends
+from siming_tasks.media import FRAMES, PROXY, UNKNOWN, VIDEO, Backend, MediaMode, Policy, backend_of, backends
 from siming_tasks.options import Options
 
 
 @pytest.mark.parametrize(
     ("takes", "shown"),
     [
-        ({"images": "several", "video": "32"}, "frames"),
-        ({"images": "several"}, "frames"),
-        ({"images": "paths", "video": "32"}, "frames"),
-        ({"images": "several", "video": "32", "prefer": "video"}, "video"),
-        ({"images": "one", "video": "32"}, "video"),
-        ({"video": "32"}, "video"),
+        ({"images": "several", "video": "32"}, FRAMES),
+        ({"images": "several"}, FRAMES),
+        ({"images": "paths", "video": "32"}, FRAMES),
+        ({"images": "several", "video": "32", "prefer": "video"}, VIDEO),
+        ({"images": "one", "video": "32"}, VIDEO),
+        ({"video": "32"}, VIDEO),
         ({"images": "one"}, None),
         ({}, None),
         ({"images": "several", "video": "32", "refused": "it sings"}, None),
     ],
 )
-def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown: str | None) -> None:
-    assert Backend("x", **takes).media == shown  # type: ignore[arg-type]
+def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown: MediaMode | None) -> None:
+    assert Backend("x", **takes).media is shown  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_what_a_class_cannot_see_is_refused(takes: dict[str, str], wanted: str, 
 
 def test_the_modality_of_an_instance_decides() -> None:
     both = Backend("x", images="several", video="32", modality="image")
-    assert (both.mode("auto", "image"), both.mode("auto", "video"), both.mode("auto")) == ("frames", "video", "frames")
-    assert both.mode("proxy", "video") == "proxy"
+    assert (both.mode("auto", "image"), both.mode("auto", "video"), both.mode("auto")) == (FRAMES, VIDEO, FRAMES)
+    assert both.mode("proxy", "video") is PROXY
     film = Backend("x", images="several", video="32", modality="video")
-    assert (film.media, film.mode("auto"), film.mode("auto", "image")) == ("video", "video", "frames")
+    assert (film.media, film.mode("auto"), film.mode("auto", "image")) == (VIDEO, VIDEO, FRAMES)
     for row, wanted, modality in (
         (both, "frames", "video"), (both, "video", "image"), (both, "proxy", None), (film, "frames", None)
     ):  # fmt: skip
@@ -76,8 +76,8 @@ def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
     )
     assert backend_of(["my.plugin", "builtins"]) is UNKNOWN
     ours = backend_of(["siming_tasks.models.nano.model", "lmms_eval.api.model"])
-    assert (ours.name, ours.mode("auto"), ours.mode("video")) == ("chat.siming_nano", "frames", "video")
-    assert UNKNOWN.media == "frames" and Policy.of(Options()).mode_for() == "frames"
+    assert (ours.name, ours.mode("auto"), ours.mode("video")) == ("chat.siming_nano", FRAMES, VIDEO)
+    assert UNKNOWN.media is Policy.of(Options()).mode_for() is FRAMES
 
 
 def test_a_word_that_the_table_does_not_know_is_an_error() -> None:

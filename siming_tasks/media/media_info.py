@@ -1,4 +1,4 @@
-"""What a video file really is: counted, not believed."""
+"""Facts about a video file: counted, not taken from its header."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.media.colour import Colour
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import Colour
 from siming_tasks.media.timeline import Timeline, read_timeline
 
 __all__ = ["MediaInfo", "read_media_info"]
@@ -36,7 +36,7 @@ class MediaInfo:
         decoded: whether every frame was decoded (the full form) or only counted.
         stream: number of the video stream that is shown (see :func:`siming_tasks.media.container.main_stream`).
         n_streams: how many video streams there are, cover pictures included.
-        colours: what its numbers mean: matrix and range, by its tags or by convention (``bt709, limited range``).
+        colours: meaning of the numbers: matrix and range, by its tags or by convention (``bt709, limited range``).
         metadata: tags of the container and its video stream, as found (may identify people or places).
     """
 
@@ -63,7 +63,7 @@ class MediaInfo:
 
 
 def read_media_info(path: Path, *, full: bool = False, timeline: Timeline | None = None) -> MediaInfo:
-    """Facts about a video file.
+    """Read the facts about a video file.
 
     Args:
         path: the file.
@@ -75,24 +75,26 @@ def read_media_info(path: Path, *, full: bool = False, timeline: Timeline | None
         MediaError: the file is not a readable video, or, in the full form, some frame is damaged; names the time.
     """
     timeline = timeline or read_timeline(path)
-    turned, pix_fmt, width, height, colours = 0, "", 0, 0, ""
+    rotation, pix_fmt, width, height, colours = 0, "", 0, 0, ""
     for index, frame in decode(path, timeline, range(timeline.n_frames if full else 1)):
         if index == 0:
-            turned, pix_fmt, width, height = frame.rotation, frame.format.name, frame.width, frame.height
+            rotation, pix_fmt, width, height = frame.rotation, frame.format.name, frame.width, frame.height
             colours = str(Colour.of(frame))
+    even = np.linspace(0, timeline.times[-1], timeline.n_frames)
+    varies = timeline.n_frames > 2 and np.abs(timeline.times - even).max() > even[1] / 2
     with open_video(path) as (container, stream):
         video_start = float((stream.start_time or 0) * (stream.time_base or 0))
         return MediaInfo(
             n_frames=timeline.n_frames,
             fps=float(timeline.rate),
             duration=timeline.duration,
-            width=height if turned % 180 else width,
-            height=width if turned % 180 else height,
-            rotation=turned,
+            width=height if rotation % 180 else width,
+            height=width if rotation % 180 else height,
+            rotation=rotation,
             codec=stream.codec_context.codec.canonical_name,
             pix_fmt=pix_fmt,
             has_audio=bool(container.streams.audio),
-            variable_rate=_varies(timeline),
+            variable_rate=bool(varies),
             start=max(0.0, video_start - (container.start_time or 0) / 1e6),
             decoded=full,
             stream=container.streams.video.index(stream),
@@ -100,11 +102,3 @@ def read_media_info(path: Path, *, full: bool = False, timeline: Timeline | None
             colours=colours,
             metadata={**container.metadata, **stream.metadata},
         )
-
-
-def _varies(timeline: Timeline) -> bool:
-    times = timeline.times
-    if len(times) < 3:
-        return False
-    even = np.linspace(0, times[-1], len(times))
-    return bool(np.abs(times - even).max() > even[1] / 2)

@@ -11,7 +11,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.common.errors import MediaError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Budget, Job, Request, prepare, view
+from siming_tasks.media import PROXY, VIDEO, Budget, Job, Request, prepare, view
 from siming_tasks.media import store as module
 from siming_tasks.media.prefetch import estimate
 
@@ -45,10 +45,10 @@ def test_one_bad_video_or_span_does_not_stop_the_others(videos: Any, tmp_path: P
 
 def test_clips_and_proxies_ahead_of_a_run(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
-    (outcome,) = prepare([job(path, mode="video")], tmp_path)
+    (outcome,) = prepare([job(path, mode=VIDEO)], tmp_path)
     assert outcome.frames == 20
     assert [file.name for file in sorted((tmp_path / "media").rglob("*.mp4"))] == ["000010-000029.mp4"]
-    prepare([job(path, mode="proxy")], tmp_path)
+    prepare([job(path, mode=PROXY)], tmp_path)
     assert len(list((tmp_path / "media").rglob("proxies/*.mp4"))) == 2
 
 

@@ -1,12 +1,66 @@
-"""What an image costs a model, by published formulas."""
+"""Published figures about models: tokens of an image by formula, and the frames that the paper gave each model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-__all__ = ["TOKEN_FORMULAS", "gemini_video", "llava_video", "openai_low", "openai_tiles", "qwen2_5_vl", "qwen3_vl"]
+from siming_tasks.common.errors import OptionsError
+
+if TYPE_CHECKING:
+    from siming_tasks.media.sampler import Budget
+
+__all__ = [
+    "PAPER_FRAMES",
+    "TOKEN_FORMULAS",
+    "gemini_video",
+    "llava_video",
+    "openai_low",
+    "openai_tiles",
+    "preset",
+    "qwen2_5_vl",
+    "qwen3_vl",
+]
+
+PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
+    {
+        "LLaVA-Video": 64,
+        "LLaVA-OneVision": 64,
+        "Qwen3-VL": 64,
+        "Qwen3-Omni": 60,
+        "GPT-4o": 50,
+        "UniMed-VL": 30,
+        "MedGemma": 30,
+        "MediX-R1": 30,
+        "Doubao-1.6-Vision": 240,
+        "Gemini-3 Pro": 120,
+        "GPT-5.2": 50,
+    }
+)
+"""Model name as the table prints it -> input frames. The table does not say what a clip was given."""
+
+
+def preset(model: str) -> Budget:
+    """Look up the paper's frame budget for a model; case, spaces, dashes and dots in its name do not matter.
+
+    Raises:
+        OptionsError: the table does not list the model; names those it lists.
+
+    Example:
+        >>> preset("qwen3_vl")
+        Budget(frames=64, fps=None)
+    """
+    from siming_tasks.media.sampler import Budget  # and with it arrays, which a list of names does without
+
+    def letters(name: str) -> str:
+        return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+    frames = {letters(name): number for name, number in PAPER_FRAMES.items()}
+    if letters(model) not in frames:
+        raise OptionsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")
+    return Budget(frames=frames[letters(model)])
 
 
 def qwen2_5_vl(width: int, height: int, max_pixels: int = 1_605_632, min_pixels: int = 4 * 28 * 28) -> int:

@@ -12,13 +12,12 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import Budget, read_media_info, read_timeline, view
 from siming_tasks.media.clips import write_frames
-from siming_tasks.media.colour import Colour
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import _planes_agree, fitted, rgb
+from siming_tasks.media.picture import Colour, _planes_agree, fit_size, to_rgb
 from siming_tasks.tools.builder.sheets.normalize_video import normalise
 
 LIMITED, FULL = 1, 2
-BT709, UNTAGGED, BT601_625, BT601_525, SMPTE240, BT2020 = 1, 2, 5, 6, 7, 9
+BT709, UNTAGGED, BT601_625, BT601_525, BT2020 = 1, 2, 5, 6, 9
 WIDTH, HEIGHT = 160, 96
 ENOUGH = 45.0
 """dB against the conversion by hand."""
@@ -51,7 +50,7 @@ def scene(fmt: str, *, matrix: int = BT709, range_: int = LIMITED) -> av.VideoFr
 
 
 FORMATS = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "nv12", "yuv420p10le", "yuv422p10le", "yuv444p10le"]
-TAGS = [(BT709, "bt709"), (BT601_625, "bt470"), (BT601_525, "smpte170m"), (SMPTE240, "smpte240m"), (BT2020, "bt2020")]
+TAGS = [(BT709, "bt709"), (BT601_625, "bt470"), (BT601_525, "smpte170m"), (BT2020, "bt2020")]
 
 
 def ranges(fmt: str) -> list[int]:
@@ -80,12 +79,12 @@ def by_ffmpeg(frame: av.VideoFrame, name: str, range_: int) -> np.ndarray:
 def test_matrix_and_range_are_those_of_the_tags(videos: Any, fmt: str, tag: int, name: str, range_: int) -> None:
     frame = scene(fmt, matrix=tag, range_=range_)
     expected = videos.by_hand(frame)
-    assert videos.psnr(rgb(frame), expected) > ENOUGH
+    assert videos.psnr(to_rgb(frame), expected) > ENOUGH
     halved = expected.reshape(HEIGHT // 2, 2, WIDTH // 2, 2, 3).mean((1, 3))
-    small = rgb(scene(fmt, matrix=tag, range_=range_), WIDTH // 2)
+    small = to_rgb(scene(fmt, matrix=tag, range_=range_), WIDTH // 2)
     floor = ENOUGH if not (fmt == "yuv420p" and tag in (BT601_525, BT601_625) and range_ == LIMITED) else ENOUGH - 1
     assert videos.psnr(small, halved) > floor  # the one kind that keeps FFmpeg's fast arithmetic
-    assert videos.psnr(rgb(frame), by_ffmpeg(scene(fmt, matrix=tag, range_=range_), name, range_)) > ENOUGH
+    assert videos.psnr(to_rgb(frame), by_ffmpeg(scene(fmt, matrix=tag, range_=range_), name, range_)) > ENOUGH
 
 
 @pytest.mark.parametrize(("fmt", "tag", "range_"), [(fmt, tag, range_) for fmt, tag, _, range_ in CASES])
@@ -97,16 +96,16 @@ def test_planes_on_the_way_change_no_bit(fmt: str, tag: int, range_: int) -> Non
     values = [rng.integers(0, top, size).astype(float) for size in ((HEIGHT, WIDTH - 2), chroma, chroma)]
     frame = stored(fmt, values, matrix=tag, range_=range_)
     colour = Colour.of(frame)
-    exact = 0 if colour.plain and fmt == "yuv420p" else 0x40000 | 0x2000
+    exact = 0 if colour.is_ffmpeg_default and fmt == "yuv420p" else 0x40000 | 0x2000
     for order in ("rgb24", "bgr24"):
-        whole = frame.to_ndarray(format=order, interpolation=0x2 | exact, **colour.to_rgb())
-        assert np.array_equal(rgb(frame, None, order), whole)
+        whole = frame.to_ndarray(format=order, interpolation=0x2 | exact, **colour.rgb_arguments())
+        assert np.array_equal(to_rgb(frame, None, order), whole)
         for size in (157, 120, 101, 80, 64):  # of some, FFmpeg rounds interleaved pixels otherwise than planes
-            width, height = fitted(frame.width, frame.height, size)
+            width, height = fit_size(frame.width, frame.height, size)
             small = frame.to_ndarray(
-                format=order, width=width, height=height, interpolation=0x20 | exact, **colour.to_rgb()
+                format=order, width=width, height=height, interpolation=0x20 | exact, **colour.rgb_arguments()
             )
-            assert np.array_equal(rgb(frame, size, order), small)
+            assert np.array_equal(to_rgb(frame, size, order), small)
 
 
 def test_planes_are_taken_where_they_agree() -> None:
@@ -122,7 +121,7 @@ def test_grey_pictures_have_a_range_too(videos: Any, fmt: str, range_: int, size
     expected = videos.by_hand(scene(fmt, range_=range_))
     if size:
         expected = expected.reshape(HEIGHT // 2, 2, WIDTH // 2, 2, 3).mean((1, 3))
-    assert videos.psnr(rgb(scene(fmt, range_=range_), size), expected) > ENOUGH
+    assert videos.psnr(to_rgb(scene(fmt, range_=range_), size), expected) > ENOUGH
 
 
 def test_the_numbers_of_the_standard() -> None:
@@ -134,7 +133,7 @@ def test_the_numbers_of_the_standard() -> None:
     }.items():
         for ycbcr, expected in colours.items():
             frame = stored("yuv444p", [flat * value for value in ycbcr], matrix=matrix, range_=LIMITED)
-            assert np.abs(rgb(frame)[8, 8].astype(int) - expected).max() <= 2, (matrix, ycbcr)
+            assert np.abs(to_rgb(frame)[8, 8].astype(int) - expected).max() <= 2, (matrix, ycbcr)
 
 
 @pytest.mark.parametrize(
@@ -168,10 +167,10 @@ def test_plain_sd_pictures_keep_every_bit(videos: Any, tmp_path: Path) -> None:
         for range_ in (0, LIMITED):
             theirs = scene("yuv420p", matrix=UNTAGGED, range_=range_)
             ours = scene("yuv420p", matrix=matrix, range_=range_)
-            assert np.array_equal(rgb(ours), theirs.to_ndarray(format="rgb24"))
+            assert np.array_equal(to_rgb(ours), theirs.to_ndarray(format="rgb24"))
             small = {"width": 80, "height": 48, "interpolation": "AREA"}
             assert np.array_equal(
-                rgb(scene("yuv420p", matrix=matrix, range_=range_), 80),
+                to_rgb(scene("yuv420p", matrix=matrix, range_=range_), 80),
                 scene("yuv420p", matrix=UNTAGGED, range_=range_).to_ndarray(format="rgb24", **small),
             )
 
@@ -183,8 +182,8 @@ def test_the_demo_is_plain(tmp_path: Path) -> None:
     drawn = np.full((272, 480, 3), (40, 90, 200), np.uint8)  # BGR
     encode(tmp_path / "demo.mp4", [drawn] * 3, fps=10)
     ((_, frame),) = decode(tmp_path / "demo.mp4", read_timeline(tmp_path / "demo.mp4"), [1])
-    assert np.array_equal(rgb(frame), frame.to_ndarray(format="rgb24"))
-    assert np.abs(rgb(frame)[100, 100].astype(int) - (200, 90, 40)).max() <= 3
+    assert np.array_equal(to_rgb(frame), frame.to_ndarray(format="rgb24"))
+    assert np.abs(to_rgb(frame)[100, 100].astype(int) - (200, 90, 40)).max() <= 3
 
 
 # Files -----------------------------------------------------------------------------------------------------------
@@ -241,7 +240,7 @@ def test_frames_clips_proxies_and_builds_show_the_same_colours(
     assert videos.psnr(expected, videos.by_hand(scene(fmt, matrix=matrix, range_=range_))) > 40, "the file is right"
     timeline = read_timeline(path)
     ((_, frame),) = decode(path, timeline, [2])
-    assert videos.psnr(rgb(frame), expected) > ENOUGH
+    assert videos.psnr(to_rgb(frame), expected) > ENOUGH
     write_frames(path, timeline, range(5), tmp_path / "clip.mp4", crf=1)
     write_frames(path, timeline, range(0, 5, 2), tmp_path / "proxy.mp4", intra=True, crf=1)
     normalise(path, tmp_path / "built.mp4")
@@ -265,7 +264,7 @@ def test_a_full_range_grey_is_the_same_grey_after_a_build(videos: Any, tmp_path:
     normalise(path, tmp_path / "built.mp4")
     for file in (path, tmp_path / "built.mp4"):
         ((_, frame),) = decode(file, read_timeline(file), [2])
-        assert np.abs(rgb(frame).astype(int) - grey).max() <= 1, file
+        assert np.abs(to_rgb(frame).astype(int) - grey).max() <= 1, file
 
 
 @pytest.mark.parametrize(("primaries", "curve"), [(1, 1), (6, 6), (5, 13)])
@@ -351,7 +350,7 @@ def test_what_has_no_matrix_gets_one(videos: Any, tmp_path: Path, grey: bool) ->
             output.mux(stream.encode(picture))
         output.mux(stream.encode(None))
     ((_, found),) = decode(path, read_timeline(path), [2])
-    assert np.abs(rgb(found).astype(int) - image).max() <= 1
+    assert np.abs(to_rgb(found).astype(int) - image).max() <= 1
     normalise(path, tmp_path / "built.mp4")
     write_frames(path, read_timeline(path), range(5), tmp_path / "clip.mp4")
     for name in ("built", "clip"):
@@ -376,7 +375,9 @@ def test_hdr_is_refused_by_name_everywhere(tmp_path: Path, curve: int, name: str
     assert not (tmp_path / "built.mp4").exists()
 
 
-def test_a_matrix_that_is_not_converted_is_refused(tmp_path: Path) -> None:
-    path = filmed(tmp_path / "v.mp4", matrix=8)
-    with pytest.raises(MediaError, match=r"v\.mp4: has YCgCo colours, which are not read\. Export it in BT\.709\."):
+@pytest.mark.parametrize(("matrix", "name"), [(4, "FCC"), (7, "SMPTE 240M"), (8, "YCgCo")])
+def test_a_matrix_that_no_recorder_writes_is_refused_by_name(tmp_path: Path, matrix: int, name: str) -> None:
+    path = filmed(tmp_path / "v.mp4", matrix=matrix)
+    with pytest.raises(MediaError) as caught:
         read_media_info(path)
+    assert str(caught.value) == f"{path}: has {name} colours, which are not read. Export it in BT.709."
