@@ -130,7 +130,7 @@ def test_matched_clips_have_the_rate_of_the_full_video() -> None:
 
 
 def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
+    assert main(["run", "plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
     assert "64 frames per video, 16 per clip, longest side 896 pixels. Tokens and cost are upper bounds." in out
     cells = next(line for line in out.splitlines() if line.startswith("| full_score ")).replace("|", " ").split()
@@ -153,12 +153,12 @@ def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--videos", "2", *arguments]) == 2
+    assert main(["run", "plan", "--videos", "2", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_dataset_on_the_command_line(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--data", str(short_demo)]) == 0
+    assert main(["run", "plan", "--data", str(short_demo)]) == 0
     out = capsys.readouterr().out
     assert ": 4 videos, " in out
     assert next(line for line in out.splitlines() if line.startswith("| clip_error ")).split()[3] == "132"
