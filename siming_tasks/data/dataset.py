@@ -98,13 +98,13 @@ class Dataset:
             DataError: ``dataset.yaml`` states another one, or the file cannot be read.
         """
         try:
-            found = digest_of(self.media_path(video), cache)
+            digest = digest_of(self.media_path(video), cache)
         except OSError as error:
             raise DataError(f"Video {video.video_id!r}: {error.filename}: {error.strerror}. Put it back.") from None
         stated: Mapping[str, str] = self.meta.get("media_sha256") or {}
-        if found != stated.get(video.media, found):
-            raise DataError.of([media_difference(self.root, video.media, stated[video.media], found)])
-        return found
+        if digest != stated.get(video.media, digest):
+            raise DataError.of([media_difference(self.root, video.media, stated[video.media], digest)])
+        return digest
 
     @cached_property
     def raters(self) -> tuple[str, ...]:
@@ -178,19 +178,19 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
 
 
 def _digest(
-    root: Path, info: DatasetInfo, rubric: Rubric, videos: list[Video], rows: list[str], found: list[Problem]
+    root: Path, info: DatasetInfo, rubric: Rubric, videos: list[Video], rows: list[str], problems: list[Problem]
 ) -> str:
     """The digest of what stands in the folder, and a problem if another is stated; the stated one if rows are wrong.
 
     Where a file's SHA-256 is not stated, its fingerprint stands in, and a stated digest says nothing.
     """
-    wrong = {problem.code for problem in found if problem.severity == "error"}
+    wrong = {problem.code for problem in problems if problem.severity == "error"}
     whole = all(video.media in info.media_sha256 for video in videos)
     if not videos or not all(code.startswith("media-") for code in wrong) or (wrong and not whole):
         return info.digest or ""
     digest = content_digest(rubric, rows, _media_digests(root, info, videos))
     if info.digest and whole and digest != info.digest:
-        found.append(label_difference(root, info.digest, digest))
+        problems.append(label_difference(root, info.digest, digest))
     return digest
 
 
@@ -233,14 +233,16 @@ def _read_videos(
         except ValidationError as error:
             problems += problems_of(error, "videos.jsonl", line, row)
             continue
-        found = list(_step_problems(checked, rubric, line))
-        found += media_problem(root, checked.video_id, checked.media, line, opened=media)
+        row_problems = list(_step_problems(checked, rubric, line))
+        row_problems += media_problem(root, checked.video_id, checked.media, line, opened=media)
         if checked.video_id in lines:
             what = f"video {checked.video_id!r} stands on line {lines[checked.video_id]} already."
-            found.append(Problem("video-twice", what, "Give every video its own id.", "videos.jsonl", line, "video_id"))
-        problems += found
+            row_problems.append(
+                Problem("video-twice", what, "Give every video its own id.", "videos.jsonl", line, "video_id")
+            )
+        problems += row_problems
         lines.setdefault(checked.video_id, line)
-        if not any(problem.code in ("step-unknown", "step-twice", "video-twice") for problem in found):
+        if not any(problem.code in ("step-unknown", "step-twice", "video-twice") for problem in row_problems):
             videos.append(checked.video(order, alike))
             rows.append(canonical_json(row))
     if not videos and not problems:

@@ -42,16 +42,16 @@ def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
     return content_digest(rubric, rows, media)
 
 
-def label_difference(root: Path, stated: str, found: str) -> Problem:
+def label_difference(root: Path, stated: str, digest: str) -> Problem:
     """Message for a folder whose rubric, labels and list of media have another digest than it states."""
-    both = f"stated {stated[:12]}, found {found[:12]}"
+    both = f"stated {stated[:12]}, found {digest[:12]}"
     what = f"the digest is not that of this rubric, these labels and these media ({both})."
     return Problem("digest-mismatch", what, _ways_out(root), "dataset.yaml", None, "digest")
 
 
-def media_difference(root: Path, media: str, stated: str, found: str) -> Problem:
+def media_difference(root: Path, media: str, stated: str, digest: str) -> Problem:
     """Message for a media file that has another SHA-256 than its folder states."""
-    what = f"{media} is not the file that the digest was taken of (stated {stated[:12]}, found {found[:12]})."
+    what = f"{media} is not the file that the digest was taken of (stated {stated[:12]}, found {digest[:12]})."
     return Problem("media-digest", what, _ways_out(root), "dataset.yaml", None, "media_sha256")
 
 

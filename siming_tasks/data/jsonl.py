@@ -92,12 +92,12 @@ def _quickly(line: bytes, strict: bool) -> dict[str, Any] | None:
 
 def _keys(value: dict[str, Any]) -> int:
     """Number of keys at all depths; -1 if a number may have been whole and too large for this reader."""
-    found = 0
+    count = 0
     left: list[Any] = [value]
     while left:
         part = left.pop()
         if type(part) is dict:
-            found += len(part)
+            count += len(part)
             part = part.values()
         for item in part:
             kind = type(item)
@@ -105,7 +105,7 @@ def _keys(value: dict[str, Any]) -> int:
                 left.append(item)
             elif kind is float and not -1e18 < item < 1e18:
                 return -1
-    return found
+    return count
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:

@@ -91,12 +91,12 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object in which no name stands twice; of two values Python would keep the last."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in entries:
             raise ValueError(f"{name[:128]!r} stands twice in one object")
-        found[name] = value
-    return found
+        entries[name] = value
+    return entries
 
 
 def _problems(key: _Key, dataset: Dataset, file: str) -> Iterator[Problem]:
@@ -104,20 +104,20 @@ def _problems(key: _Key, dataset: Dataset, file: str) -> Iterator[Problem]:
     for name in [name for name in key.scores if name not in dataset.by_id]:
         yield Problem("video-unknown", f"the folder has no video {name[:128]!r}.", _MEND, file)
     for video in dataset.videos:
-        given = key.scores.get(video.video_id)
-        if given is None:
+        scores = key.scores.get(video.video_id)
+        if scores is None:
             yield Problem("labels-missing", f"no labels of video {video.video_id!r}.", _MEND, file)
             continue
         asked = {step.step_id for step in video.applicable}
         for code, names, what in (
-            ("labels-missing", asked - given.keys(), "no labels of step"),
-            ("step-unknown", given.keys() - asked, "labels of a step that is not asked,"),
+            ("labels-missing", asked - scores.keys(), "no labels of step"),
+            ("step-unknown", scores.keys() - asked, "labels of a step that is not asked,"),
         ):
             for name in sorted(names):
                 yield Problem(code, f"video {video.video_id!r}: {what} {name[:64]!r}.", _MEND, file)
-        for step_id in sorted(asked & given.keys()):
+        for step_id in sorted(asked & scores.keys()):
             top = dataset.rubric.by_id[step_id].max_score
-            for rater, value in given[step_id].items():
+            for rater, value in scores[step_id].items():
                 if value is not None and not 0 <= value <= top:
                     what = f"video {video.video_id!r}, step {step_id!r}: {value:g} points are off the step's scale."
                     yield Problem("score-off-scale", what, _MEND, file, field=rater)

@@ -42,9 +42,9 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
         with _alone(dataset.root, cache):
             _read([path for path in paths.values() if known_digest(path, cache) is None], cache)
     wrong = [
-        media_difference(dataset.root, media, stated[media], found)
+        media_difference(dataset.root, media, stated[media], digest)
         for media, path in paths.items()
-        if (found := digest_of(path, cache)) != stated[media]
+        if (digest := digest_of(path, cache)) != stated[media]
     ]
     if wrong:
         raise DataError.of(wrong)

@@ -77,8 +77,8 @@ def _orders(dataset: Dataset) -> Iterator[Problem]:
             pairs = ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]
             if pairs:
                 what = f"the spans of {_shown(pairs)} overlap{', as in most videos' * both}."
-                found = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
-                yield replace(found, severity="note") if both else _odd(dataset, found)
+                problem = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
+                yield replace(problem, severity="note") if both else _odd(dataset, problem)
         if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
             what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
             yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
@@ -89,10 +89,10 @@ def _overlaps(steps: list[StepLabel]) -> list[tuple[str, str]]:
     return [(a.step_id, b.step_id) for a, b in pairwise(by_time) if a.end is not None and _start(b) < a.end - 1e-6]
 
 
-def _odd(dataset: Dataset, found: Problem) -> Problem:
+def _odd(dataset: Dataset, problem: Problem) -> Problem:
     """A slip of somebody's pen, perhaps; a note where a program wrote the labels and says so."""
     written = dataset.synthetic and "simulation" in dataset.meta
-    return replace(found, severity="note") if written else found
+    return replace(problem, severity="note") if written else problem
 
 
 def _start(step: StepLabel) -> float:
@@ -147,8 +147,10 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
                 (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
-        found = _warn(dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS)
-        yield _odd(dataset, found)
+        problem = _warn(
+            dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS
+        )
+        yield _odd(dataset, problem)
     if broken:
         what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
         fix = f"Adjudicate instead of taking means. {HALVES}"
@@ -185,6 +187,6 @@ def _splits(dataset: Dataset) -> Iterator[Problem]:
             value = video.site if key == "site" else video.extra.get(key)
             if value is not None and video.extra.get("split") is not None:
                 splits[str(value)].add(str(video.extra["split"]))
-        if both := sorted(name for name, found in splits.items() if len(found) > 1):
+        if both := sorted(name for name, stated in splits.items() if len(stated) > 1):
             what = f"{key} {_shown(both)} appears in more than one split."
             yield _warn(dataset, None, f"split-{key}", what, f"Keep a {key} on one side of a split.", key)

@@ -78,8 +78,8 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
             timeline = timeline_of(path, container, stream)
     except MediaError as error:
         code = next((code for words, code in _BROKEN if words in str(error)), "media-unreadable")
-        found = about.problem(code, str(error), "Export it again; `siming data build` repairs odd timestamps.")
-        return Inspection((found,))
+        problem = about.problem(code, str(error), "Export it again; `siming data build` repairs odd timestamps.")
+        return Inspection((problem,))
     problems += _timing(about, timeline)
     if quick:
         return Inspection(tuple(problems))
@@ -128,8 +128,8 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
             what += f" Video stream {number} of {len(container.streams.video)} ({size}) is the one that is shown."
         yield about.problem("media-streams", what, rebuild, "warning")
     tags = dict(container.metadata)
-    for one in container.streams:
-        tags.update(one.metadata)
+    for other_stream in container.streams:
+        tags.update(other_stream.metadata)
     tags = {name: value for name, value in tags.items() if value and not value.startswith("SYNTHETIC")}
     if left := sorted(tags.keys() - _HARMLESS):
         what = f"carries metadata ({', '.join(left[:6])}), which may tell when, where and by whom it was filmed."

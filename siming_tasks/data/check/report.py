@@ -86,11 +86,11 @@ def check_dataset(
         ((), 4)
     """
     root = Path(root)
-    dataset, found = scan(root)
-    problems = list(found)
+    dataset, scan_problems = scan(root)
+    problems = list(scan_problems)
     summary: dict[str, Any] = {"quick": quick}
     if dataset is not None:
-        broken = {problem.line for problem in found if problem.code.startswith("media-")}
+        broken = {problem.line for problem in scan_problems if problem.code.startswith("media-")}
         problems += label_problems(dataset)
         inspected = _inspect_all(dataset, broken, quick, jobs or os.cpu_count() or 1, progress)
         problems += [problem for item in inspected.values() for problem in item.problems]

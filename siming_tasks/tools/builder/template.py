@@ -219,8 +219,8 @@ def _rule(step: RubricStep, first: str) -> Any:
 
 
 def _criteria(step: RubricStep, joint: str) -> str:
-    said = step.criteria
-    lines = [f"{step.max_score:g}: {said.full}", f"Between: {said.partial}", f"0: {said.fail}"]
+    criteria = step.criteria
+    lines = [f"{step.max_score:g}: {criteria.full}", f"Between: {criteria.partial}", f"0: {criteria.fail}"]
     return joint.join(lines)
 
 

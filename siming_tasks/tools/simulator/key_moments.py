@@ -33,7 +33,7 @@ def deciding_moments(played: Performance, fps: int) -> dict[str, float]:
     """
     rows = played.sample(fps)
     columns = dict(zip(CHANNELS, rows.T, strict=True))
-    found = {}
+    moments = {}
     for step, (start, end) in played.spans.items():
         first, last = round(start * fps), max(round(end * fps) - 1, round(start * fps))
         rule, _, subject = _DECIDES.get(step, "middle").partition(" ")
@@ -47,8 +47,8 @@ def deciding_moments(played: Performance, fps: int) -> dict[str, float]:
             frame = last
         elif subject and np.ptp(columns[subject][first : last + 1]) > 0:
             frame = first + _pick(rule, columns[subject][first : last + 1])
-        found[step] = (min(max(frame, first), last) + 0.5) / fps
-    return found
+        moments[step] = (min(max(frame, first), last) + 0.5) / fps
+    return moments
 
 
 def _pick(rule: str, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:

@@ -120,7 +120,7 @@ def with_consequences(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], abi
         for name in names:
             first = rubric.by_id[step].error(name).id
             new = [error for error in _with_consequences(first, rubric) if error not in made]
-            if not any(_conflict(one, other) for one in new for other in made):
+            if not any(_conflict(new_error, other) for new_error in new for other in made):
                 made += new
                 entailed |= set(new) - {first}
     if "aed_08.shock_in_contact" in made and "aed_07.omitted" not in made and "aed_07.contact_overlooked" not in made:
@@ -153,18 +153,18 @@ def _draw_errors(step: RubricStep, ability: float, rng: np.random.Generator) -> 
     return tuple(step.errors[index].id for index in picked)
 
 
-def _conflict(one: str, other: str) -> bool:
-    if one.rpartition(".")[0] == other.rpartition(".")[0] and ".omitted" in (one[-8:], other[-8:]):
-        return one != other
-    return one != other and any(one in group and other in group for group in CONFLICTS)
+def _conflict(first: str, second: str) -> bool:
+    if first.rpartition(".")[0] == second.rpartition(".")[0] and ".omitted" in (first[-8:], second[-8:]):
+        return first != second
+    return first != second and any(first in group and second in group for group in CONFLICTS)
 
 
 def _with_consequences(error: str, rubric: Rubric) -> list[str]:
     """The error and all that follows from it, as far as the rubric knows them."""
-    found, queue = [error], [error]
+    errors, queue = [error], [error]
     while queue:
         for consequence in ENTAILS.get(queue.pop(0), ()):
-            if consequence not in found and consequence.rpartition(".")[0] in rubric.by_id:
-                found.append(consequence)
+            if consequence not in errors and consequence.rpartition(".")[0] in rubric.by_id:
+                errors.append(consequence)
                 queue.append(consequence)
-    return found
+    return errors

@@ -40,21 +40,21 @@ def frames(performance: Performance, appearance_seed: int, start: int = 0, stop:
     last: tuple[object, ...] | None = None
     for index in range(start, len(rows) if stop is None else stop):
         time = (index + 0.5) / FPS
-        said = words.get(index, ())
-        seen = (rows[index], said, sway_step(time), _blink(rows[index], time))
+        spoken = words.get(index, ())
+        seen = (rows[index], spoken, sway_step(time), _blink(rows[index], time))
         if seen != last:
-            image, last = scene.draw(rows[index], said, time), seen
+            image, last = scene.draw(rows[index], spoken, time), seen
         yield image
 
 
 def _words_by_frame(performance: Performance) -> dict[int, tuple[tuple[str, str], ...]]:
     """(speaker, text) of the words heard at the middle of each frame; frames without any are absent."""
-    found: dict[int, tuple[tuple[str, str], ...]] = {}
+    words: dict[int, tuple[tuple[str, str], ...]] = {}
     for word in performance.utterances:
         for index in range(int(word.start * FPS), int(word.end * FPS) + 1):
             if word.start <= (index + 0.5) / FPS < word.end:
-                found[index] = (*found.get(index, ()), (word.who, word.text))
-    return found
+                words[index] = (*words.get(index, ()), (word.who, word.text))
+    return words
 
 
 def _blink(row: list[float], time: float) -> float:

@@ -18,9 +18,9 @@ from siming_tasks.tools.station.worklist import Frames, Item, Work
 __all__ = ["Adjudication", "differ"]
 
 
-def differ(one: StepState, two: StepState) -> bool:
+def differ(first: StepState, second: StepState) -> bool:
     """True if two raters gave a step other points, or only one of them says that it applies."""
-    return (one.points, one.applicable) != (two.points, two.applicable)
+    return (first.points, first.applicable) != (second.points, second.applicable)
 
 
 class Adjudication(Work):
@@ -41,10 +41,10 @@ class Adjudication(Work):
         items = []
         self.waiting = 0
         for exam in exams.exams:
-            one, two = self._both(exam.digest)
-            if one.left(exam.steps) or two.left(exam.steps):
+            first, second = self._both(exam.digest)
+            if first.left(exam.steps) or second.left(exam.steps):
                 self.waiting += 1
-            elif steps := tuple(step for step in exam.steps if differ(one.step(step), two.step(step))):
+            elif steps := tuple(step for step in exam.steps if differ(first.step(step), second.step(step))):
                 items.append(Item(exam, steps, exam.digest))
         super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
 
@@ -67,8 +67,8 @@ class Adjudication(Work):
         return {"scores": scores, "moments": moments}
 
     def _both(self, digest: str) -> tuple[ExamState, ExamState]:
-        one, two = (self._given.get((rater, digest), ExamState()) for rater in self.raters)
-        return one, two
+        first, second = (self._given.get((rater, digest), ExamState()) for rater in self.raters)
+        return first, second
 
 
 def _told(state: StepState) -> dict[str, Any]:

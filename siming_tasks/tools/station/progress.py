@@ -140,22 +140,22 @@ def _pace(
 
 
 def _doubts(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
-    found = {step.id: StepDoubt() for step in event_log.rubric.steps}
+    doubts = {step.id: StepDoubt() for step in event_log.rubric.steps}
     decided = {
         event.exam: replay(event_log.events(ADJUDICATION, CONSENSUS, event.exam))
         for event in event_log.events(ADJUDICATION)
     }
     for digest, exam in event_log.exams().items():
-        given = {rater: state for (rater, of), state in sorted(states.items()) if of == digest}
+        states_of_exam = {rater: state for (rater, of), state in sorted(states.items()) if of == digest}
         for step in exam.steps:
-            doubt, sides = found[step], [state.step(step) for state in given.values()]
-            for one, two in combinations([side for side in sides if side.decided], 2):
+            doubt, sides = doubts[step], [state.step(step) for state in states_of_exam.values()]
+            for first, second in combinations([side for side in sides if side.decided], 2):
                 doubt.pairs += 1
-                doubt.differ += differ(one, two)
+                doubt.differ += differ(first, second)
             doubt.adjudicated += digest in decided and decided[digest].step(step).decided
             doubt.comments += [side.comment for side in sides if side.comment]
-    order = sorted(found, key=lambda step: (-(found[step].share or 0), -len(found[step].comments)))
-    return {step: found[step] for step in order}
+    order = sorted(doubts, key=lambda step: (-(doubts[step].share or 0), -len(doubts[step].comments)))
+    return {step: doubts[step] for step in order}
 
 
 def _dataset(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> Dataset:

@@ -79,10 +79,10 @@ class Work(ABC):
     def events(self) -> list[list[Event]]:
         """This rater's events on every item, in one reading of the event log."""
         parts = any(item.part for item in self.items)
-        found: dict[tuple[str, str | None], list[Event]] = {}
+        by_item: dict[tuple[str, str | None], list[Event]] = {}
         for event in self.event_log.events(self.name, self.rater):
-            found.setdefault((event.exam, event.step if parts else None), []).append(event)
-        return [found.get((item.exam.digest, item.part), []) for item in self.items]
+            by_item.setdefault((event.exam, event.step if parts else None), []).append(event)
+        return [by_item.get((item.exam.digest, item.part), []) for item in self.items]
 
     def open_steps(self) -> list[int]:
         """Number of undecided steps of every item."""

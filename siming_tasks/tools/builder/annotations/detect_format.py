@@ -19,19 +19,19 @@ KINDS = (".eaf", ".json", ".csv", ".tsv", ".txt", ".xlsx", ".jsonl")
 """Suffixes of files that may hold spans."""
 
 
-def span_files(given: Path | Sequence[Path] | None) -> list[Path]:
+def span_files(paths: Path | Sequence[Path] | None) -> list[Path]:
     """The files of spans: those given, and all of a folder that is given.
 
     Raises:
         DataError: a folder holds none.
     """
     files: list[Path] = []
-    for path in [given] if isinstance(given, Path) else given or []:
+    for path in [paths] if isinstance(paths, Path) else paths or []:
         if path.is_dir():
-            found = sorted(each for each in path.iterdir() if each.suffix.lower() in KINDS and each.is_file())
-            if not found:
+            inside = sorted(each for each in path.iterdir() if each.suffix.lower() in KINDS and each.is_file())
+            if not inside:
                 raise DataError(f"{path}: a folder without a file of spans ({', '.join(KINDS)}).")
-            files += found
+            files += inside
         else:
             files.append(path)
     return list(dict.fromkeys(files))
@@ -67,5 +67,5 @@ def read_marks(path: Path, words: Words, rate: float | None = None, encoding: st
     grids = sheets_of(path, encoding, problems)
     if not any(map(is_boris, grids)):
         return None
-    found = read_boris(path, grids)
-    return Marks(found.marks, (*problems, *found.problems))
+    marks = read_boris(path, grids)
+    return Marks(marks.marks, (*problems, *marks.problems))

@@ -78,13 +78,13 @@ def survey(
     result = Survey(span_files(spans))
     marks: list[Mark] = []
     for path in result.files:
-        found = read_marks(path, words, rate, encoding)
-        if found is None:
+        file_marks = read_marks(path, words, rate, encoding)
+        if file_marks is None:
             raise DataError(
                 f"{path}: a sheet with columns of its own; labels are listed of ELAN, BORIS and Label Studio."
             )
-        marks += found.marks
-        result.problems += found.problems
+        marks += file_marks.marks
+        result.problems += file_marks.problems
     result.annotators.update(mark.by for mark in marks if mark.by is not None)
     for mark in marks:
         name = video_name(mark.videos, words, folder.find if folder else lambda name: False)
@@ -132,7 +132,7 @@ def _likely(words: Sequence[str], rubric: Rubric) -> tuple[str, bool]:
     return "", False
 
 
-def write_draft(path: Path, found: Survey) -> None:
+def write_draft(path: Path, listing: Survey) -> None:
     """A mapping file that says what is known already, with a line to complete for every label that is unknown.
 
     Raises:
@@ -140,9 +140,9 @@ def write_draft(path: Path, found: Survey) -> None:
     """
     if path.exists():
         raise DataError(f"{path}: exists. Name another file for the draft, or give this one as --columns.")
-    files = ", ".join(path.name for path in found.files[:5]) + (" and others" if len(found.files) > 5 else "")
+    files = ", ".join(path.name for path in listing.files[:5]) + (" and others" if len(listing.files) > 5 else "")
     lines = [f"# Drafted from {one_line(files)}. Complete a line and take its # away, or leave the label out below."]
-    unknown = [label for label in found.labels if not label.step and not label.left_out and label.name]
+    unknown = [label for label in listing.labels if not label.step and not label.left_out and label.name]
     lines.append("steps:")
     for label in unknown:
         hint = f"{label.count} annotation{'s' if label.count > 1 else ''}"
@@ -151,11 +151,11 @@ def write_draft(path: Path, found: Survey) -> None:
         entry = f"{_quoted(label.name)}: {label.like}" if label.sure else f"# {_quoted(label.name)}: STEP"
         lines.append(f"  {entry}  # {hint}")
     lines += ["ignore:", *(f"  # - {_quoted(label.name)}" for label in unknown if not label.sure)]
-    if found.missing:
+    if listing.missing:
         lines += ["videos:  # the names in the score sheet of those that the folder lacks"]
-        lines += [f"  # {_quoted(name)}: VIDEO" for name in sorted(found.missing)]
-    if len(found.annotators) > 1:
-        lines += [f"# annotator: {_quoted(name)}  # {count} annotations" for name, count in found.annotators.items()]
+        lines += [f"  # {_quoted(name)}: VIDEO" for name in sorted(listing.missing)]
+    if len(listing.annotators) > 1:
+        lines += [f"# annotator: {_quoted(name)}  # {count} annotations" for name, count in listing.annotators.items()]
     with atomic_write(path) as stream:
         stream.write("\n".join(lines) + "\n")
 

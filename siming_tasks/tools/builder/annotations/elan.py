@@ -117,12 +117,12 @@ def _times(note: _Note, document: _Document) -> tuple[tuple[int, int] | None, st
 
 def _video(document: _Document, ignored: Callable[[str], bool]) -> tuple[str, int]:
     """The linked video's name, and how much later its time is than that of the annotations (ms)."""
-    found: dict[str, int] = {}
+    media: dict[str, int] = {}
     for url, kind, origin in document.media:
         name = unquote(url).replace("\\", "/")
         if kind.startswith("video/") or Path(name).suffix.lower() in SUFFIXES:
-            found.setdefault(name.removeprefix("file://"), origin)
-    used = {name: origin for name, origin in found.items() if not ignored(name.rpartition("/")[2])}
+            media.setdefault(name.removeprefix("file://"), origin)
+    used = {name: origin for name, origin in media.items() if not ignored(name.rpartition("/")[2])}
     if len(used) > 1:
         names = [name.rpartition("/")[2] for name in used]
         what = f"{len(used)} videos are linked: {', '.join(map(short, names))}."
@@ -165,32 +165,35 @@ class _Tags:
     def _doctype(self, *_: object) -> None:
         raise self._refused("declares a document type, which ELAN never does and which may hide other files. Refused.")
 
-    def _start(self, tag: str, given: dict[str, str]) -> None:
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.depth, self.tags = self.depth + 1, self.tags + 1
         if self.depth > MAX_DEPTH or self.tags > MAX_TAGS:
             raise self._refused("more or deeper tags than any annotation file has. Is it the right file?")
         document, line = self.document, self.parser.CurrentLineNumber
         document.root = document.root or tag
         if tag == "HEADER":
-            document.units = given.get("TIME_UNITS") or "milliseconds"
+            document.units = attributes.get("TIME_UNITS") or "milliseconds"
         elif tag == "MEDIA_DESCRIPTOR":
-            url = given.get("MEDIA_URL") or given.get("RELATIVE_MEDIA_URL") or ""
-            document.media.append((url, given.get("MIME_TYPE", ""), self._whole(given, "TIME_ORIGIN") or 0))
+            url = attributes.get("MEDIA_URL") or attributes.get("RELATIVE_MEDIA_URL") or ""
+            document.media.append((url, attributes.get("MIME_TYPE", ""), self._whole(attributes, "TIME_ORIGIN") or 0))
         elif tag == "TIME_SLOT":
-            slot = self._need(given, "TIME_SLOT_ID", tag)
+            slot = self._need(attributes, "TIME_SLOT_ID", tag)
             if slot in document.slots:
                 raise self._refused(f"time slot {short(slot)} appears twice. Save the file again in ELAN.")
-            document.slots[slot] = self._whole(given, "TIME_VALUE")
+            document.slots[slot] = self._whole(attributes, "TIME_VALUE")
         elif tag == "TIER":
-            self.tier = self._need(given, "TIER_ID", tag), given.get("ANNOTATOR") or None
+            self.tier = self._need(attributes, "TIER_ID", tag), attributes.get("ANNOTATOR") or None
         elif tag in ("ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
-            self.note = _Note(self._need(given, "ANNOTATION_ID", tag), line, *self.tier)
+            self.note = _Note(self._need(attributes, "ANNOTATION_ID", tag), line, *self.tier)
             if tag == "REF_ANNOTATION":
-                self.note.parent = self._need(given, "ANNOTATION_REF", tag)
-                if previous := given.get("PREVIOUS_ANNOTATION"):
+                self.note.parent = self._need(attributes, "ANNOTATION_REF", tag)
+                if previous := attributes.get("PREVIOUS_ANNOTATION"):
                     document.parts |= {self.note.id, previous}
             else:
-                self.note.slots = (self._need(given, "TIME_SLOT_REF1", tag), self._need(given, "TIME_SLOT_REF2", tag))
+                self.note.slots = (
+                    self._need(attributes, "TIME_SLOT_REF1", tag),
+                    self._need(attributes, "TIME_SLOT_REF2", tag),
+                )
             if self.note.id in document.notes:
                 raise self._refused(f"annotation {short(self.note.id)} appears twice. Save the file again in ELAN.")
             document.notes[self.note.id] = self.note
@@ -206,14 +209,14 @@ class _Tags:
         if self.texts is not None:
             self.texts.append(text)
 
-    def _need(self, given: dict[str, str], name: str, tag: str) -> str:
-        if not given.get(name):
+    def _need(self, attributes: dict[str, str], name: str, tag: str) -> str:
+        if not attributes.get(name):
             raise self._refused(f"{tag} without {name}. Save the file again in ELAN.")
-        return given[name]
+        return attributes[name]
 
-    def _whole(self, given: dict[str, str], name: str) -> int | None:
+    def _whole(self, attributes: dict[str, str], name: str) -> int | None:
         """Milliseconds; None if there are none."""
-        text = given.get(name)
+        text = attributes.get(name)
         if text is None:
             return None
         digits = text.removeprefix("-")

@@ -88,7 +88,7 @@ def _task(
         what = f"{name}: {len(videos)} videos: {', '.join(map(short, listed))}."
         fix = f"Name those to leave out in the mapping file (--columns), such as `ignore: [{listed[1]}]`."
         problems.append(Problem("video-ambiguous", what, fix, str(path)))
-    stated = next((found for key in _RATES if (found := _rate(data.get(key)))), None)
+    stated = next((frame_rate for key in _RATES if (frame_rate := _rate(data.get(key)))), None)
     for annotation in task["annotations"]:
         if not isinstance(annotation, dict) or not isinstance(annotation.get("result", []), list):
             raise DataError(f"{path}: {name}: an annotation is no object with a list `result`. Export it again.")
@@ -114,8 +114,8 @@ def _task(
 
 def _labels(value: dict[str, Any]) -> list[str]:
     """The labels of a region, whatever the list is called (``labels``, ``timelinelabels``...)."""
-    lists = [found for key, found in value.items() if key.endswith("labels") and isinstance(found, list)]
-    return [label for found in lists for label in found if isinstance(label, str)]
+    lists = [labels for key, labels in value.items() if key.endswith("labels") and isinstance(labels, list)]
+    return [label for labels in lists for label in labels if isinstance(label, str)]
 
 
 def _spans(
@@ -165,9 +165,9 @@ def _frames(value: dict[str, Any]) -> tuple[list[tuple[int, int]], str]:
     if "ranges" in value:
         pairs = value["ranges"]
         if isinstance(pairs, list) and pairs and all(isinstance(pair, dict) for pair in pairs):
-            found = [(pair.get("start"), pair.get("end")) for pair in pairs]
-            if all(_is_frame(frame) for pair in found for frame in pair):
-                return found, ""
+            ranges = [(pair.get("start"), pair.get("end")) for pair in pairs]
+            if all(_is_frame(frame) for pair in ranges for frame in pair):
+                return ranges, ""
         return [], "`ranges` are not first and last frames."
     keys = value["sequence"]
     if (
@@ -224,7 +224,7 @@ def _annotator(value: Any) -> str | None:
 
 def _videos(data: dict[str, Any], ignored: Callable[[str], bool]) -> list[tuple[str, ...]]:
     """The names that each video of a task may have."""
-    found: dict[str, tuple[str, ...]] = {}
+    videos: dict[str, tuple[str, ...]] = {}
     for text in data.values():
         if not isinstance(text, str) or len(text) > 2000 or "<" in text:
             continue
@@ -235,5 +235,5 @@ def _videos(data: dict[str, Any], ignored: Callable[[str], bool]) -> list[tuple[
         name = parse_qs(url.query).get("d", [""])[0] or unquote(url.path)  # `?d=` is how local files are served
         last = name.replace("\\", "/").rpartition("/")[2]
         if Path(last).suffix.lower() in SUFFIXES and not any([ignored(last), ignored(_UPLOAD.sub("", last))]):
-            found.setdefault(last, tuple(dict.fromkeys((name, _UPLOAD.sub("", last)))))
-    return list(found.values())
+            videos.setdefault(last, tuple(dict.fromkeys((name, _UPLOAD.sub("", last)))))
+    return list(videos.values())

@@ -77,8 +77,8 @@ class Marks:
 
 def joined(*words: str | None) -> tuple[str, ...]:
     """The names of an annotation: all its words together, then each, without repetition or empty ones."""
-    found = [word.strip() for word in words if word and word.strip()]
-    return tuple(dict.fromkeys(([" / ".join(found)] if len(found) > 1 else []) + found[::-1]))
+    parts = [word.strip() for word in words if word and word.strip()]
+    return tuple(dict.fromkeys(([" / ".join(parts)] if len(parts) > 1 else []) + parts[::-1]))
 
 
 def bounded(path: Path, marks: Iterable[Mark]) -> tuple[Mark, ...]:
@@ -125,10 +125,10 @@ class Sorted:
 class Matcher:
     """Gives annotations their step and video by the rubric, the mapping and the names of the video files."""
 
-    def __init__(self, rubric: Rubric, words: Words, found: Found | None = None) -> None:
+    def __init__(self, rubric: Rubric, words: Words, video_of: Found | None = None) -> None:
         self.words = words
         self._steps = {folded(step): step for step in rubric.by_id}
-        self._found = found or (lambda name: False)
+        self._found = video_of or (lambda name: False)
         self._known: dict[tuple[str, ...], list[str] | None] = {}
 
     def sort(self, marks: Sequence[Mark]) -> Sorted:
@@ -251,7 +251,7 @@ def _unknown(group: str, marks: Sequence[Mark]) -> Iterator[Problem]:
         yield Problem("label-unknown", what, fix, alike[0].file, alike[0].line)
 
 
-def video_name(names: Sequence[str], words: Words, found: Found) -> str:
+def video_name(names: Sequence[str], words: Words, video_of: Found) -> str:
     """The name by which the score sheet or the folder knows a video that a tool knows by a path of its own.
 
     The mapping's ``videos`` come first; then the longest end of the path that is a file of the folder; then the file's
@@ -262,4 +262,4 @@ def video_name(names: Sequence[str], words: Words, found: Found) -> str:
     for each in candidates:
         if mapped := words.video(each):
             return mapped
-    return next((each for each in candidates if each and found(each)), tails[0][-1] if tails else "")
+    return next((each for each in candidates if each and video_of(each)), tails[0][-1] if tails else "")

@@ -112,11 +112,11 @@ def edit_dataset(
 def _chosen(dataset: Dataset, number: int, operations: Collection[Operation], each: int, seed: int) -> list[Edit]:
     """The edits of one video, by a draw of its own."""
     rng = np.random.default_rng([seed, number])
-    found = candidates(dataset.videos[number], dataset.rubric)
+    edits = candidates(dataset.videos[number], dataset.rubric)
     return [
-        found[name][at]
+        edits[name][at]
         for name in OPERATIONS
-        for at in sorted(rng.permutation(len(found[name]))[:each].tolist())
+        for at in sorted(rng.permutation(len(edits[name]))[:each].tolist())
         if name in operations
     ]
 

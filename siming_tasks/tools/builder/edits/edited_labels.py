@@ -70,13 +70,13 @@ def candidates(video: Video, rubric: Rubric) -> dict[Operation, list[Edit]]:
         for requirement in rubric.by_id[step].requires
         if requirement.effect != "context" and requirement.id in alone and (requirement.id, step) in neighbours
     ]
-    found: dict[Operation, list[Edit]] = {
+    by_operation: dict[Operation, list[Edit]] = {
         "drop": [Edit("drop", step) for step in gone],
         "freeze": [Edit("freeze", step) for step in gone],
         "swap": swaps,
     }
     return {name: [edit for edit in edits if edit.step in labels_after(video, rubric, edit).changed(video)]
-            for name, edits in found.items()}  # fmt: skip
+            for name, edits in by_operation.items()}  # fmt: skip
 
 
 def labels_after(video: Video, rubric: Rubric, edit: Edit) -> Labels:
@@ -120,5 +120,5 @@ def labels_after(video: Video, rubric: Rubric, edit: Edit) -> Labels:
     return Labels(points, unsure)
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return first[0] < second[1] and second[0] < first[1]

@@ -67,8 +67,8 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
     videos = tried(lambda: VideoFiles(inputs.videos))
     spelling = videos.speller() if videos else None
     labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling, inputs.ratings))
-    rows, found = labels or ([], [])
-    problems += found
+    rows, sheet_problems = labels or ([], [])
+    problems += sheet_problems
     known = {(row.video, row.step_id): row for row in rows}
     raters = {rater for row in rows for rater in row.scores}
     spans = tried(lambda: span_files(inputs.spans)) or []
@@ -140,9 +140,9 @@ def _filled(
 
 def _span(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRow:
     for name in ("start", "end"):
-        one, two = getattr(label, name), getattr(row, name)
-        if None not in (one, two) and one != two:
-            what = f"{name} is {two:g} s here and {one:g} s in the score sheet (line {label.lines[0]})."
+        first, second = getattr(label, name), getattr(row, name)
+        if None not in (first, second) and first != second:
+            what = f"{name} is {second:g} s here and {first:g} s in the score sheet (line {label.lines[0]})."
             problems.append(row.problem("span-differs", what, "Keep one of the two.", name))
     start, end = (getattr(row if getattr(row, name) is not None else label, name) for name in ("start", "end"))
     return replace(label, start=start, end=end)
@@ -156,5 +156,5 @@ def _decided(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRo
     if label.applicable != row.applicable:
         what = "this row and the score sheet do not agree whether the step applies."
         problems.append(row.problem("applicable-differs", what, "Write the same in both."))
-    given = {CONSENSUS: row.scores[CONSENSUS]} if CONSENSUS in row.scores else {}
-    return replace(label, scores={**label.scores, **given})
+    consensus = {CONSENSUS: row.scores[CONSENSUS]} if CONSENSUS in row.scores else {}
+    return replace(label, scores={**label.scores, **consensus})

@@ -94,11 +94,11 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     """
     rubric = load_rubric(inputs.rubric)
     rows, videos, problems = read_inputs(inputs, rubric)
-    sources, found = find_sources(videos, rows)
+    sources, source_problems = find_sources(videos, rows)
     raters = rater_names(rows, options.keep_rater_names)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
     decision = decide(rows, options.consensus if options.consensus in raters else rule)
-    problems += found
+    problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     problems += _about_videos(rows)
     sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)

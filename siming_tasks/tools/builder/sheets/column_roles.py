@@ -57,9 +57,9 @@ class Layout:
 
     def problems(self, sheet: Sheet, file: str) -> list[Problem]:
         """Two columns for one thing, columns with cells that nobody reads, and columns left out on purpose."""
-        found = [
-            Problem("two-sources", f"columns {one!r} and {two!r} are both {what}.", _FIX_TWICE, file)
-            for one, two, what in self.twice
+        problems_of_columns = [
+            Problem("two-sources", f"columns {first!r} and {second!r} are both {what}.", _FIX_TWICE, file)
+            for first, second, what in self.twice
         ]
         filled = {name for row in sheet.rows for name in row.cells}
         for names, severity in (
@@ -69,11 +69,11 @@ class Layout:
             if names:
                 shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
                 what = f"columns {shown} are not read{'' if severity == 'error' else ' (they are empty)'}."
-                found.append(Problem("columns-ignored", what, _FIX_UNUSED, file, severity=severity))  # type: ignore[arg-type]
+                problems_of_columns.append(Problem("columns-ignored", what, _FIX_UNUSED, file, severity=severity))  # type: ignore[arg-type]
         if self.left_out:
             what = f"left out on purpose: columns {', '.join(map(repr, self.left_out))}."
-            found.append(Problem("columns-left-out", what, "Nothing to do.", file, severity="warning"))
-        return found
+            problems_of_columns.append(Problem("columns-left-out", what, "Nothing to do.", file, severity="warning"))
+        return problems_of_columns
 
 
 _FIX_TWICE = "Rename one, or name the one to leave out under `ignore:` in the mapping file (--columns)."
@@ -143,19 +143,19 @@ def _whose(layout: Layout) -> None:
     nobodys = [each for each in layout.points if each.rater is None]
     if "rater" in layout.ours and not nobodys:
         layout.unused.append(layout.ours.pop("rater"))
-    said = {each.rater for each in layout.points} - {None, CONSENSUS}
-    if nobodys and said:
+    raters = {each.rater for each in layout.points} - {None, CONSENSUS}
+    if nobodys and raters:
         layout.unused += [each.column for each in nobodys]
         layout.points = [each for each in layout.points if each.rater is not None]
 
 
 def _ours(column: Column, words: Words, kind: Kind) -> list[str]:
     """Our names for a column; several only if the mapping says so."""
-    found = [name for part in dict.fromkeys((column.name, column.parts[-1])) for name in words.column(part)]
+    fields = [name for part in dict.fromkeys((column.name, column.parts[-1])) for name in words.column(part)]
     name = folded(column.parts[-1])
     name = "points" if name == "score" else name
-    if found or (name not in OURS and not (name == "line" and kind == "adjudicated")):
-        return list(dict.fromkeys(found))
+    if fields or (name not in OURS and not (name == "line" and kind == "adjudicated")):
+        return list(dict.fromkeys(fields))
     taken = len(column.parts) > 1 and name == CONSENSUS  # `consensus` below a step: points of that step
     return [] if taken or words.means(column.name) else [name]
 
@@ -168,15 +168,15 @@ def _points(column: Column, steps: dict[str, str], raters: Iterable[str], words:
         known = str(plain(part))
         return words.meaning("raters", part) or rater_named(part) or (known if known in raters else None)
 
-    if found := step(column.name):
-        return Points(column.name, found)
+    if step_id := step(column.name):
+        return Points(column.name, step_id)
     if len(column.parts) == 1:
         whose = rater(column.name)
         return Points(column.name, None, whose) if whose else None
     top, name = column.parts
     for this, other in ((top, name), (name, top)):
-        if found := step(this):
-            return Points(column.name, found, rater(other) or str(plain(other)))
+        if step_id := step(this):
+            return Points(column.name, step_id, rater(other) or str(plain(other)))
     whose = rater(name)
     return Points(column.name, None, whose) if whose else None
 

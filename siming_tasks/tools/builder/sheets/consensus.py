@@ -74,18 +74,18 @@ def _consensus(row: LabelRow, rule: str) -> tuple[float | None, str]:
 
 
 def _undecided(row: LabelRow, rule: str) -> Problem:
-    given = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
+    scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
     if not row.scores:
         fix = "Fill in points, or mark the step as not applicable."
         return row.problem("label-missing", "no rater gave points.", fix)
     if rule != "agree":
         return row.problem(
-            "consensus-missing", f"no points of {rule!r} ({given}).", "Fill in the consensus.", CONSENSUS
+            "consensus-missing", f"no points of {rule!r} ({scores}).", "Fill in the consensus.", CONSENSUS
         )
     if len(row.scores) == 1:
-        what = f"only one rater gave points ({given})."
+        what = f"only one rater gave points ({scores})."
         return row.problem(
             "consensus-missing", what, f"Fill in the consensus, or --consensus {next(iter(row.scores))}."
         )
     fix = "Fill in the consensus column, or say --consensus mean or --consensus RATER."
-    return row.problem("consensus-open", f"the raters differ ({given}).", fix, CONSENSUS)
+    return row.problem("consensus-open", f"the raters differ ({scores}).", fix, CONSENSUS)

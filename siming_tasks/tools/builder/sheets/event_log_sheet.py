@@ -51,8 +51,8 @@ def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tu
     event_log = EventLog.read(path)
     try:
         if rubric_digest(event_log.rubric) != rubric_digest(rubric):
-            found = f"{event_log.rubric.rubric_id} {event_log.rubric.version}"
-            raise DataError(f"{path}: was rated by another rubric ({found}). Give that one as --rubric.")
+            logged = f"{event_log.rubric.rubric_id} {event_log.rubric.version}"
+            raise DataError(f"{path}: was rated by another rubric ({logged}). Give that one as --rubric.")
         return _Ratings(path, event_log, use).sheet(kind)
     finally:
         event_log.close()
@@ -87,14 +87,14 @@ class _Ratings:
                 start, end = self._span(exam, step, states, agreed)
                 where = {"video_id": exam.name, "step_id": step}
                 when = {name: at for name, at in (("start", start), ("end", end)) if at is not None}
-                given = dict(_given(step, states, agreed))
-                self.open += CONSENSUS not in given and len(set(given.values())) > 1
+                points = dict(_given(step, states, agreed))
+                self.open += CONSENSUS not in points and len(set(points.values())) > 1
                 if kind == "labels":
-                    rows += [{**where, **when, "rater": who, "points": what} for who, what in given.items()]
+                    rows += [{**where, **when, "rater": who, "points": what} for who, what in points.items()]
                 elif kind == "spans":
                     rows += [{**where, **when}] if when else []
                 else:
-                    rows += [{**where, CONSENSUS: given[CONSENSUS]}] if CONSENSUS in given else []
+                    rows += [{**where, CONSENSUS: points[CONSENSUS]}] if CONSENSUS in points else []
         if kind != "adjudicated":
             self._about_spans()
         if kind == "labels" and self.open:
@@ -109,8 +109,8 @@ class _Ratings:
 
     def _begun(self, exam: Known) -> dict[str, ExamState]:
         """By rater, the exam's state where there is any."""
-        found = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
-        return {rater: state for rater, state in found.items() if state.steps}
+        states = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
+        return {rater: state for rater, state in states.items() if state.steps}
 
     def _finished(self, exam: Known, rater: str, state: ExamState) -> bool:
         """True if every step is decided; if not, the exam is named."""
@@ -179,9 +179,9 @@ def _otherwise(path: Path, videos: VideoFiles, synthetic: bool) -> list[Problem]
         what = "the rated videos are SYNTHETIC."
         problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
     for exam in event_log.exams().values():
-        found = videos.find(exam.name)
-        if len(found) == 1 and (digest := digest_of(found[0])) != exam.digest:
-            what = f"{found[0]} is not the video that was rated as {exam.name!r}"
+        path_of_exam = videos.find(exam.name)
+        if len(path_of_exam) == 1 and (digest := digest_of(path_of_exam[0])) != exam.digest:
+            what = f"{path_of_exam[0]} is not the video that was rated as {exam.name!r}"
             both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
             fix = "Give the folder of the rated files as --videos."
             problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
@@ -190,10 +190,10 @@ def _otherwise(path: Path, videos: VideoFiles, synthetic: bool) -> list[Problem]
 
 
 def ratings_problems(
-    given: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
+    inputs: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
 ) -> list[Problem]:
     """Conflicts between the event logs of a build, its other inputs, and the names that it gives."""
-    event_logs = [path for path in dict.fromkeys(given) if path and is_event_log(path)]
+    event_logs = [path for path in dict.fromkeys(inputs) if path and is_event_log(path)]
     if use != UseRatings() and not event_logs:
         what = "--spans-from and --finished are about the event log of a rating station, and none is given."
         return [Problem("ratings-unused", what, "Leave them out.")]

@@ -225,9 +225,9 @@ class Reader:
                 what = f"{name} is {second.about[name]!r} here and {first.about[name]!r} on {before}."
                 self.problems.append(second.problem("video-differs", what, same, name))
         for name in ("start", "end"):
-            one, two = getattr(first, name), getattr(second, name)
-            if None not in (one, two) and one != two:
-                what = f"{two:g} s here and {one:g} s on {before}."
+            left, right = getattr(first, name), getattr(second, name)
+            if None not in (left, right) and left != right:
+                what = f"{right:g} s here and {left:g} s on {before}."
                 self.problems.append(second.problem("span-differs", what, same, name))
         for name in {*first.scores} & {*second.scores}:
             if first.scores[name] != second.scores[name] or name != CONSENSUS:

@@ -99,11 +99,13 @@ def _layouts(
     """The sheets of a file that are of this kind, with what their columns are; findings go to ``problems``."""
     sheets: tuple[Sheet, ...]
     if is_event_log(path):
-        sheet, found = ratings_sheet(path, rubric, kind, ratings or UseRatings())
+        sheet, sheet_problems = ratings_sheet(path, rubric, kind, ratings or UseRatings())
         sheets = (sheet,)
     else:
-        sheets, found = read_table(path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")])
-    problems += found
+        sheets, sheet_problems = read_table(
+            path, encoding, ["video_id", words.mapping.columns.get("video_id", "video_id")]
+        )
+    problems += sheet_problems
     layouts: list[tuple[Sheet, Layout]] = []
     other: list[Sheet] = []
     for sheet in sheets:
@@ -140,18 +142,18 @@ def _no_sheet(path: Path, kind: Kind, sheets: Iterable[Sheet]) -> Problem:
 
 def _unread(path: Path, sheets: Iterable[Sheet]) -> list[Problem]:
     """Worksheets beside the label sheets: empty ones are named, others must be left out on purpose."""
-    found = []
+    unread = []
     for full in (True, False):
         if titles := [sheet.title or "" for sheet in sheets if bool(sheet.columns) is full]:
             shown = ", ".join(map(repr, titles[:8]))
             if full:
                 what = f"sheets {shown} are not read: no columns of a label sheet."
                 fix = f"Name them in the mapping file (--columns), `ignore: [{', '.join(titles[:8])}]`, or mend them."
-                found.append(Problem("sheets-ignored", what, fix, str(path)))
+                unread.append(Problem("sheets-ignored", what, fix, str(path)))
             else:
                 what = f"empty sheets are not read: {shown}."
-                found.append(Problem("sheets-ignored", what, "Nothing to do.", str(path), severity="warning"))
-    return found
+                unread.append(Problem("sheets-ignored", what, "Nothing to do.", str(path), severity="warning"))
+    return unread
 
 
 def _steps_unknown(rubric: Rubric, words: Words, path: Path) -> list[Problem]:

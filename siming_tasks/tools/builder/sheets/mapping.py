@@ -172,5 +172,5 @@ def _alike(word: str, names: Iterable[str]) -> str | None:
     if exact in names:
         return exact
     like = folded(word)
-    found = [name for name in names if _folded(name) == like]
-    return found[0] if len(found) == 1 else None
+    matches = [name for name in names if _folded(name) == like]
+    return matches[0] if len(matches) == 1 else None

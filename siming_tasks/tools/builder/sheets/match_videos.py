@@ -91,6 +91,6 @@ class VideoFiles:
         names = list(names)
         if name in names:
             return name
-        found = self.find(name)
-        same = [each for each in names if len(found) == 1 and self.find(each) == found]
+        file = self.find(name)
+        same = [each for each in names if len(file) == 1 and self.find(each) == file]
         return same[0] if len(same) == 1 else None

@@ -41,21 +41,21 @@ def label_files(labels: str | Path | Sequence[str | Path]) -> tuple[LabelFile, .
     return tuple(map(_label_file, [labels] if isinstance(labels, str | Path) else labels))
 
 
-def _label_file(given: str | Path) -> LabelFile:
-    name, _, file = str(given).partition("=")
-    if isinstance(given, Path) or not (name.strip() and file) or Path(given).exists():
-        return LabelFile(Path(given))
+def _label_file(stated: str | Path) -> LabelFile:
+    name, _, file = str(stated).partition("=")
+    if isinstance(stated, Path) or not (name.strip() and file) or Path(stated).exists():
+        return LabelFile(Path(stated))
     return LabelFile(Path(file), str(plain(name)))
 
 
 def owners(files: Sequence[LabelFile], words: Words) -> list[str | None]:
     """Whose points a file holds if it does not say itself: as stated, else by its name if there are several files."""
-    found: list[str | None] = []
+    names: list[str | None] = []
     for file in files:
         word = file.rater or (str(plain(file.path.stem)) if len(files) > 1 else None)
         meaning = word and (words.meaning("raters", word) or rater_named(word))
-        found.append(CONSENSUS if word and folded(word) == CONSENSUS else meaning or word)
-    return found
+        names.append(CONSENSUS if word and folded(word) == CONSENSUS else meaning or word)
+    return names
 
 
 def owner_problems(files: Sequence[LabelFile], whose: Sequence[str | None]) -> Iterator[Problem]:
@@ -70,11 +70,11 @@ def owner_problems(files: Sequence[LabelFile], whose: Sequence[str | None]) -> I
                 yield Problem("two-sources", what, fix, str(file.path))
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     try:
-        return one.samefile(other)
+        return first.samefile(second)
     except OSError:
-        return one == other
+        return first == second
 
 
 def stated_twice(file: LabelFile, layout: Layout) -> Problem | None:

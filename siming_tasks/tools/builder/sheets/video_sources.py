@@ -34,11 +34,11 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
     for row in rows:
         first.setdefault(row.video, row)
     for row in first.values():
-        found = videos.find(row.video)
-        if len(found) == 1:
-            problems += _duration_problems(row, found[0], sources)
-        elif found:
-            shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in found[:3])
+        match = videos.find(row.video)
+        if len(match) == 1:
+            problems += _duration_problems(row, match[0], sources)
+        elif match:
+            shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
             fix = "Write the file name with its folder and suffix."
             problems.append(_about(row, "video-ambiguous", f"video {row.video!r} could be {shown}.", fix))
         else:

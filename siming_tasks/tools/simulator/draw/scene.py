@@ -38,12 +38,12 @@ class Scene:
         self._back: Image = self._room
         self._back_key: tuple[object, ...] = ()
 
-    def draw(self, row: Sequence[float], said: Sequence[tuple[str, str]], time: float) -> Image:
+    def draw(self, row: Sequence[float], words: Sequence[tuple[str, str]], time: float) -> Image:
         """One new image, shape (272, 480, 3), BGR.
 
         Args:
             row: every channel's value.
-            said: (speaker, text) of the bubbles shown now.
+            words: (speaker, text) of the bubbles shown now.
             time: seconds since the start of the video (clock, lamps, sway).
         """
         state = dict(zip(self._names, row, strict=True))
@@ -61,7 +61,7 @@ class Scene:
         draw_front(pen, state, "me", look, time)
         draw_bag(pen, state)
         draw_hands(pen, state, "me", look)
-        for slot, (who, text) in enumerate(sorted(said)):
+        for slot, (who, text) in enumerate(sorted(words)):
             mouth = (state["a_x"] + 8, state["a_y"] - 8) if who == "aed" else head_of(state, who, look, time)
             draw_bubble(pen, text, mouth, who == "aed", slot)
         return image

@@ -162,7 +162,7 @@ def _leave_head(s: Choreography) -> None:
 
 def _cycles(s: Choreography, how: Technique) -> float:
     """The cycle after the first; returns when the place on the chest has been found again and used."""
-    found = 0.0
+    longest = 0.0
     with s.step("cpr_18") as bad:
         if bad("omitted"):
             s.me.look(0.4, 0.3)
@@ -180,13 +180,13 @@ def _cycles(s: Choreography, how: Technique) -> float:
             begin = s.now
             share = 0.3 if bad("cycle_missing") else 0.5 if wrong else 1.0
             compress(s, s.me, max(2, round(s.pace.strokes * share)), how)
-            found = found or begin + 2.5
+            longest = longest or begin + 2.5
             s.me.rest()
             if bad("cycle_missing"):
                 s.wait(4)
             elif not bad("order_reversed"):
                 _two_breaths(s, 1 if bad("ratio_wrong_repeatedly") else 2)
-    return min(found, s.now)
+    return min(longest, s.now)
 
 
 def _two_breaths(s: Choreography, number: int) -> None:

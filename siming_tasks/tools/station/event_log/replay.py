@@ -99,11 +99,11 @@ def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:
 
 def seconds_by_step(events: Iterable[Event]) -> dict[str, float]:
     """Seconds of work on each step of one exam: the time before an event goes to the event's step."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for gap, event in _gaps(list(events)):
         if event.step is not None:
-            found[event.step] = found.get(event.step, 0.0) + gap
-    return found
+            seconds[event.step] = seconds.get(event.step, 0.0) + gap
+    return seconds
 
 
 def _gaps(events: list[Event]) -> list[tuple[float, Event]]:

@@ -135,9 +135,9 @@ class EventLog:
         """All exams by their digest."""
         rows = self._rows("SELECT name, digest, steps FROM exams ORDER BY rowid")
         try:
-            found = [Known(name, digest, tuple(json.loads(steps))) for name, digest, steps in rows]
-            if all(isinstance(exam.name + exam.digest, str) and self._on_sheet(exam.steps) for exam in found):
-                return {exam.digest: exam for exam in found}
+            known = [Known(name, digest, tuple(json.loads(steps))) for name, digest, steps in rows]
+            if all(isinstance(exam.name + exam.digest, str) and self._on_sheet(exam.steps) for exam in known):
+                return {exam.digest: exam for exam in known}
         except (TypeError, ValueError, RecursionError):
             pass
         raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}")
@@ -210,17 +210,17 @@ class EventLog:
         Raises:
             DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
         """
-        given = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
-        where = " AND ".join(f"{name} = ?" for name in given) or "1"
+        filters = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
+        where = " AND ".join(f"{name} = ?" for name in filters) or "1"
         columns = "seq, time, work, rater, exam, step, kind, value"
-        rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *given.values())
+        rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *filters.values())
         exams = self.exams()
-        found = [self._act(row) for row in rows]
-        for event in found:
+        events = [self._act(row) for row in rows]
+        for event in events:
             wrong = check_event(self.rubric, event.step, event.kind, event.value)
             if wrong or event.exam not in exams:
                 raise DataError(f"{self.path}: event {event.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
-        return found
+        return events
 
     def _act(self, row: tuple[Any, ...]) -> Event:
         seq, time, work, rater, exam, step, kind, value = row
