@@ -71,3 +71,13 @@ def test_every_term_of_the_glossary_is_explained_once_in_one_sentence() -> None:
     terms = [term for names, _ in rows for term in names.split(", ")]
     assert len(terms) > 90 and len(terms) == len(set(terms))
     assert [meaning for _, meaning in rows if not meaning.endswith(".") or ". " in meaning] == []
+
+
+@pytest.mark.parametrize("page", ["SKILL.md", "CONTRIBUTING.md"])
+def test_every_file_that_contributors_are_told_of_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = set(PATH.findall(text)) | set(re.findall(r"\b((?:utils|tests|docs)/[\w/.-]+\.(?:py|md))", text))
+    short = set(re.findall(r"`((?:metrics|tasks|media|models|data|cli)/[\w/.-]+)`", text))
+    paths |= {f"siming_tasks/{path}" for path in short} | {"siming_tasks/options.py"}
+    assert len(paths) > 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []

@@ -20,7 +20,7 @@ from tests.cli.command_lines import commands_in, flags, inline_commands, parse
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "siming_tasks").rglob("*.py"))
-TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SKILL.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
