@@ -22,10 +22,10 @@ from tests.landed.conftest import HERE, numbers
 
 COMMANDS = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["commands"]
 PRESENT = {
-    "siming raters": "siming study raters",
-    "siming check": "siming data check",
-    "siming diagnose": "siming study diagnose",
-    "siming submit": "siming board submit",
+    "siming study raters": "siming study raters",
+    "siming data check": "siming data check",
+    "siming study diagnose": "siming study diagnose",
+    "siming board submit": "siming board submit",
 }
 WORDS = {"filled": "imputed", "blind": "no_video"}
 
