@@ -1,4 +1,4 @@
-"""How long ``siming data check`` takes, as a ratio to decoding the same videos once.
+"""Time of ``siming data check``, as a ratio to decoding the same videos once.
 
     python utils/bench_check.py [DATASET_FOLDER] [--videos 6] [--seconds 60] [--rounds 3]
 

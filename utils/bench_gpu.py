@@ -1,4 +1,4 @@
-"""How much of a run the GPU works: a random-weight Qwen2.5-VL through the four settings, naive and prepared media.
+"""GPU load of a run: a random-weight Qwen2.5-VL through the four settings, naive and prepared media.
 
     python utils/bench_gpu.py --data DIR [--videos 24] [--reply 128]          # on a GPU: the 3B architecture
     python utils/bench_gpu.py --data DIR --tiny --device cpu --videos 1       # tries the script without one

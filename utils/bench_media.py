@@ -1,4 +1,4 @@
-"""What media cost: plain decoding, one-pass preparation, the usual readers, and serving one more model.
+"""Cost of media: plain decoding, one-pass preparation, the usual readers, and serving one more model.
 
     python utils/bench_media.py [--seconds 169] [--repeats 3] [--b-frames 3] [--keep FILE]
 
@@ -101,7 +101,7 @@ def clips(path: Path) -> list[tuple[int, int]]:
 
 
 def requests(path: Path) -> tuple[Request, ...]:
-    """What the four settings show."""
+    """Media requests of the four settings."""
     spans = [(first / 25, (last + 1) / 25) for first, last in clips(path)]
     return (Request(None, Budget(FULL)), *(Request(span, Budget(CLIP)) for span in spans))
 

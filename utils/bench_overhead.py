@@ -1,4 +1,4 @@
-"""What the suite adds to lmms-eval: 6,600 clip documents and a model that answers at once, against a bare task.
+"""Overhead of the suite: 6,600 clip documents and a model that answers at once, against a bare task.
 
     python utils/bench_overhead.py [--videos 200] [--repeats 3]
 

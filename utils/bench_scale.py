@@ -1,4 +1,4 @@
-"""What ``siming score``, ``compare``, ``report`` and ``check --quick`` cost at several sizes, and how that grows.
+"""Cost of ``siming score``, ``compare``, ``report`` and ``data check --quick`` at several sizes, and its growth.
 
     python utils/bench_scale.py [--videos 500 2000] [--commands score compare report check] [--resamples 10000]
 

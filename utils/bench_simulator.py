@@ -1,4 +1,4 @@
-"""How fast exams are made, as a multiple of real time, with its parts and two named alternatives.
+"""Speed of the simulator as a multiple of real time, with its parts and two named alternatives.
 
     python utils/bench_simulator.py [--videos 4] [--jobs 2]
 

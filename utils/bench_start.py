@@ -1,4 +1,4 @@
-"""How long commands take that need no framework: each one's help, and the least that some of them do.
+"""Start-up time of commands that need no framework: each one's help, and the least that some of them do.
 
     python utils/bench_start.py [--repeats 5] [--limit 0.5]
 

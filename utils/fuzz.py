@@ -42,7 +42,7 @@ HANGS = 20
 
 
 class Hang(BaseException):
-    """Nothing that is under test may swallow it."""
+    """Time limit of a fuzzed call; the code under test must not catch it."""
 
 
 class Fuzz:

@@ -196,7 +196,7 @@ def giant(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Ca
 
 
 def objects(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
-    """What is no text."""
+    """Objects that are no text."""
     said = say(truth_of(rng, steps, answer), answer)
     text = json.dumps(said)
     others = [None, b"", [], [None], 2, 1.5, True, 10**5000, float("nan"), {"score": None}, {1: 2}, object(), int, ...]
@@ -218,7 +218,7 @@ FAMILIES = {whole: 15, cut: 25, contradicted: 8, mutated: 28, soup: 12, unicode_
 
 
 def fault(parsed: Parsed, steps: Sequence[RubricStep], answer: Answer) -> str | None:
-    """What is wrong with the form of a result."""
+    """Fault in the form of a result; empty if there is none."""
     tops = {step.id: step.max_score if answer == "score" else 1.0 for step in steps}
     if parsed.status not in STATUSES or not set(parsed.missing.values()) <= set(MISSING):
         return "status or reason outside its closed set"

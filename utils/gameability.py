@@ -1,4 +1,4 @@
-"""What a judge gains by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
+"""Gain of a judge by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
 
 Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.latent_model), 200
 videos of 33 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to;
@@ -76,7 +76,7 @@ def build_score_matrix(reference: np.ndarray, labels: np.ndarray, kept: np.ndarr
 
 
 def three(panel: ScoreMatrix, metric: str) -> list[float]:
-    """Of what was answered, imputed, and with zeros."""
+    """Values of the answered steps, imputed, and with zeros."""
     tally = Tally.of(panel, metrics=[metric])
     zeros = Tally.of(panel.predicting(zero_fill(panel)), metrics=[metric])
     return [observed(side.compute, len(panel.video_ids))[metric] for side in (tally, tally.imputed(), zeros)]

@@ -46,7 +46,7 @@ def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) 
 
 
 def output(command: str, folder: Path) -> str:
-    """What a command prints, with most step rows of the rater table left out."""
+    """Output of a command, with most step rows of the rater table left out."""
     program = shutil.which("siming")
     assert program, "siming is not on the PATH"
     done = subprocess.run([program, *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, check=True)

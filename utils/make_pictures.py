@@ -135,7 +135,7 @@ document.body.append(arrow);
 
 
 def shot(browser: Any) -> Image.Image:
-    """What is on the screen, smaller."""
+    """Screenshot of the page, made smaller."""
     picture = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
     return picture.resize((int(SIZE[0] * SCALE), int(SIZE[1] * SCALE)), Image.Resampling.LANCZOS)
 

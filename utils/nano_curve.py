@@ -1,4 +1,4 @@
-"""What more exams buy: judges trained on some of the exams, tried on the exams of the table.
+"""Learning curve over exams: judges trained on some of the exams, tried on the exams of the table.
 
     torchrun --nproc-per-node 2 utils/nano_curve.py WORK [--sizes 250 1000 4000 16000] [--steps 500 2000]
 

@@ -107,7 +107,7 @@ def save_shown(path: Path, cases: Sequence[Case], seed: tuple[int, int]) -> None
 
 
 def _record(exam: Case) -> dict[str, np.ndarray]:
-    """What a judge would be shown of an exam, as it is: features, times, points."""
+    """Features, times and points of an exam as a judge would be shown it."""
     view = shown(exam)
     step, place = view.where(exam)
     start = view.clips[:, :1]

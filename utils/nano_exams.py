@@ -37,7 +37,7 @@ class Case:
 
     @property
     def frames(self) -> int:
-        """How many frames its video has."""
+        """Number of frames of the video."""
         return round(self.played.duration * FPS)
 
 
@@ -83,7 +83,7 @@ def _played(plan: TraineeErrors, look: int, slots: Mapping[str, float] | None = 
 
 @dataclass(frozen=True)
 class Shown:
-    """Which frames of an exam a judge is shown: of each step's clip (repeated to 16), and of the whole video."""
+    """Frames of an exam that a judge is shown: of each step's clip (repeated to 16), and of the whole video."""
 
     clips: NDArray[np.int64]
     lengths: NDArray[np.int8]

@@ -174,7 +174,7 @@ def measure_residuals(work: Path) -> None:
 
 
 def read_exams(net: FrameEncoder, path: Path, record: dict[str, np.ndarray], *, wholes: bool) -> dict[str, np.ndarray]:
-    """What the encoder reads in drawn exams: ``read_clips`` and, if wanted, ``read_whole``; a frame is read once."""
+    """Readings of the encoder in drawn exams: ``read_clips`` and, if wanted, ``read_whole``; a frame is read once."""
     shape, frames = record["clips"].shape, Frames([path])
     each = len(frames) // shape[0]
     cut = shape[1] * shape[2]

@@ -24,7 +24,7 @@ _LENGTHS = (64, 64, 96, 128, 240)
 
 
 class Noise:
-    """What the encoder misreads: differences between what was read and what there was, by step and place in its clip.
+    """Errors of the encoder: differences between its readings and the truth, by step and place in its clip.
 
     An exam is given all the misreadings of one drawn exam, so that they hang together over time and features.
     """

@@ -18,8 +18,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from nano_exams import RUBRIC, STEPS
+from nano_minimal_pairs import pair_result
 from nano_table import TOP, VIEWS, judged, kept, said
-from nano_twins import pair_result
 
 from siming_tasks.models.nano.watcher import Watcher
 from siming_tasks.models.nano.weights import WEIGHTS
@@ -67,7 +67,7 @@ def curve(axes: Any, work: Path, _: Watcher) -> None:
 
 
 def steps(axes: Any, work: Path, watcher: Watcher) -> None:
-    """Of every step's errors the found, the missed, and false alarms, in numbers of exams."""
+    """Found errors, missed errors and false alarms of every step, in numbers of exams."""
     exams = kept(work, "table")
     wrong = exams["points"] < TOP
     for side, (view, frames) in zip(axes, VIEWS.items(), strict=True):

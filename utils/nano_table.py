@@ -1,4 +1,4 @@
-"""What siming_nano shows on fresh simulated exams: ``python utils/nano_table.py WORK [--exams 200] [--pairs 40]``.
+"""Table of siming_nano on fresh simulated exams: ``python utils/nano_table.py WORK [--exams 200] [--pairs 40]``.
 
 Exams of seeds that neither training, demo nor tests use are drawn (JPEG, no video codec), read by the frozen encoder of
 the package and judged by its judge: the table of the settings with the no-video baselines, broken inputs, history
@@ -16,7 +16,7 @@ import torch
 from nano_data import all_shown, run_files
 from nano_exams import RUBRIC, STEPS
 from nano_fit_encoder import read_exams
-from nano_twins import draw_twins, pair_result
+from nano_minimal_pairs import draw_minimal_pairs, pair_result
 
 from siming_tasks.analysis.comparison.pairwise import compare
 from siming_tasks.media import observable_steps
@@ -37,7 +37,7 @@ def make(work: Path, exams: int, jobs: int) -> None:
 
 
 def read(work: Path, watcher: Watcher, name: str) -> Exams:
-    """What the package's encoder reads in the drawn exams of this name."""
+    """Readings of the package's encoder in the drawn exams of this name."""
     for path in sorted(work.glob(f"{name}-*.npz")):
         out = work / f"read-{path.name}"
         if not out.exists():
@@ -50,7 +50,7 @@ def read(work: Path, watcher: Watcher, name: str) -> Exams:
 
 
 def kept(work: Path, name: str) -> Exams:
-    """What :func:`read` has kept."""
+    """Readings that :func:`read` has kept."""
     parts = [dict(np.load(path)) for path in sorted(work.glob(f"read-{name}-*.npz"))]
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
@@ -75,7 +75,7 @@ def judged(watcher: Watcher, exams: Exams, frames: int | None, spoil: Callable[.
 
 
 def _chances(watcher: Watcher, shown: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Of one exam: from all its clips, or from the one whole."""
+    """Probabilities for one exam: from all its clips, or from the one whole."""
     clip, longest = len(shown) > 1, max(len(times) for _, times in shown)
     features = np.zeros((len(shown), longest, shown[0][0].shape[-1]), np.float32)
     times, missing = np.zeros((len(shown), longest), np.float32), np.ones((len(shown), longest), bool)
@@ -137,7 +137,7 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     make(options.work, options.exams, options.jobs)
-    draw_twins(options.work, options.pairs, options.jobs)
+    draw_minimal_pairs(options.work, options.pairs, options.jobs)
     torch.set_num_threads(options.threads)
     watcher = Watcher(weights=options.weights)
     exams = read(options.work, watcher, "table")

@@ -1,4 +1,4 @@
-"""What the signals mean: one rule a step, a clip in, names of errors out."""
+"""Rules on the signals: one rule a step, a clip in, names of errors out."""
 
 from __future__ import annotations
 

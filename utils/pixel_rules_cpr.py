@@ -90,7 +90,7 @@ def count(clip: Clip) -> set[str]:
 
 
 def counted(clip: Clip, times: NDArray[np.float64]) -> bool:
-    """Whether there is a bubble above the compressing trainee's head most of the time."""
+    """True if there is a bubble above the compressing trainee's head most of the time."""
     first, last = round(times[0] * FPS), round(times[-1] * FPS)
     xs, ys = (head_course(clip, (205, 40, 385, 165), axis)[first:last] for axis in (0, 1))
     shown = []

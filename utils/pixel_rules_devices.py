@@ -13,12 +13,12 @@ Clip = NDArray[np.uint8]
 
 
 def spoken(clip: Clip) -> bool:
-    """Whether the trainee's bubble appears (above a head at x = 345, below that of the device)."""
+    """True if the trainee's bubble appears (above a head at x = 345, below that of the device)."""
     return activity(clip, (310, 46, 385, 58)) > 0.08
 
 
 def looked_round(clip: Clip) -> bool:
-    """Whether the trainee (kneeling at x = 345) turns the head to the patient's feet."""
+    """True if the trainee (kneeling at x = 345) turns the head to the patient's feet."""
     x = head_course(clip, (326, 60, 366, 112), axis=0, still=True)
     return bool((x < 341.5).any())
 
@@ -61,7 +61,7 @@ def connector(clip: Clip) -> set[str]:
 
 
 def cleared(clip: Clip, sign_only: str) -> set[str]:
-    """What is wrong with a warning that takes a word and a sign."""
+    """Faults of a warning that takes a word and a sign."""
     voice, sign = spoken(clip), looked_round(clip)
     if not voice and not sign:
         return {"omitted"}

@@ -26,7 +26,7 @@ def activity(frames: NDArray[np.uint8], box: tuple[int, int, int, int]) -> float
 
 
 def moved(frames: NDArray[np.uint8], box: tuple[int, int, int, int], share: float = 0.2) -> bool:
-    """Whether a good part of the box changes at any time."""
+    """True if a good part of the box changes at any time."""
     return activity(frames, box) > share
 
 
@@ -42,7 +42,7 @@ def far(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 def vertical_shift(frames: NDArray[np.uint8], box: tuple[int, int, int, int], reach: int) -> NDArray[np.float64]:
-    """How far (pixels, down positive) the first frame's content of a box has moved in each frame."""
+    """Shift (pixels, down positive) of the first frame's content of a box in each frame."""
     x0, y0, x1, y1 = box
     template = frames[0, y0:y1, x0:x1]
     shifts = []
@@ -108,7 +108,7 @@ def device(clip: NDArray[np.uint8]) -> tuple[float, float] | None:
 
 
 def gaze(clip: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """How far (pixels) the trainee's face is turned to the right of the cap in each frame; NaN where it is not seen.
+    """Shift (pixels) of the trainee's face to the right of the cap in each frame; NaN where it is not seen.
 
     The cap's colour is taken above the face mask at the end of the clip, where the trainee has come up.
     """

@@ -72,7 +72,7 @@ def _peaks(down: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _place(clip: Clip, peaks: NDArray[np.int64]) -> float:
-    """Where along the body (x) the chest looks different when pressed and when released."""
+    """Place along the body (x) where the chest looks different when pressed and when released."""
     between = [(one + other) // 2 for one, other in pairwise(peaks)]
     pressed, released = (np.median(clip[at, 191:212, 205:345], axis=0) for at in (peaks, between))
     change = np.convolve(np.abs(pressed - released).mean(2).sum(0), np.ones(9) / 9, "same")

@@ -35,7 +35,7 @@ ROWS = ("full_score .*|qwk", "full_error .*|mcc", "clip_score .*|qwk", "clip_err
 
 @dataclass(frozen=True)
 class Release:
-    """What is checked: the project's folder, where the files go, whether dependencies are downloaded."""
+    """Arguments of a release check: the project's folder, the output folder, and if dependencies are downloaded."""
 
     root: Path
     out: Path
@@ -60,7 +60,7 @@ class Release:
 
 
 def clean_tree(release: Release) -> Iterator[str]:
-    """Nothing is changed or untracked."""
+    """Check that the working tree has no changes and no untracked files."""
     changed = release.run("git", "status", "--porcelain").stdout.splitlines()
     if changed:
         yield f"{len(changed)} files are changed or untracked, the first: {changed[0].strip()}"
@@ -129,7 +129,7 @@ def interpreters(release: Release) -> dict[str, str]:
 
 
 def runs(release: Release, python: str, version: str) -> bool:
-    """Whether it is that version: a name on the path may be a switch between versions, none of them chosen."""
+    """True if it is that version: a name on the path may be a switch between versions, none of them chosen."""
     return release.run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout.strip() == version
 
 

@@ -76,8 +76,8 @@ def missing(expected: str, printed: str) -> str | None:
     return lines[0] if lines and not anywhere else None
 
 
-def imputed(expected: str, printed: str) -> str:
-    """What the page should show: all that was printed, or with ``...`` the lines that it shows, as they are now."""
+def expected_text(expected: str, printed: str) -> str:
+    """Text that the page should show: all that was printed, or with ``...`` the lines that it shows, as they are now."""
     if "...\n" not in expected:
         return printed.strip() + "\n"
     now = {alike(line): line for line in reversed(printed.splitlines())}
@@ -164,7 +164,7 @@ class Reader:
 
 
 def environment(folder: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
-    """What a newcomer's environment holds: no settings, a cache of its own, this Python's commands first."""
+    """Environment of a newcomer: no settings, a cache of its own, this Python's commands first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SIMING_", "OPENAI_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
     ours = {"PATH": path, "SIMING_CACHE": str(folder / ".cache"), "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1"}
@@ -185,7 +185,7 @@ def walk(names: tuple[str, ...], folder: Path, more: Mapping[str, str], write: b
             if fault and not block.output:
                 return wrong
             if block.output:
-                text = imputed(block.text, reader.printed)
+                text = expected_text(block.text, reader.printed)
                 at = block.start + shift
                 new, shift = new[:at] + text + new[at + len(block.text) :], shift + len(text) - len(block.text)
         if write and new != page:

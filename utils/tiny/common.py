@@ -1,4 +1,4 @@
-"""What all tiny models share: a tokenizer, a chat template, sizes, and how they are saved. Weights are random."""
+"""Shared parts of all tiny models: a tokenizer, a chat template, sizes, and saving. Weights are random."""
 
 from __future__ import annotations
 

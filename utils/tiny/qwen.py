@@ -14,7 +14,7 @@ DEEP = {**EYES, "depth": 3, "deepstack_visual_indexes": [0, 1]}
 
 
 def rope(section: list[int], **more: Any) -> dict[str, Any]:
-    """How positions in time, height and width are told apart."""
+    """Axes of position (time, height, width) in the rotary embedding."""
     return {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": section, **more}}
 
 

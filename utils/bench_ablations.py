@@ -1,4 +1,4 @@
-"""What an ablation costs beside the plain task: every message of both built from nothing, frames decoded: ``DATA``.
+"""Cost of an ablation beside the plain task: every message of both built from nothing, frames decoded: ``DATA``.
 
 Processor seconds of ``doc_to_messages`` for all requests of a task, with an empty store before each, in turn; the least
 of all repeats. A model's own time is the same or less: an ablation shows as many frames as the plain task, or fewer.

@@ -1,6 +1,6 @@
-"""What keeping replies costs: of a run with 0.2 s a reply, and of a start with a full store.
+"""Cost of the response cache: of a run with 0.2 s a reply, and of a start with a full store.
 
-    python utils/bench_keep.py [--requests 40] [--stored 13600]
+    python utils/bench_response_cache.py [--requests 40] [--stored 13600]
 
 A model object of lmms-eval's that sleeps 0.2 s a request answers the requests of a task about a small synthetic demo,
 once as lmms-eval asks it and once with every reply kept. The processor time not spent in the model's own method,
@@ -53,7 +53,7 @@ class Sleeper(lmms):
         return replies
 
     def doc(self, request: Any) -> Any:
-        """What a request is about."""
+        """Document of a request."""
         doc_id, task, split = request.args[-3:]
         return self.task_dict[task][split][doc_id]
 

@@ -53,7 +53,7 @@ def shown(images: NDArray[np.uint8], ablation: InputAblation, request: str) -> N
 
 
 def points(images: NDArray[np.uint8] | None, video: Video, rubric: Rubric) -> dict[str, float]:
-    """What the reader gives each step that it has a rule for; without pictures it finds no error."""
+    """Points of the reader for each step that it has a rule for; without pictures it finds no error."""
     found: dict[str, tuple[str, ...]] = {}
     spans = {step.step_id: step.span for step in video.applicable if step.span and step.step_id in RULES}
     for span in sorted(set(spans.values())) if images is not None else ():

@@ -17,7 +17,7 @@ from siming_tasks.tools.simulator.minimal_pairs import pair_row
 from siming_tasks.tools.simulator.procedure.perform import FULL, perform
 from siming_tasks.tools.simulator.video import FPS
 
-__all__ = ["draw_twins", "minimal_pairs", "pair_result"]
+__all__ = ["draw_minimal_pairs", "minimal_pairs", "pair_result"]
 
 _SEED, _EACH = 820_002, 4
 
@@ -28,7 +28,7 @@ def minimal_pairs(number: int) -> tuple[MinimalPair, ...]:
     return simulate_pairs(number, _SEED)
 
 
-def draw_twins(work: Path, number: int, jobs: int) -> None:
+def draw_minimal_pairs(work: Path, number: int, jobs: int) -> None:
     """Draw all that a judge is shown of both exams of every pair; four pairs to a file."""
     todo = [first for first in range(0, number, _EACH) if not _file(work, first).exists()]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:

@@ -1,6 +1,6 @@
-"""What images cost on their way to a service: from stored frames to the body of a request.
+"""Cost of images on their way to a service: from stored frames to the body of a request.
 
-    python utils/bench_wire.py [--frames 64] [--repeats 3] [VIDEO]
+    python utils/bench_image_encoding.py [--frames 64] [--repeats 3] [VIDEO]
 
 On a generated recording (a textured room, a swaying camera, sensor noise; 1280 x 720) or one of your own, in
 one run, in CPU seconds: lmms-eval's own conversion of image objects (PNG, and JPEG by its environment variable), and
