@@ -76,7 +76,7 @@ class Option:
 
     @property
     def has_flag(self) -> bool:
-        """Whether any command of ``siming`` takes it: only a run of lmms-eval asks a model."""
+        """True if a command of ``siming`` takes it; only a run of lmms-eval asks a model."""
         return self.changes != "asking"
 
     @property

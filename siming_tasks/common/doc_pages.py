@@ -1,4 +1,4 @@
-"""The pages of the documentation: they travel with the package, and messages name the command that prints one."""
+"""Pages of the documentation: they travel with the package, and messages name the command that prints one."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
 
 
 def see(name: str) -> str:
-    """The command that prints a page, for a message: it works wherever the package is installed, without a network."""
+    """Name the command that prints a page, for a message: it works offline wherever the package is installed."""
     return f"`siming docs {name}`"
 
 
 def folder() -> Path:
-    """The folder of the pages: in an installed package inside of it, in a checkout beside it."""
+    """Find the folder of the pages: in an installed package inside of it, in a checkout beside it."""
     package = Path(__file__).parents[1]
     inside = package / "docs"
     return inside if inside.is_dir() else package.parent / "docs"
 
 
 def pages() -> dict[str, Path]:
-    """Every page by its name (the file's, which is unique), in the order of reading."""
+    """List every page by its name (the file's, which is unique), in the order of reading."""
     return {path.stem: path for kind in KINDS for path in sorted((folder() / kind).glob("*.md"))}
 
 
 def read_page(name: str) -> str:
-    """The text of a page (KeyError: there is none) for a terminal: no pictures or marks, links name their command."""
+    """Read the text of a page (KeyError: none) for a terminal, without pictures; links name their command."""
 
     def link(found: re.Match[str]) -> str:
         picture, text, target, kind = found.groups()

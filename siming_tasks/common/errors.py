@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose.
+"""Errors that this package raises on purpose.
 
 ::
 
@@ -28,7 +28,7 @@ _E = TypeVar("_E", bound="SimingError")
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding about somebody's file: where it is, what is wrong, how to mend it.
+    """Finding about somebody's file: where it is, what is wrong, how to mend it.
 
     A note is legal and usual: it is counted, and shown on request.
     ``code`` is a stable kebab-case name (``media-missing``) that scripts can rely on; the wording may change.
@@ -50,9 +50,9 @@ class Problem:
         return one_line(" ".join([": ".join(part for part in (where, self.field, what) if part), fix]).strip())
 
     def to_json(self) -> dict[str, object]:
-        """The finding as plain JSON types, without secrets."""
-        found = asdict(self)
-        return found | {name: found[name] and redact_paths(found[name]) for name in ("what", "fix", "file")}
+        """Convert the finding to plain JSON types, without secrets."""
+        fields = asdict(self)
+        return fields | {name: fields[name] and redact_paths(fields[name]) for name in ("what", "fix", "file")}
 
 
 class SimingError(Exception):
@@ -64,7 +64,7 @@ class SimingError(Exception):
 
     @classmethod
     def of(cls: type[_E], problems: Sequence[Problem], shown: int = 5) -> _E:
-        """One error out of several findings: the first few are printed, all are kept."""
+        """Make one error out of several findings: the first few are printed, all are kept."""
         lines = [str(problem) for problem in problems[:shown]]
         if len(problems) > shown:
             lines.append(f"... and {len(problems) - shown} more.")
@@ -72,16 +72,16 @@ class SimingError(Exception):
 
 
 class OptionsError(SimingError):
-    """An environment variable or command-line option has an unusable value."""
+    """Unusable value of an environment variable or command-line option."""
 
 
 class RubricError(SimingError):
-    """A rubric file is wrong."""
+    """Wrong rubric file."""
 
 
 class DataError(SimingError):
-    """A dataset folder, label sheet or prediction file is wrong."""
+    """Wrong dataset folder, label sheet or prediction file."""
 
 
 class MediaError(SimingError):
-    """A video cannot be read as the dataset claims."""
+    """Video that cannot be read as the dataset claims."""

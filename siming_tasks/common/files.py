@@ -45,7 +45,7 @@ _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # 
 
 
 class _Loader(_Base):  # type: ignore[misc,valid-type]
-    """A safe loader that refuses duplicate keys and numbers of absurd length, and names the line of every bad value."""
+    """Safe loader that refuses duplicate keys and numbers of absurd length, and names the line of every bad value."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -70,7 +70,7 @@ class _Loader(_Base):  # type: ignore[misc,valid-type]
 
 
 def _load(text: str, model: Any) -> Any:
-    """Safe YAML without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
+    """Load YAML safely, without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=_Base):
         mark: Any = event.start_mark
@@ -91,7 +91,7 @@ def _load(text: str, model: Any) -> Any:
 
 @contextmanager
 def open_regular(path: Path) -> Iterator[IO[bytes]]:
-    """A file opened for reading, if it is one: a pipe or device would keep its reader waiting or fed without end.
+    """Open a regular file for reading, and nothing else: a pipe or device would keep its reader waiting or never end.
 
     Raises:
         OSError: it cannot be opened, or is a folder, a pipe, a socket or a device (errno ``EINVAL``).
@@ -116,7 +116,7 @@ _KINDS = {
 
 
 def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
-    """The content of a regular file of at most ``most`` bytes.
+    """Read a regular file of at most ``most`` bytes.
 
     Raises:
         DataError: it is longer, cannot be read, or is no regular file; names the file, the limit and ``fix``.
@@ -137,7 +137,7 @@ def read_bytes(path: Path, most: int, fix: str = "") -> bytes:
 
 
 def read_text(path: Path, most: int, fix: str = "") -> str:
-    """The UTF-8 text (a byte-order mark is dropped) of a regular file of at most ``most`` bytes.
+    """Read the UTF-8 text (a byte-order mark is dropped) of a regular file of at most ``most`` bytes.
 
     Raises:
         DataError: as :func:`read_bytes`, or the file is not UTF-8.
@@ -149,7 +149,7 @@ def read_text(path: Path, most: int, fix: str = "") -> str:
 
 
 def read_yaml(path: Path, model: Any = None) -> Any:
-    """The content of a YAML file, loaded safely.
+    """Read a YAML file safely.
 
     Args:
         path: the file.
@@ -171,7 +171,7 @@ def read_yaml(path: Path, model: Any = None) -> Any:
 
 
 def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
-    """The line (from 1) of every entry of a YAML file that :func:`read_yaml` reads, by the keys that lead to it.
+    """Find the line (from 1) of every entry of a YAML file that :func:`read_yaml` reads, by the keys that lead to it.
 
     Raises:
         DataError: it is not readable.
@@ -195,7 +195,7 @@ def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
 
 @contextmanager
 def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
-    """A temporary path beside ``target`` that takes its place when the block ends well, and vanishes when it fails.
+    """Provide a temporary path beside ``target`` that takes its place when the block ends well, else vanishes.
 
     ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can.
     """
@@ -226,7 +226,7 @@ def atomic_write(target: Path, mode: str = "w", *, private: bool = False) -> Ite
 
 
 def sha256_file(path: Path) -> str:
-    """Hex SHA-256 of a file's bytes."""
+    """Compute the hex SHA-256 of a file's bytes."""
     with open_regular(path) as stream:
         digest = hashlib.sha256()
         while chunk := stream.read(1 << 20):
@@ -301,12 +301,12 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical_json(value: Any) -> str:
-    """A JSON-able value in the one form that digests are taken of: sorted keys, no spaces, nothing escaped."""
+    """Encode a JSON-able value in the one form that digests are taken of: sorted keys, no spaces, nothing escaped."""
     return _CANONICAL.encode(value)
 
 
 def sha256_json(value: Any) -> str:
-    """Hex SHA-256 of a JSON-able value in canonical form, as UTF-8."""
+    """Compute the hex SHA-256 of a JSON-able value in canonical form, as UTF-8."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 

@@ -53,7 +53,7 @@ _PATH = re.compile(r"\S*[/=@]\S*")
 
 
 def redact(value: Any) -> Any:
-    """The same JSON-able value without secrets; every secret reads ``***``.
+    """Copy a JSON-able value without secrets; every secret reads ``***``.
 
     Strings may hold addresses, ``name=value`` lists, headers, command lines or JSON; mappings and lists are gone
     through, their keys too. A value under a name that sounds like a secret goes as a whole, short numbers excepted.
@@ -77,7 +77,7 @@ def redact(value: Any) -> Any:
 
 
 def redact_paths(text: str) -> str:
-    """A sentence whose paths, addresses and ``name=value`` have no secrets; its other words stay as they are.
+    """Copy a sentence whose paths, addresses and ``name=value`` have no secrets; its other words stay as they are.
 
     Example:
         >>> redact_paths("video 'passwd': no such file in runs/m,api_key=k/videos.")
@@ -91,7 +91,7 @@ def _suspect(name: object) -> bool:
 
 
 def _opens(item: str, pair: bool) -> bool:
-    """Whether the item after this one is its value: ``["--api-key", "..."]`` or ``["Authorization", "..."]``."""
+    """Decide whether the item after this one is its value: ``["--api-key", "..."]`` or ``["Authorization", "..."]``."""
     return (pair or item.startswith("-")) and "=" not in item and len(item) <= 64 and _suspect(item)
 
 
@@ -117,12 +117,12 @@ def _text(text: str) -> str:
 
 
 def _secret_flag(flag: str) -> bool:
-    """Whether a secret follows; ``--tokens`` and its like are counts and formulas."""
+    """Decide whether a secret follows; ``--tokens`` and its like are counts and formulas."""
     return _suspect(flag) and not flag.rstrip().endswith("tokens")
 
 
 def _assigned(text: str) -> str:
-    """The text without the values of ``name=value``, ``name: value`` and their quoted kin; one pass."""
+    """Copy the text without the values of ``name=value``, ``name: value`` and their quoted kin; one pass."""
     parts, done, at = [], 0, 0
     while found := _NAMED.search(text, at):
         at = found.end()
@@ -138,7 +138,7 @@ def _assigned(text: str) -> str:
 
 
 def _spared(name: str, between: str, value: re.Match[str]) -> bool:
-    """A short number, what is masked already, or prose ("Key: the hands are seen")."""
+    """Spare a short number, what is masked already, and prose ("Key: the hands are seen")."""
     if value["start"]:
         return False
     content = value["quoted"] if value["open"] else value["bare"] or ""

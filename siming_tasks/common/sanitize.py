@@ -20,7 +20,7 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<>#|~&!$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|
 
 
 def visible(text: str) -> str:
-    r"""The text with every control, zero-width and direction-changing character spelled out (``⟦U+202E⟧``).
+    r"""Copy text with every control, zero-width and direction-changing character spelled out (``⟦U+202E⟧``).
 
     Newlines and tabs stay; a carriage return before a newline is dropped.
     """
@@ -30,7 +30,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: object, most: int = MAX_LINE) -> str:
-    r"""The :func:`visible` text on one line of at most ``most`` characters.
+    r"""Put the :func:`visible` text on one line of at most ``most`` characters.
 
     Example:
         >>> one_line("a\nb\x1b[31m"), one_line("long" * 9, 8)
@@ -41,7 +41,7 @@ def one_line(text: object, most: int = MAX_LINE) -> str:
 
 
 def literal(text: object) -> str:
-    r"""Text that Markdown takes literally, on one line.
+    r"""Escape text for Markdown, on one line.
 
     Example:
         >>> literal("a|b <img> rater_a"), literal("# *x*")
@@ -51,7 +51,7 @@ def literal(text: object) -> str:
 
 
 def cell(value: object) -> str:
-    """A cell of a table that people open in a spreadsheet: what would be a formula there begins with an apostrophe.
+    """Write a cell that people open in a spreadsheet: what would be a formula there begins with an apostrophe.
 
     Numbers stay as they are. :func:`cell_text` is the way back.
 
@@ -64,5 +64,5 @@ def cell(value: object) -> str:
 
 
 def cell_text(text: str) -> str:
-    """What :func:`cell` was made of."""
+    """Read the text that :func:`cell` was made of."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -1,4 +1,4 @@
-"""The nouns of the suite as frozen types. No I/O, no framework.
+"""Types shared by the suite: videos, step labels, scopes and answers. No I/O, no framework.
 
 A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
 or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
@@ -31,7 +31,7 @@ CONSENSUS = "consensus"
 
 
 def verdict_word(value: float) -> str:
-    """The verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""
+    """Name the verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""
     return INCORRECT if value else CORRECT
 
 
@@ -43,7 +43,7 @@ def answer_key(answer: Answer, scope: Scope) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StepLabel:
-    """What is known about one rubric step of one video.
+    """Label of one rubric step of one video.
 
     ``start`` and ``end`` are seconds of the media file, both None for a step without a clip. ``scores`` maps a rater's
     name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked
@@ -64,7 +64,7 @@ class StepLabel:
 
     @property
     def consensus(self) -> float | None:
-        """The reference points, or None if withheld."""
+        """Reference points, or None if withheld."""
         return self.scores.get(CONSENSUS)
 
 
@@ -81,7 +81,7 @@ class Video:
 
     @cached_property
     def applicable(self) -> tuple[StepLabel, ...]:
-        """The steps that are asked about."""
+        """Steps that are asked about."""
         return tuple(step for step in self.steps if step.applicable)
 
     @cached_property
@@ -96,7 +96,7 @@ class Video:
         return self.applicable_ids if len(ids) == len(self.applicable_ids) else ids
 
     def step(self, step_id: str) -> StepLabel:
-        """The label of one step; KeyError if the video has none."""
+        """Label of one step; KeyError if the video has none."""
         return self._by_id[step_id]
 
     @cached_property

@@ -94,7 +94,7 @@ def cache_key_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former_rubric(rubric: Any) -> Any:
-    """A rubric's fields under their names in version 0.1: what digests of data sets are computed of.
+    """Name a rubric's fields as version 0.1 did: digests of data sets are computed of that.
 
     Args:
         rubric: in plain JSON types.
@@ -105,14 +105,14 @@ def former_rubric(rubric: Any) -> Any:
 
 
 def translate_rubric(rubric: Any) -> Any:
-    """A rubric file's content with ``score_increment`` in place of ``grain``."""
+    """Translate a rubric file's content: ``score_increment`` in place of ``grain``."""
     if isinstance(rubric, dict):
         return {"score_increment" if key == "grain" else key: translate_rubric(item) for key, item in rubric.items()}
     return [translate_rubric(item) for item in rubric] if isinstance(rubric, list | tuple) else rubric
 
 
 def translate_row(row: dict[str, Any]) -> dict[str, Any]:
-    """A record, a prediction line or a reply line in present words; the same object if it has no former word.
+    """Translate a record, a prediction line or a reply line; the same object if it has no former word.
 
     Translated are ``setting``, ``id``, and of ``media`` the keys ``probe`` and ``foreign``.
     """
@@ -136,7 +136,7 @@ def translate_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def translate_results(value: Any) -> Any:
-    """A results file of lmms-eval in present words: task names, metadata of ablations, imputed metrics.
+    """Translate a results file of lmms-eval: task names, metadata of ablations, imputed metrics.
 
     Args:
         value: parsed JSON.

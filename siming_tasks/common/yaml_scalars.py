@@ -1,4 +1,4 @@
-"""YAML as its writer wrote it: a scalar stays text where a model wants text or a number.
+"""YAML scalars as their writer wrote them: a scalar stays text where a model wants text or a number.
 
 YAML 1.1 makes false of ``no``, 90 of ``1:30``, 8 of ``010``, 1.1 of ``1.10`` and a date of ``2024-01-01``. Where a
 field is text, the text is meant; where it is a number, the model reads the digits as people do, or refuses the words.
@@ -44,7 +44,7 @@ def as_written(node: yaml.Node | None, wanted: Any) -> None:
 
 
 def _kinds(wanted: Any) -> list[Any]:
-    """The members of a union, without what is only said about them."""
+    """List the members of a union, without their annotations."""
     if get_origin(wanted) is Annotated:
         return _kinds(get_args(wanted)[0])
     if get_origin(wanted) in (Union, types.UnionType):
@@ -53,6 +53,6 @@ def _kinds(wanted: Any) -> list[Any]:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    """What a model wants by the names that its files have."""
+    """Map the field names of a model's files to the types that it wants."""
     fields = getattr(kind, "model_fields", {})
     return {field.alias or name: field.annotation for name, field in fields.items()}

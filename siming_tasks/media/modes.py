@@ -70,11 +70,11 @@ class MediaMode(ABC):
 
     @abstractmethod
     def needs_single_batches(self, backend: Backend) -> bool:
-        """Whether a class is only right with ``--batch_size 1``."""
+        """Decide whether a class is only right with ``--batch_size 1``."""
 
     @abstractmethod
     def needs_file(self, timeline: Timeline, *, whole: bool) -> bool:
-        """Whether a file has to be made: ``whole`` says that all of the video is shown."""
+        """Decide whether a file has to be made: ``whole`` says that all of the video is shown."""
 
     @abstractmethod
     def prepare(

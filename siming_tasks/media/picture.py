@@ -130,7 +130,7 @@ class Colour:
 
     @property
     def is_ffmpeg_default(self) -> bool:
-        """Whether FFmpeg converts it to RGB rightly without being told: BT.601, limited range."""
+        """True if FFmpeg converts it to RGB rightly without being told: BT.601, limited range."""
         return self.coded and not self.grey and self.matrix == BT601 and not self.full
 
     def rgb_arguments(self) -> dict[str, Any]:

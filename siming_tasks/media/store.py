@@ -358,7 +358,7 @@ def _name(index: int) -> str:
 
 @lru_cache(maxsize=256)
 def _timeline(stored: str, *_look: int) -> Timeline:
-    """A stored timeline, read once as long as its file looks the same: every request asks for its video's."""
+    """Read a stored timeline, once as long as its file looks the same: every request asks for its video's."""
     return Timeline.from_json(json.loads(Path(stored).read_text()))
 
 

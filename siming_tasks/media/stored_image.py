@@ -119,7 +119,7 @@ class StoredImage(JpegImageFile):
 
     @property
     def untouched(self) -> bool:
-        """Whether the pixels are those of the file."""
+        """True if the pixels are those of the file."""
         return bool(self.tile) or (self.im is self._decoded and bool(self.readonly))
 
     def encoded(self) -> tuple[Encoding, bytes]:
