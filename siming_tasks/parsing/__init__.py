@@ -1,6 +1,6 @@
-"""From a raw reply to points or verdicts per step, or a named failure: nothing raised, nothing guessed, no zeros.
+"""Reading of raw replies: points or verdicts per step, or a named failure. It never raises, guesses or puts zeros.
 
-The names in ``__init__.pyi`` are imported when they are first used: who asks needs the words of an answer, not its
+The names in ``__init__.pyi`` are imported when they are first used: most importers need the statuses alone, not the
 grammar.
 """
 

@@ -19,13 +19,13 @@ from siming_tasks.parsing.lenient_json import Group, read
 __all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "first_turn", "set_apart"]
 
 MAX_REPLY = 1_000_000
-"""Of longer replies the last million characters are read: more than models write, thinking included."""
+"""Characters at the end of a longer reply that are read: more than models write, thinking included."""
 
 MAX_ANSWER = 100_000
-"""Of longer answers (what follows the thinking) the last part is read: 3,000 characters on each of 33 steps."""
+"""Characters at the end of a longer answer (what follows the thinking) that are read: 3,000 on each of 33 steps."""
 
 MAX_HEAD = 25_000
-"""And this much of their beginning: some models answer, and then repeat themselves until they are stopped."""
+"""Characters at its beginning that are read too: some models answer, and then repeat themselves to the limit."""
 
 _WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
 OPEN = re.compile(
@@ -57,7 +57,7 @@ class Answered:
 
 
 def set_apart(reply: str) -> Answered:
-    """What follows the last closing tag, up to a thinking block that is never closed.
+    """Answer of a reply: the text after the last closing tag, up to a thinking block that is never closed.
 
     A tag in a string of a valid JSON object is something that the model mentions, no end or beginning of thinking.
     """
@@ -98,7 +98,7 @@ def _moved(group: Group, by: int) -> None:
 
 
 def _end_of_thoughts(reply: str, cut: int, thinking_first: bool) -> int | None:
-    """Where the last closing tag ends that is no mention; mentions are looked for from ``cut`` on."""
+    """End of the last closing tag that is no mention; mentions are looked for from ``cut`` on."""
     spans = [tag.span() for tag in CLOSE.finditer(reply)]
     if not spans:
         return None

@@ -17,7 +17,7 @@ ENDS = re.compile(
           | (?<=\#[ ])(?:Instruction|User|Human|Input|Response)\b )""",
     re.VERBOSE | re.MULTILINE,
 )
-"""Where the model's turn ends: its family's special tokens, or a line on which another speaks."""
+"""End of the model's turn: its family's special tokens, or a line on which another speaks."""
 
 _QUANTITY = "|".join(
     sorted(word for family in FAMILIES[:5] for word in family.words if word not in ("full", "out", "available"))
@@ -58,7 +58,7 @@ LABELS = (
         ),
     ),
 )
-"""What the words before a bracket (its line, or the line that introduces it) make of it; the first that fits."""
+"""Roles of a bracket by the words before it (its line, or the line that introduces it); the first that fits counts."""
 
 SHORT_LABEL = re.compile(
     rf"\b(?:{_QUANTITY})\b|(?<!in )\b(?:output |answer |response )?format\b|满分|扣|时间|帧|权重|格式"

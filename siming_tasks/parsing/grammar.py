@@ -1,4 +1,4 @@
-"""What is accepted as an answer: the tables the reader is derived from; docs/reference/parsing.md is tested on them.
+"""Grammar of answers: the tables that the reader is derived from; docs/reference/parsing.md is tested on them.
 
 An answer needs four pieces of evidence. Its *key* belongs to a family below or names an asked step. Its *place* is an
 answer's: nothing around it is an example, a draft or another quantity, and it stands before the turn ends. Its
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 __all__ = ["ANYWHERE", "DENIED", "FAMILIES", "NEGATIONS", "NEUTRAL", "STATED", "STEP", "UNKNOWN", "Family"]
 
 STATED, NEUTRAL, DENIED = 1, 0, -1
-"""What a yes under a key says of a step: it is correct, nothing, it is wrong."""
+"""Meanings of a yes under a key: the step is correct, nothing, the step is wrong."""
 
 
 def _set(text: str) -> frozenset[str]:
@@ -51,7 +51,7 @@ class Family:
     nouns: bool = True
 
     def answers(self, answer: str) -> bool:
-        """Whether its value can be the answer to this kind of question."""
+        """Test whether its value can be the answer to this kind of question."""
         return self.scores if answer == "score" else self.verdicts
 
 

@@ -27,7 +27,7 @@ _Readings = dict[str, list[Reading]]
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a bracket stands.
+    """Surroundings of a bracket.
 
     ``skill``: what the reply calls the part that it is in. ``known``: only known wrappers are around it, so that a
     plain ``score`` can mean our step. ``listed``: a bare list may be the answer. ``polarity``: what a yes says here.
@@ -91,7 +91,7 @@ class Collector:
         self._without_keys(group, place, readings_of)
 
     def _enters(self, family: Family) -> bool:
-        """Whether answers may stand in a bracket under such a key."""
+        """Test whether answers may stand in a bracket under such a key."""
         return family is UNKNOWN or self.answer in family.holds
 
     def _into(self, inner: list[tuple[str, Key, Group]], place: _Place, readings_of: _Readings) -> None:
@@ -157,7 +157,7 @@ class Collector:
         return True
 
     def _nameless(self, value: Value) -> bool:
-        """Whether a value of a list can only be told by its place."""
+        """Test whether a value of a list can be told by its place alone."""
         if not isinstance(value, Group):
             return True
         keys = [key_of(key) for key, _ in value.entries]

@@ -28,7 +28,7 @@ _VERDICT, _STATED, _DENIED = (_BY_NAME[name] for name in ("verdict", "correct?",
 
 @dataclass(frozen=True)
 class Key:
-    """What a key is: its family, what a yes under it says (None: what it says outside), the maximum that it names."""
+    """Meaning of a key: its family, what a yes under it says (None: as outside of it), the maximum that it names."""
 
     family: Family
     polarity: int | None

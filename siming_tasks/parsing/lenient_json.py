@@ -86,7 +86,7 @@ class Group:
 
     @property
     def keyed(self) -> bool:
-        """Whether any entry has a key."""
+        """Test whether any entry has a key."""
         return any(key is not None for key, _ in self.entries)
 
     @property
@@ -213,7 +213,7 @@ class _Reader:
         return Broken.CUT, len(self.text)
 
     def _ends_string(self, position: int, key_place: bool) -> bool:
-        """Whether JSON can go on here; if not, the quote before is one that the model forgot to escape."""
+        """Test whether JSON can go on here; if not, the quote before is one that the model forgot to escape."""
         text = self.text
         after = _SPACE.match(text, position).end()  # type: ignore[union-attr]
         if after == len(text) or text[after] in "}]｝］#":
@@ -253,7 +253,7 @@ class _Reader:
 
 
 def _goes_on(group: Group, value: Value) -> bool:
-    """Whether a number without a key is the rest of the number before it: ``"a": 1,5`` is not 1."""
+    """Test whether a number without a key is the rest of the number before it: ``"a": 1,5`` is not 1."""
     if not group.entries or group.entries[-1][0] is None:
         return False
     pair = (group.entries[-1][1], value)

@@ -68,7 +68,7 @@ NO_VALUE = frozenset(
     )
 )
 NOT_VISIBLE = "not visible"
-"""What prompts ask for, and files hold, in place of an answer to a step that cannot be judged from what is shown."""
+"""Words in prompts and files in place of an answer to a step that cannot be judged from what is shown."""
 ABSTENTIONS = frozenset(
     (
         *(NOT_VISIBLE, "not observable", "cannot determine", "cannot be determined", "cannot judge"),

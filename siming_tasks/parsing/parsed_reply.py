@@ -41,7 +41,7 @@ no_json          prose
 """
 
 MISSING = ("absent", "off_scale", "conflict", "ambiguous", "unreadable", "cut_off")
-"""Why a step has no answer: not named, or null; not on its scale; two different answers in one bracket; what is said
+"""Reasons for a missing answer: not named, or null; not on its scale; two different answers in one bracket; the words
 could mean two things (key, place, polarity or scale are open); no answer in its value; the text ends in its value."""
 
 

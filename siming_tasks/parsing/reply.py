@@ -1,4 +1,4 @@
-"""From whatever a model or its host returned to answers per step, or a named failure."""
+"""Reader of replies: whatever a model or lmms-eval returned becomes answers per step, or a named failure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAILED = re.compile(
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
 _BLOCKED = "[SAFETY_BLOCKED"
-"""How models/simple/gemini.py reports that the service refused to answer."""
+"""Beginning of the text in which models/simple/gemini.py reports that the service refused to answer."""
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
 """Between brackets that belong together: one object per line."""
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
@@ -173,7 +173,7 @@ def _numbers(groups: Iterable[Group]) -> Iterator[str]:
 
 
 def _starts_line(text: str, group: Group) -> bool:
-    """Whether a bracket begins its line, but for a title."""
+    """Test whether a bracket begins its line, but for a title."""
     before = text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
     return not before or before[-1] in ":：=`"
 

@@ -1,4 +1,4 @@
-"""Which asked step a key means."""
+"""Matching of JSON keys to the asked steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WITH_HALF = re.compile(
     r"(max(?:imum)?\W{0,3}|满分\W{0,2}|\bof )?([0-9]{1,4})[.,]5(?![0-9])(?=\s*(points?\b|pts\b|分)?)"
 )
 _ALLOWED = ("half", "points", "allowed")
-"""How a prompt ends the heading of a step with half points; models copy it."""
+"""End of the heading of a step with half points in prompts; models copy it."""
 
 _Words = tuple[str, ...]
 _Steps = frozenset[int]
@@ -51,7 +51,7 @@ def _half(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class _Vocabulary:
-    """What the asked steps are called, whatever the reply. A step stands as its place in the list.
+    """Names of the asked steps, whatever the reply. A step stands as its place in the list.
 
     ``labels``: ids and names; ``numbers``: numbers at the end of ids; ``groups``: ids without their number.
     """
@@ -85,7 +85,7 @@ def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary
 
 @dataclass
 class _Parts:
-    """What a key is made of: steps that its ids and names leave over, its numbers, a skill, a maximum."""
+    """Parts of a key: steps that its ids and names leave over, its numbers, a skill, a maximum."""
 
     named: _Steps | None = None
     numbers: tuple[str, ...] = ()
@@ -145,18 +145,18 @@ class StepNames:
         return None if places is None else [self.steps[place] for place in sorted(places)]
 
     def might_be_id(self, text: str) -> bool:
-        """Whether ``text`` looks like an id or a number rather than a description."""
+        """Test whether ``text`` looks like an id or a number rather than a description."""
         key_words = words(text)
         return not key_words or key_words[-1].isdecimal()
 
     def paraphrases(self, text: str) -> bool:
-        """Whether ``text`` has every word of the name of the one asked step, or words that begin like them."""
+        """Test whether ``text`` has every word of the one asked step's name, or words that begin like them."""
         key_words = [word[:4] for word in words(text)]
         name = [word[:4] for word in words(self.steps[0].name) if len(word) > 3]
         return len(self.steps) == 1 and len(name) > 0 and all(word in key_words for word in name)
 
     def _parts(self, key_words: _Words) -> _Parts | None:
-        """What the words of a key are, the longest label first; None if one of them is nothing that names a step."""
+        """Parts of a key from its words, the longest label first; None if one of them is nothing that names a step."""
         parts = _Parts()
         at = 0
         while at < len(key_words):

@@ -1,4 +1,4 @@
-"""From a written value to points or a verdict, or the reason why not. The words stand in :mod:`grammar`."""
+"""Reading of one written value: points, a verdict, or why it is neither. The words stand in :mod:`grammar`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from siming_tasks.parsing.grammar import DENIED, NEUTRAL
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
 from siming_tasks.parsing.normalize import fold_value
-from siming_tasks.rubrics.score_increment import WHOLE, fits
+from siming_tasks.rubrics.score_increment import WHOLE, is_on_increment
 
 __all__ = ["abstains", "last_number", "number", "points", "verdict"]
 
@@ -120,7 +120,12 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
         return "ambiguous"
     value = float(match["value"])
     other_scale = maximum is not None and float(maximum) != max_score
-    if other_scale or not math.isfinite(value) or not 0 <= value <= max_score or not fits(value, score_increment):
+    if (
+        other_scale
+        or not math.isfinite(value)
+        or not 0 <= value <= max_score
+        or not is_on_increment(value, score_increment)
+    ):
         return "off_scale"
     return abs(value)  # no -0.0
 
@@ -162,7 +167,7 @@ def _word(written: str) -> str:
 
 
 def _asserted(word: str, polarity: int | None) -> float | str:
-    """What yes and no say; a 0, or a yes to no question, says nothing."""
+    """Verdict of a yes or a no; a 0, or a yes to no question, says nothing."""
     if polarity:
         return float((word in YES) == (polarity == DENIED))
     return "absent" if word in NO_VALUE else "ambiguous"

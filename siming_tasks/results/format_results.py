@@ -41,17 +41,12 @@ def format_results(
 
     def unobservable_steps() -> BoolArray:
         left_out = unobservable(records, dataset, setting)
-        clip = task.scope == "clip"
-        return np.array(
-            [
-                [
-                    step in left_out.get(record_id(setting, video, step if clip else None), ())
-                    for step in scores.step_ids
-                ]
-                for video in scores.video_ids
-            ],
-            dtype=np.bool_,
-        ).reshape(len(scores.video_ids), len(scores.step_ids))
+        hidden = np.zeros(scores.asked.shape, dtype=np.bool_)
+        for row, video in enumerate(scores.video_ids):
+            for column, step in enumerate(scores.step_ids):
+                request = record_id(setting, video, step if task.scope == "clip" else None)
+                hidden[row, column] = step in left_out.get(request, ())
+        return hidden
 
     inputs = FormatInputs(
         records=[record.to_json() for record in records],

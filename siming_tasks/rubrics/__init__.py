@@ -1,8 +1,16 @@
 """Rubrics: what a trainee must do at each step, what each error costs, and what a step needs from earlier ones."""
 
 from siming_tasks.rubrics.load import DEFAULT_ID, default_rubric, load_rubric, rubric_from
-from siming_tasks.rubrics.points import allowed_points
-from siming_tasks.rubrics.rubric import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
+from siming_tasks.rubrics.rubric import (
+    Criteria,
+    Evidence,
+    Requirement,
+    Rubric,
+    RubricStep,
+    Skill,
+    StepError,
+    allowed_points,
+)
 
 __all__ = [
     "DEFAULT_ID",

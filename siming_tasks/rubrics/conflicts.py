@@ -1,4 +1,4 @@
-"""What the entries of a rubric say against each other: all of it at once, also of a file that has other faults."""
+"""Contradictions between the entries of a rubric: all of them at once, also in a file that has other faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.files import MAX_NUMBER
-from siming_tasks.rubrics.score_increment import WHOLE, fits
+from siming_tasks.rubrics.score_increment import WHOLE, is_on_increment
 
 __all__ = ["Conflict", "Place", "conflicts"]
 
@@ -17,7 +17,7 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Conflict:
-    """A fault between entries: where the second of them is, what is wrong, how to mend it."""
+    """A fault between entries: where the second of them is, what is wrong, how to fix it."""
 
     place: Place
     what: str
@@ -128,7 +128,7 @@ def _costs(place: Place, step: Mapping[str, Any], data: Any) -> Iterator[Conflic
         data.get("score_increment") if isinstance(data, Mapping) else None
     )
     for at, name, value in points if _number(stated) == WHOLE else ():
-        if value is not None and not fits(value, WHOLE):
+        if value is not None and not is_on_increment(value, WHOLE):
             what = f"score_increment is {WHOLE:g}, but {name} is {value:g}; state `score_increment: 0.5` for this step"
             yield Conflict(at, what, "Or write whole points.")
 

@@ -1,4 +1,4 @@
-"""What is allowed in a rubric and yet hardly meant: criteria that overlap, points that nobody can get."""
+"""Warnings about a valid rubric: criteria that overlap, points that nobody can get, texts that say nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None =
 
 
 Found = Iterator[tuple[Place, str, str, str]]
-"""Place below the step, code, what is odd, what to do."""
+"""Findings: place below the step, code, problem, way out."""
 
 
 def _texts(step: RubricStep) -> Found:

@@ -27,7 +27,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "requires": Requirement,
     "evidence": Evidence,
 }
-"""What the entries under a key are; the file itself is a :class:`Rubric`."""
+"""Models of the entries by their key; the file itself is a :class:`Rubric`."""
 
 DEFAULT_ID = "siming-default"
 """``rubric_id`` of the embedded rubric."""
@@ -77,7 +77,7 @@ def line_of(place: Place, lines: Mapping[Place, int]) -> int | None:
 
 
 def _fix(item: Any) -> str:
-    """How to mend what pydantic found."""
+    """Way out of a problem that pydantic found."""
     name, kind = str(item["loc"][-1]) if item["loc"] else "", item["type"]
     if kind == "missing":
         return f"Add it; {see('rubric')} lists what an entry has."
@@ -90,11 +90,11 @@ def _fix(item: Any) -> str:
         return f"Write `{{id: {item['input'][:64]}}}`."
     if kind == "string_type" and isinstance(item["input"], int | float):
         return f"Put it in quotes, such as '{item['input']}'."
-    return "Mend that entry; siming_tasks/rubrics/default.yaml is a complete example."
+    return "Correct that entry; siming_tasks/rubrics/default.yaml is a complete example."
 
 
 def _found(item: Any) -> str:
-    """What stood there, where pydantic's words do not say."""
+    """The wrong value, where pydantic's words do not give it."""
     value, shown = item.get("input"), item["type"] not in ("value_error", "missing", "extra_forbidden")
     return f", found {str(value)[:60]!r}" if shown and isinstance(value, str | int | float) else ""
 

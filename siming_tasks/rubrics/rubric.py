@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from siming_tasks.common.version_0_1 import translate_rubric
 from siming_tasks.rubrics.conflicts import conflicts
-from siming_tasks.rubrics.score_increment import Points, ScoreIncrement, fits, visible_score_increment
+from siming_tasks.rubrics.score_increment import Points, ScoreIncrement, is_on_increment, visible_score_increment
 
-__all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError"]
+__all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError", "allowed_points"]
 
 Id = Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=64)
 Text = Field(min_length=1, max_length=2000)
@@ -29,7 +29,7 @@ def _optional(**more: Any) -> Any:
 
 
 class Criteria(_Model):
-    """When the step earns all, some or none of its points."""
+    """Conditions under which the step earns all, some or none of its points."""
 
     full: str = Text
     partial: str = Text
@@ -50,7 +50,7 @@ class StepError(_Model):
 
 
 class Requirement(_Model):
-    """What the failure (label 0) of an earlier step does to this step's *reference* label; never to predictions.
+    """Effect of the failure (label 0) of an earlier step on this step's *reference* label; never on predictions.
 
     ``void``: this step scores 0. ``cap``: at most ``cap`` points. ``context``: no automatic change.
     """
@@ -67,7 +67,7 @@ class Requirement(_Model):
 
 
 class Evidence(_Model):
-    """What a judge must be shown: the channel, and the lowest sampling rate (frames/s) that can carry the evidence."""
+    """Evidence that a judge must be shown: the channel, and the lowest sampling rate (frames/s) that can carry it."""
 
     channel: Literal["visual", "audio", "audio_visual", "visual_device"] = "visual"
     min_fps: float = Field(default=0.5, gt=0, le=240)
@@ -106,8 +106,8 @@ class RubricStep(_Model):
         return visible_score_increment((value for _, value in self._points()), self.criteria.model_dump().values())
 
     def on_scale(self, points: float) -> bool:
-        """Whether these are points that the step can be given: from 0 to its maximum, on its score_increment."""
-        return 0 <= points <= self.max_score and fits(points, self.score_increment)
+        """Test whether these are points that the step can be given: from 0 to its maximum, on its score increment."""
+        return 0 <= points <= self.max_score and is_on_increment(points, self.score_increment)
 
     def error(self, name: str) -> StepError:
         """The error of that name or id; KeyError if the step has none."""
@@ -187,3 +187,14 @@ class Rubric(_Model):
     def max_score(self) -> float:
         """Points of the whole sheet."""
         return sum(step.max_score for step in self.steps)
+
+
+def allowed_points(step: RubricStep) -> tuple[float, ...]:
+    """All points that a physician may give, ascending from 0 to the step's maximum, in steps of its score increment.
+
+    Example:
+        >>> from siming_tasks.rubrics import default_rubric
+        >>> allowed_points(default_rubric().by_id["cpr_01"])
+        (0.0, 1.0, 2.0)
+    """
+    return tuple(step.score_increment * count for count in range(round(step.max_score / step.score_increment) + 1))

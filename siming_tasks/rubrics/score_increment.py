@@ -13,11 +13,16 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-__all__ = ["HALF", "HALVES", "WHOLE", "Points", "ScoreIncrement", "fits", "named", "visible_score_increment"]
+__all__ = [
+    "HALF", "HALF_POINTS_HINT", "WHOLE", "Points", "ScoreIncrement", "is_on_increment", "named",
+    "visible_score_increment",
+]  # fmt: skip
 
 WHOLE, HALF = 1.0, 0.5
-HALVES = "If half points are meant, write `score_increment: 0.5` in the rubric (for all steps, or for this one)."
-"""What to say where a half point meets whole ones."""
+HALF_POINTS_HINT = (
+    "If half points are meant, write `score_increment: 0.5` in the rubric (for all steps, or for this one)."
+)
+"""Way out of a message where a half point meets whole ones."""
 
 _HALVES = re.compile(
     r"(?<![0-9.,])[0-9]{0,3}[.,]50?\s*-?\s*(?:(?:points?|pts?|marks?)\b|分)"  # 0.5 points, 1.5分
@@ -28,12 +33,12 @@ _HALVES = re.compile(
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
-def fits(points: float, score_increment: float) -> bool:
-    """Whether points are a multiple of the score_increment.
+def is_on_increment(points: float, score_increment: float) -> bool:
+    """Test whether points are a multiple of the score increment.
 
     Example:
-        >>> fits(1.5, HALF), fits(1.5, WHOLE), fits(1.25, HALF), fits(float("nan"), HALF)
-        (True, False, False, False)
+        >>> [is_on_increment(points, HALF) for points in (1.5, 1.25, float("nan"))], is_on_increment(1.5, WHOLE)
+        ([True, False, False], False)
     """
     return float(points / score_increment).is_integer()
 
@@ -44,17 +49,19 @@ def named(score_increment: float) -> str:
 
 
 def visible_score_increment(numbers: Iterable[float], texts: Iterable[str]) -> float:
-    """The score_increment that a step shows by its points and its criteria.
+    """The score increment that a step shows by its points and its criteria.
 
     Example:
-        >>> visible_score_increment([2, 1], ["(-1)"]), visible_score_increment([2.5], []), visible_score_increment([2],
-        ["Late: -0.5 each."]) (1.0, 0.5, 0.5)
+        >>> visible_score_increment([2, 1], ["(-1)"]), visible_score_increment([2.5], [])
+        (1.0, 0.5)
+        >>> visible_score_increment([2], ["Late: -0.5 each."])
+        0.5
     """
-    halves = not all(fits(number, WHOLE) for number in numbers) or any(map(_HALVES.search, texts))
+    halves = not all(is_on_increment(number, WHOLE) for number in numbers) or any(map(_HALVES.search, texts))
     return HALF if halves else WHOLE
 
 
-def _a_number(value: Any) -> Any:
+def _parse_number(value: Any) -> Any:
     """Text of a file as people read it: 010 is 10, and ``yes``, ``1:30`` and ``2,5`` are no numbers."""
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
         said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value[:40]
@@ -62,19 +69,19 @@ def _a_number(value: Any) -> Any:
     return value
 
 
-def _in_halves(value: float) -> float:
-    if not fits(value, HALF):
+def _check_half_points(value: float) -> float:
+    if not is_on_increment(value, HALF):
         raise ValueError(f"{value:g} is neither whole nor half points; write the scale in larger points")
     return value
 
 
-def _a_grain(value: float) -> float:
+def _check_increment(value: float) -> float:
     if value not in (WHOLE, HALF):
         raise ValueError(f"{value:g} is no score_increment; 1 (whole points) and 0.5 (half points) are")
     return value
 
 
-Points = Annotated[float, BeforeValidator(_a_number), AfterValidator(_in_halves)]
+Points = Annotated[float, BeforeValidator(_parse_number), AfterValidator(_check_half_points)]
 """A number of points, whole or half."""
-ScoreIncrement = Annotated[float, BeforeValidator(_a_number), AfterValidator(_a_grain)]
+ScoreIncrement = Annotated[float, BeforeValidator(_parse_number), AfterValidator(_check_increment)]
 """1 (whole points) or 0.5 (half points)."""

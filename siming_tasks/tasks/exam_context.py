@@ -29,7 +29,7 @@ class ExamContext:
 
 
 EMERGENCY_EXAM = ExamContext(of=" of emergency skills", called="", where=" on a manikin")
-"""Of the embedded rubric, and of a rubric that says nothing of its exam."""
+"""Context of the embedded rubric, and of a rubric that says nothing of its exam."""
 
 
 def exam_context(rubric: Rubric | None) -> ExamContext:

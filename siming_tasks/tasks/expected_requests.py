@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 Span = tuple[float, float] | None
-"""When a video shows a step, (start, end) in seconds; None: no part of it is marked."""
+"""Part of a video that shows a step, (start, end) in seconds; None: no part is marked."""
 
 
 def record_id(task_name: str, video_id: str, step_id: str | None = None) -> str:
@@ -38,7 +38,7 @@ def steps_of(task: TaskSpec, video: Video, step_id: str | None) -> tuple[str, ..
 
 
 def step_spans(task: TaskSpec, video: Video, steps: Iterable[str]) -> tuple[Span, ...] | None:
-    """When the video shows each of the steps, for a task whose prompt says so; None for any other."""
+    """Parts of the video that show the steps, for a task whose prompt states them; None for any other."""
     return tuple(video.step(step).span for step in steps) if task.shows_step_times else None
 
 

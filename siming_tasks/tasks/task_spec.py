@@ -58,7 +58,7 @@ class TaskSpec:
 
     @property
     def is_standard(self) -> bool:
-        """Whether it has the benchmark's answer format and unaltered input: such tasks cost and show the same."""
+        """Test for the benchmark's answer format and unaltered input: such tasks cost and show the same."""
         return self.answer_format is BENCHMARK_FORMAT and not self.ablation
 
     @property

@@ -14,7 +14,7 @@ from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
-from siming_tasks.rubrics.score_increment import HALVES, fits
+from siming_tasks.rubrics.score_increment import HALF_POINTS_HINT, is_on_increment
 
 __all__ = ["label_problems"]
 
@@ -143,7 +143,7 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         if reference is not None and points and not min(points) <= reference <= max(points):
             odd.append(f"{video.video_id}/{step.step_id}")
         for rater, value in step.scores.items():
-            if value is not None and not fits(value, dataset.rubric.by_id[step.step_id].score_increment):
+            if value is not None and not is_on_increment(value, dataset.rubric.by_id[step.step_id].score_increment):
                 (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
@@ -153,11 +153,11 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         yield _odd(dataset, problem)
     if broken:
         what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
-        fix = f"Adjudicate instead of taking means. {HALVES}"
+        fix = f"Adjudicate instead of taking means. {HALF_POINTS_HINT}"
         yield _warn(dataset, None, "consensus-fraction", f"{what}models cannot answer it.", fix, CONSENSUS)
     for rater, places in off.items():
         what = f"{len(places)} of {rater}'s points are between those that the rubric has ({_shown(places, 3)})."
-        yield Problem("score-off-increment", what, f"Correct them. {HALVES}", _FILE, None, rater)
+        yield Problem("score-off-increment", what, f"Correct them. {HALF_POINTS_HINT}", _FILE, None, rater)
     full = [
         step.consensus == dataset.rubric.by_id[step.step_id].max_score for _, step in steps if _known(step.consensus)
     ]

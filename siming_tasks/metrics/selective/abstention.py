@@ -1,4 +1,4 @@
-"""What a judge that may call a step not visible answers, how well, and whether it abstains where it should."""
+"""Selective agreement of a judge that may call a step not visible, and justified abstention."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _curve(counts: Sequence[float]) -> tuple[tuple[float, float], ...]:
 
 
 def right_labels(panel: ScoreMatrix, mapping: LabelMapping) -> BoolArray:
-    """Where the predicted label (verdict) is that of the reference, ``bool[V, S]``; meaningless without either."""
+    """Test where the predicted label (verdict) is the reference's, ``bool[V, S]``; meaningless without either."""
     if panel.answer == "error":
         return np.asarray(panel.reference_wrong == panel.predicted_wrong, np.bool_)
     said, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))

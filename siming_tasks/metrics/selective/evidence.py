@@ -1,4 +1,4 @@
-"""Whether the seconds that a judge names are those of the step: temporal IoU, pointing game, and what chance gets."""
+"""Agreement of the seconds that a judge names with those of the step: temporal IoU, pointing game, chance rows."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def pointed(parts: Sequence[Span]) -> float:
 
 
 def chance(length: float, span: Span, duration: float) -> tuple[float, float, float]:
-    """What a part of this length gets that begins anywhere in the video with equal chance, exactly.
+    """Exact expectations of a part of this length that begins anywhere in the video with equal chance.
 
     Returns:
         Expected IoU; chance that its middle lies in the span; chance of an IoU of at least 1/2.
@@ -117,7 +117,7 @@ def chance(length: float, span: Span, duration: float) -> tuple[float, float, fl
 
 
 def prior_spans(spans: FloatArray, durations: FloatArray) -> FloatArray:
-    """Where each step usually is: the mean share of the video before its start and end in the other videos, in seconds.
+    """Usual place of each step: the mean share of the video before its start and end in the other videos, in seconds.
 
     Args:
         spans: ``float64[V, S, 2]`` in seconds, NaN without one.

@@ -100,7 +100,7 @@ class AnswerFormat:
         return reply_text(scope, answer, half_points)
 
     def step_text(self, step: RubricStep) -> str | None:
-        """What the prompt says of a step beyond the rubric's criteria, made of ``step_template``; None for nothing."""
+        """Text of the prompt on a step beyond the rubric's criteria, made of ``step_template``; None for no text."""
         return None
 
     # The reply.

@@ -19,6 +19,7 @@ from siming_tasks.models.baselines.judges import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.format_results import claimed_spans
+from siming_tasks.results.record import Record
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
@@ -122,14 +123,15 @@ def test_the_claimed_spans_of_a_run_are_in_seconds_of_the_video(run: Dataset) ->
     (doc, *_), (clip, *_) = docs("full_score_evidence"), docs("clip_score_evidence")
     said = '{"scores": {"cpr_01": {"score": 1, "evidence": [[2, 3.5]]}, "cpr_02": {"score": 1, "evidence": []}}}'
     full = hooks.process_results(doc, [said])["siming_stderr"]
-    assert claimed_spans([full], run, doc["setting"]) == {
+    assert claimed_spans([Record.from_json(full)], run, doc["setting"]) == {
         (doc["video_id"], "cpr_01"): ((2.0, 3.5),),
         (doc["video_id"], "cpr_02"): (),
     }
     one = hooks.process_results(clip, ['{"score": 1, "evidence": [[0.5, 1]]}'])["siming_stderr"]
     start = run.video(clip["video_id"]).step(clip["step_id"]).start
     key = clip["video_id"], clip["step_id"]
-    assert claimed_spans([one], run, clip["setting"])[key][0] == pytest.approx((start + 0.5, start + 1))
+    spans = claimed_spans([Record.from_json(one)], run, clip["setting"])
+    assert spans[key][0] == pytest.approx((start + 0.5, start + 1))
 
 
 @pytest.fixture(scope="session")

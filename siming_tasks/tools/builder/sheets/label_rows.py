@@ -9,7 +9,7 @@ from typing import Any
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.rubrics.score_increment import HALF, HALVES, fits, named
+from siming_tasks.rubrics.score_increment import HALF, HALF_POINTS_HINT, is_on_increment, named
 from siming_tasks.tools.builder.sheets.cell_values import (
     folded,
     is_clock_cell,
@@ -262,9 +262,9 @@ class Reader:
                 what = f"{value:g} is off the step's scale 0-{rule.max_score:g}."
                 fix = "Correct the points, or max_score in the rubric."
                 self.problems.append(label.problem("score-off-scale", what, fix, rater))
-            elif rule is not None and not fits(value, rule.score_increment):
+            elif rule is not None and not is_on_increment(value, rule.score_increment):
                 what = f"{value:g} points, but this step has {named(rule.score_increment)} points only."
-                fix = f"Correct them. {HALVES}" if fits(value, HALF) else "Correct them."
+                fix = f"Correct them. {HALF_POINTS_HINT}" if is_on_increment(value, HALF) else "Correct them."
                 self.problems.append(label.problem("score-off-increment", what, fix, rater))
             else:
                 scores[rater] = value
