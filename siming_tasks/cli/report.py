@@ -24,14 +24,16 @@ VIDEO_FILES = ("link", "copy", "none")
 @click.argument(
     "runs", nargs=-1, required=True, metavar="RUN...", help="PATH or NAME=PATH; a folder with several models is split"
 )
-@click.option("--out", type=Path, default=Path("siming_report"), metavar="DIR", help="default: siming_report")
+@click.option(
+    "--out", type=Path, default=Path("siming_report"), metavar="DIR", help="the new folder (default: siming_report)"
+)
 @click.option(
     "--video-files",
     type=click.Choice(VIDEO_FILES),
     default="link",
     help="videos: link to the data set (default), copy into the report, or leave out",
 )
-@click.option("--title", metavar="TEXT", help="at the head of every page (default: SiMing-Bench report)")
+@click.option("--title", metavar="TEXT", help="title of every page (default: SiMing-Bench report)")
 @click.option("--partial", is_flag=True, help="count only requests that have a line")
 @click.option("--allow", multiple=True, metavar="WHAT", help="rank runs that differ in WHAT (as compare --allow)")
 @option_flags(*SCORING_OPTIONS, "prices")

@@ -27,7 +27,12 @@ __all__ = ["score"]
 @click.argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
 @option_flags(*SCORING_OPTIONS, "prices")
 @click.option("--partial", is_flag=True, help="count only requests that have a line (run with --limit)")
-@click.option("--allow", multiple=True, metavar="WHAT", help="dataset: accept other labels or media")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="WHAT",
+    help="with the word `dataset`: accept predictions for other labels or media",
+)
 @click.option("--observable", is_flag=True, help="leave out steps that were not shown well enough")
 @click.option(
     "--fps",
@@ -37,7 +42,9 @@ __all__ = ["score"]
 )
 @click.option("--audio", is_flag=True, help="with --observable: the model heard the sound track")
 @click.option("--validate-only", is_flag=True, help="check the predictions; no labels needed")
-@click.option("--list-failed", "failed_only", is_flag=True, help="requests that failed, and how to ask them again")
+@click.option(
+    "--list-failed", "failed_only", is_flag=True, help="list the requests that failed, and how to ask them again"
+)
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def score(
     chosen: DatasetChoice,

@@ -20,7 +20,7 @@ __all__ = ["view"]
 @dataset_flags()
 @click.argument("report", type=Path, metavar="REPORT", help="what `siming report --out` wrote")
 @option_flags("cache")
-@click.option("--port", type=Checked(Whole(0)), default=0, metavar="N", help="default: a free one")
+@click.option("--port", type=Checked(Whole(0)), default=0, metavar="N", help="port of the page (default: a free one)")
 @click.option("--no-browser", is_flag=True, help="print the address only")
 def view(
     chosen: DatasetChoice,

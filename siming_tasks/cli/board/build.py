@@ -19,14 +19,16 @@ __all__ = ["build"]
 )
 @dataset_flags(labels=True)
 @click.argument("folder", type=Path, metavar="INBOX", help="folder of archives")
-@click.option("--out", type=Path, default=Path("siming_board"), metavar="DIR", help="default: siming_board")
+@click.option(
+    "--out", type=Path, default=Path("siming_board"), metavar="DIR", help="the new folder (default: siming_board)"
+)
 @click.option("--reruns", type=Path, metavar="DIR", help="the organiser's own runs, one folder per archive name")
 @click.option(
     "--match",
     type=Checked(Decimal(above=0, most=1)),
     default=1.0,
     metavar="SHARE",
-    help="equal answers that verify (default 1)",
+    help="share of equal answers that verifies a row (default 1)",
 )
 @option_flags(*SCORING_OPTIONS)
 def build(

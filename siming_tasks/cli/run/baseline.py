@@ -30,7 +30,7 @@ __all__ = ["baseline"]
     type=Checked(Whole(2)),
     default=5,
     metavar="N",
-    help="how many (default 5)",
+    help="number of folds (default 5)",
 )
 @click.option(
     "--group", type=click.Choice(("student", "site")), help="keep all exams of a student, or of a site, in one fold"
@@ -45,7 +45,7 @@ __all__ = ["baseline"]
     "--epochs",
     type=Checked(Whole()),
     metavar="N",
-    help="of --fine-tune, how many (default 3)",
+    help="with --fine-tune: number of epochs (default 3)",
 )
 @click.option(
     "--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ... (default auto: a GPU where there is one)"

@@ -27,9 +27,9 @@ FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex")
     "form",
     type=click.Choice(FORMATS),
     required=True,
-    help="in which form",
+    help="format of the output",
 )
-@click.option("--with-labels", is_flag=True, help="write the consensus of every step, too")
+@click.option("--with-labels", is_flag=True, help="also write the consensus of every step")
 @option_flags(*SCORING_OPTIONS)
 def export(
     chosen: DatasetChoice,

@@ -16,12 +16,14 @@ __all__ = ["import_"]
 @command()
 @click.argument("file", type=Path, metavar="FILE", help="result file of VLMEvalKit, or log of Inspect")
 @click.argument("out", type=Path, metavar="OUT", help="the file (.jsonl) for `siming score`")
-@click.option("--format", type=click.Choice(("vlmevalkit", "inspect")), required=True, help="whose file it is")
+@click.option(
+    "--format", type=click.Choice(("vlmevalkit", "inspect")), required=True, help="the harness that wrote the file"
+)
 @click.option(
     "--epoch",
     type=Checked(Whole()),
     metavar="N",
-    help="of a log with several: which one",
+    help="epoch to take from a log with several",
 )
 def import_(
     file: Path,

@@ -25,7 +25,7 @@ __all__ = ["requests"]
     "--messages",
     type=click.Choice(("openai", "qwen", "plain")),
     default="openai",
-    help="how they are worded (default openai)",
+    help="form of the messages (default openai)",
 )
 @click.option("--files", is_flag=True, help="frames as files beside OUT instead of data URLs")
 @click.option(

@@ -16,14 +16,18 @@ __all__ = ["shards"]
 
 @command()
 @dataset_flags()
-@click.argument("number", type=Checked(Whole()), metavar="N", help="how many parts")
+@click.argument("number", type=Checked(Whole()), metavar="N", help="number of parts")
 @option_flags(*MEDIA_OPTIONS, "media", "image_format", "prompt")
 @click.option("--tasks", required=True, metavar="T[,T]", help="tasks and groups, as lmms-eval calls them")
-@click.option("--model", metavar="NAME", help="of lmms-eval")
-@click.option("--model_args", "--model-args", metavar="ARGS", help="of lmms-eval")
-@click.option("--more", default="", metavar='"ARGS"', help="further arguments of lmms-eval, in quotes")
+@click.option("--model", metavar="NAME", help="passed on to lmms-eval")
+@click.option("--model_args", "--model-args", metavar="ARGS", help="passed on to lmms-eval")
+@click.option("--more", default="", metavar='"ARGS"', help="further arguments for lmms-eval, in quotes")
 @click.option(
-    "--out", type=Path, default=Path("runs/shards"), metavar="DIR", help="a folder in it for each (runs/shards)"
+    "--out",
+    type=Path,
+    default=Path("runs/shards"),
+    metavar="DIR",
+    help="folder with one folder for each shard (default: runs/shards)",
 )
 @click.option("--slurm", is_flag=True, help="print an array script for sbatch")
 def shards(
