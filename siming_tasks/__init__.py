@@ -4,9 +4,9 @@ The names below are the public interface, imported when they are first used::
 
     import siming_tasks as st
 
-    dataset = st.open_dataset("my-exams")
-    run = st.read_run("runs/qwen", dataset)
+    run = st.load("runs/qwen")
     scores = st.score_run(run)
+    table = run.to_frame()
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from siming_tasks.analysis.run_analyses import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
     from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
+    from siming_tasks.metrics import ScoreMatrix as Panel
     from siming_tasks.options import Options
+    from siming_tasks.parsing import parse_reply
     from siming_tasks.report.build import write_report
-    from siming_tasks.results.run import Run, read_run
+    from siming_tasks.results.run import Run, load, read_run
     from siming_tasks.results.score_run import score_predictions, score_run
+    from siming_tasks.rubrics import default_rubric
+    from siming_tasks.tasks import list_tasks
+    from siming_tasks.tasks.prompt import build_prompt
     from siming_tasks.tools.builder import build_dataset
 
 __version__ = "0.1.0"
@@ -31,14 +36,20 @@ __all__ = [
     "Dataset",
     "Estimate",
     "Options",
+    "Panel",
     "Run",
     "ScoreMatrix",
     "build_dataset",
+    "build_prompt",
     "check_dataset",
     "compare",
+    "default_rubric",
     "diagnose",
     "evaluate",
+    "list_tasks",
+    "load",
     "open_dataset",
+    "parse_reply",
     "read_run",
     "score_predictions",
     "score_run",
@@ -48,22 +59,27 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
     "build_dataset": "siming_tasks.tools.builder",
-    **dict.fromkeys(("Estimate", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
+    **dict.fromkeys(("Estimate", "Panel", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
     "Options": "siming_tasks.options",
+    "build_prompt": "siming_tasks.tasks.prompt",
+    "default_rubric": "siming_tasks.rubrics",
+    "list_tasks": "siming_tasks.tasks",
+    "parse_reply": "siming_tasks.parsing",
     "write_report": "siming_tasks.report.build",
     "compare": "siming_tasks.analysis.compare_runs",
     "diagnose": "siming_tasks.analysis.run_analyses",
-    **dict.fromkeys(("Run", "read_run"), "siming_tasks.results.run"),
+    **dict.fromkeys(("Run", "load", "read_run"), "siming_tasks.results.run"),
     **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.score_run"),
 }
-"""Where each public name lives (PEP 562: ``import siming_tasks`` loads none of them)."""
+"""Module of each public name (PEP 562: ``import siming_tasks`` loads none of them)."""
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported now."""
+    """Import a public name now."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    # Panel is the former public name of ScoreMatrix, which scripts use.
+    return getattr(importlib.import_module(_HOME[name]), "ScoreMatrix" if name == "Panel" else name)
 
 
 def __dir__() -> list[str]:

@@ -6,23 +6,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.results.discovery import RunSource, run_at
+from siming_tasks.results.discovery import RunSource, dataset_folder, run_at
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
 from siming_tasks.results.request_slices import asked_ids
 from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_ids
+from siming_tasks.tasks.expected_requests import expected_ids, steps_of
 
-__all__ = ["Run", "load_run", "read_run"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Run", "load", "load_run", "read_run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,86 @@ class Run:
             without=without,
             evaluation=evaluation,
         )
+
+    def to_frame(self, rater: str = CONSENSUS) -> pandas.DataFrame:
+        """Table with one row for each step of each record.
+
+        Args:
+            rater: whose judgment is the ``reference``.
+
+        Returns:
+            ``setting``, ``video_id``, ``step_id``; ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect)
+            and 0.0 (correct), missing values where there is none; ``status`` of the request and ``missing``, the reason
+            of the step; ``abstained``; ``points_<rater>`` for every rater; of what was shown ``media_mode``,
+            ``n_frames``, ``fps``; ``prompt_tokens`` and ``completion_tokens`` of the whole request.
+
+        Example:
+            >>> from siming_tasks import open_dataset, read_run
+            >>> frame = read_run(physician, open_dataset(exams)).to_frame()
+            >>> len(frame), frame[frame.setting == "full_error"].answer.isin([0.0, 1.0]).all()
+            (264, np.True_)
+        """
+        import pandas  # not at import time: slow
+
+        max_score = {step.id: step.max_score for step in self.dataset.rubric.steps}
+        rows = []
+        for name in self.settings:
+            spec = TASKS[name]
+            for record in self.records[name]:
+                video, usage = self.dataset.video(record.video_id), record.conditions.usage or {}
+                for step in steps_of(spec, video, record.step_id):
+                    points = video.step(step).scores
+                    reference = points.get(rater)
+                    if reference is not None and spec.answer == "error":
+                        reference = float(reference < max_score[step])
+                    rows.append(
+                        {
+                            "setting": name,
+                            "video_id": record.video_id,
+                            "step_id": step,
+                            "answer": record.answers.get(step),
+                            "reference": reference,
+                            "status": record.status,
+                            "missing": record.missing.get(step),
+                            "abstained": step in record.parsed.abstained,
+                            **{f"points_{person}": points.get(person) for person in self.dataset.raters},
+                            "media_mode": record.media.get("mode"),
+                            "n_frames": record.media.get("n_frames"),
+                            "fps": record.media.get("fps"),
+                            "prompt_tokens": usage.get("prompt_tokens"),
+                            "completion_tokens": usage.get("completion_tokens"),
+                        }
+                    )
+        frame: pandas.DataFrame = pandas.DataFrame(rows)
+        return frame
+
+
+def load(run: str | Path, data: str | Path | Dataset | None = None, *, partial: bool = False) -> Run:
+    """Read a run by its folder alone.
+
+    Args:
+        run: a prediction file, a sample log, or a folder with the parts of a run.
+        data: the data set or its folder; None: that of ``SIMING_DATA`` or, where none is set, the one that the run's
+            results files name. The videos need not be there.
+        partial: count only the requests that have a record.
+
+    Raises:
+        DataError: the data set is not found, or :func:`read_run` refuses the run.
+
+    Example:
+        >>> from siming_tasks import load
+        >>> load(physician, exams).settings
+        ('full_score', 'full_error')
+    """
+    source = run_at(run)
+    if data is None:
+        options = Options.from_env()
+        folder = resolve_dataset(options) if options.data else dataset_folder([source])
+        if folder is None:
+            raise DataError(f"{run}: its data set is not stated. Give its folder (data=...), or set SIMING_DATA to it.")
+        data = folder
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, media=False)
+    return read_run(source, dataset, partial=partial)
 
 
 def load_run(

@@ -10,6 +10,7 @@ from siming_tasks.tasks.registry import (
     TASKS,
     UNALTERED_TASKS,
     benchmark_task,
+    list_tasks,
     tasks_of,
 )
 from siming_tasks.tasks.task_spec import TaskSpec
@@ -28,5 +29,6 @@ __all__ = [
     "InputAblation",
     "TaskSpec",
     "benchmark_task",
+    "list_tasks",
     "tasks_of",
 ]

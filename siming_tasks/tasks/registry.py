@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, AnswerFormat
@@ -19,6 +20,7 @@ __all__ = [
     "TASK_GROUPS",
     "UNALTERED_TASKS",
     "benchmark_task",
+    "list_tasks",
     "tasks_of",
 ]
 
@@ -147,6 +149,27 @@ def tasks_of(name: str) -> tuple[TaskSpec, ...]:
         return tuple(task for member in TASK_GROUPS[name] for task in tasks_of(member))
     task = TASKS.get(name.removeprefix("siming_"))
     return (task,) if task and task.task_name == name else ()
+
+
+def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
+    """Tasks of a group of lmms-eval, or all tasks, in their usual order.
+
+    Args:
+        group: ``siming`` (the benchmark), ``siming_full``, ``siming_ablations``, ...; empty: all.
+
+    Raises:
+        OptionsError: there is no such group or task.
+
+    Example:
+        >>> from siming_tasks import list_tasks
+        >>> [task.task_name for task in list_tasks("siming_clip")]
+        ['siming_clip_score', 'siming_clip_error']
+    """
+    if not group:
+        return tuple(TASKS.values())
+    if not (tasks := tasks_of(group)):
+        raise OptionsError(f"There is no group or task {group!r}. Groups are {', '.join(TASK_GROUPS)}.")
+    return tasks
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:
