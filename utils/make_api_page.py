@@ -28,6 +28,8 @@ This page is made by `utils/make_api_page.py` of the docstrings.
 def section(name: str) -> str:
     """One public name: heading, signature, docstring as it stands."""
     item = getattr(siming_tasks, name)
+    if item.__name__ != name:
+        return f"## {name}\n\nAnother name of `{item.__name__}`.\n"
     kind = "class " if inspect.isclass(item) else ""
     signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(item)))
     return f"## {name}\n\n```\n{kind}{name}{signature}\n\n{inspect.getdoc(item)}\n```\n"

@@ -115,6 +115,13 @@ def load_rubric(path: str | Path) -> Rubric:
 
 @cache
 def default_rubric() -> Rubric:
-    """The embedded rubric: 19 + 9 + 5 steps, 100 points, reconstructed from public guidelines (see its ``status``)."""
+    """The embedded rubric: 19 + 9 + 5 steps, 100 points, reconstructed from public guidelines (see its ``status``).
+
+    Example:
+        >>> from siming_tasks import default_rubric
+        >>> rubric = default_rubric()
+        >>> len(rubric.steps), rubric.max_score
+        (33, 100.0)
+    """
     with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as path:
         return load_rubric(path)

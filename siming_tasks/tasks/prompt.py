@@ -75,6 +75,12 @@ def build_prompt(
 
     Raises:
         ValueError: no step, several for a clip, or spans that do not fit the task or the steps.
+
+    Example:
+        >>> from siming_tasks import build_prompt, default_rubric, list_tasks
+        >>> (task,) = list_tasks("siming_clip_error")
+        >>> build_prompt(task, default_rubric().steps[:1]).splitlines()[0][:28]
+        'You are a physician examiner'
     """
     if not steps or (task.scope == "clip" and len(steps) != 1):
         raise ValueError(f"{task.name} cannot ask about {len(steps)} steps")
