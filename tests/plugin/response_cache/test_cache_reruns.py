@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server, completion
-from tests.plugin.test_keep import ARGUMENTS, SMALL, points
 
 pytestmark = pytest.mark.host
 

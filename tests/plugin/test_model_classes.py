@@ -27,7 +27,7 @@ from siming_tasks.tasks.expected_requests import expected_requests
 pytestmark = pytest.mark.host
 
 ROOT = Path(__file__).parents[2]
-SPIED = str(Path(__file__).with_name("spied.py"))
+SPIED = str(Path(__file__).with_name("spy.py"))
 FRAMES, CLIP_FRAMES, SIZE = 6, 3, 256
 FOUR = ("full_score", "full_error", "clip_score", "clip_error")
 CPU = "device=cpu,device_map=cpu"
