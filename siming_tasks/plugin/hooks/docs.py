@@ -1,9 +1,10 @@
-"""The documents of each task, and the facts about the data set that stand in its configuration."""
+"""Documents of each task, and the facts about the data set that stand in its configuration."""
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from siming_tasks.common.errors import DataError
@@ -18,11 +19,14 @@ from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
 
-__all__ = ["OF_SETTING", "documents", "generated", "generation", "refuse_empty", "where"]
+__all__ = ["BY_TASK", "data_files", "documents", "generation_at_loading", "generation_kwargs", "refuse_empty"]
+
+ROWS = 1000
+"""Rows taken out of a table at a time: one by one, each costs as much as making a request of it."""
 
 
 def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
-    """Nothing, if every setting has something to ask: lmms-eval ends without results where a task has no documents.
+    """Check that every task has something to ask: lmms-eval ends without results where a task has no documents.
 
     Raises:
         DataError: names the tasks, why there is nothing, and the way out; or an ablation has no other exam to show.
@@ -37,50 +41,67 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
         return
     names = " and ".join(setting.task_name for setting in empty)
     if any(setting.scope == "full" for setting in empty):
-        why, fix = "no step of any video is applicable", "Correct `applicable` in videos.jsonl."
+        reason, fix = "no step of any video is applicable", "Correct `applicable` in videos.jsonl."
     else:
-        why = "no applicable step has a span (`start` and `end`)"
+        reason = "no applicable step has a span (`start` and `end`)"
         fix = "Add spans, or run the other tasks alone (--tasks siming_full)."
-    raise DataError(f"{dataset.root}: nothing to ask in {names}: {why}. {fix}")
+    raise DataError(f"{dataset.root}: nothing to ask in {names}: {reason}. {fix}")
 
 
 def _docs(setting: TaskSpec) -> Callable[[Any], Any]:
-    """The ``process_docs`` of one setting: one document per request, naming it and nothing else.
+    """``process_docs`` of one task: one document per request, naming it and nothing else."""
 
-    Labels stay out of the documents; hooks look them up by id. What lmms-eval loaded is only the list of lines, so that
-    no schema is guessed from a file that other people wrote.
-    """
-
+    # Labels stay out of the documents; hooks look them up by id. lmms-eval has loaded only the list of lines: no schema
+    # is guessed from a file that other people wrote.
     def process_docs(_: Any) -> Any:
-        from siming_tasks.plugin.hooks.fast_dataset import Documents
-
-        return Documents.from_list(documents(setting, RUN.current_dataset()))
+        return _table_class().from_list(documents(setting, RUN.current_dataset()))
 
     return process_docs
 
 
+@functools.cache
+def _table_class() -> Any:
+    """Class of tables of documents: a ``datasets.Dataset`` whose rows are gone through as fast as a list."""
+    import datasets
+
+    class Documents(datasets.Dataset):  # type: ignore[misc]
+        """A ``datasets.Dataset`` in every way; only going through all its rows is quicker."""
+
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            """Yield the same rows in the same order as without this class."""
+            if self.format["type"] is not None:
+                yield from super().__iter__()
+                return
+            for columns in self.iter(ROWS):
+                for row in zip(*columns.values(), strict=True):
+                    yield dict(zip(columns, row, strict=True))
+
+    return Documents
+
+
 def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
-    """The documents of a setting, one per request, in the order in which they are asked.
+    """Documents of a task, one per request, in the order in which they are asked.
 
     Raises:
         DataError: there is nothing to ask (:func:`refuse_empty`).
     """
     refuse_empty([setting], dataset)
-    return [
-        {
-            "id": "/".join([record_id(setting.name, one.video_id, one.step_id), *([one.part] if one.part else [])]),
+    rows = []
+    for question in RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of):
+        name, part = record_id(setting.name, question.video_id, question.step_id), question.part
+        row = {
+            "id": f"{name}/{part}" if part else name,
             "setting": setting.name,
-            "video_id": one.video_id,
-            "step_id": one.step_id or "",
+            "video_id": question.video_id,
+            "step_id": question.step_id or "",
             "root": str(dataset.root),
-            **({"part": one.part} if one.part else {}),
         }
-        for one in RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of)
-    ]
+        rows.append({**row, "part": part} if part else row)
+    return rows
 
 
 def _alias(setting: TaskSpec) -> str:
-    """The task's name in the printed table."""
+    """Name of a task in the printed table."""
     RUN.begin()
     dataset = RUN.current_dataset()
     name = f"{setting.task_name}{RUN.prompting_of(setting).title_suffix}"
@@ -88,7 +109,7 @@ def _alias(setting: TaskSpec) -> str:
 
 
 def _metadata(setting: TaskSpec) -> dict[str, Any]:
-    """Version, data, prompt and options: what a result depends on, and hence the fingerprint of every cache key."""
+    """Version, data, prompt and options that a result depends on; they are part of the key of every kept reply."""
     RUN.begin()
     dataset = RUN.current_dataset()
     default_modes = {name: backend.media and backend.media.name for name, backend in backends().items()}
@@ -103,24 +124,24 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
     }
 
 
-def generation() -> dict[str, Any]:
-    """How replies are generated (:func:`generated`), when a task is loaded."""
+def generation_at_loading() -> dict[str, Any]:
+    """Generation arguments (:func:`generation_kwargs`) when a task is loaded."""
     RUN.begin()
-    return generated()
+    return generation_kwargs()
 
 
-def generated() -> dict[str, Any]:
-    """How replies are generated; who is to reason first gets room for it."""
+def generation_kwargs() -> dict[str, Any]:
+    """Generation arguments of a request; a model that is to reason first may use more tokens."""
     most = MAX_TOKENS_REASONED if RUN.options.prompt == "reasoned" else MAX_TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
 
 
-def where() -> dict[str, Any]:
-    """Where lmms-eval finds the list of videos."""
+def data_files() -> dict[str, Any]:
+    """Arguments with which lmms-eval loads the list of videos."""
     RUN.begin()
     return {"data_files": {"test": str(RUN.current_dataset().root / "videos.jsonl")}}
 
 
-OF_SETTING: dict[str, Callable[[TaskSpec], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}
-"""Attributes ``<kind>_<setting>`` of the hooks, known only when a task is loaded."""
+BY_TASK: dict[str, Callable[[TaskSpec], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}
+"""Attributes ``<kind>_<task>`` of the hooks, computed only when a task is loaded."""

@@ -1,4 +1,4 @@
-"""What a model is sent: one builder behind all three hooks, so that simple and chat models get the same."""
+"""Messages to a model: one builder behind all three hooks, so that simple and chat models get the same."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from siming_tasks.tasks.prompt import frame_caption, frames_note
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
 
 Table = Mapping[str, Any] | None
-"""What a task file says for a model (``lmms_eval_specific_kwargs``); ours say nothing, the model's class decides."""
+"""Settings that a task file has for a model (``lmms_eval_specific_kwargs``); ours have none, the class decides."""
 
 
 def shown_view(doc: Doc, table: Table) -> View | None:
-    """The media of a document; whoever asks first has the whole video decoded once, for all settings.
+    """Media of a document; None where an ablation shows nothing.
 
-    None where an ablation shows nothing.
+    The first call for a video decodes all of it once, for all tasks.
     """
     opened, options, policy = RUN.dataset_of(doc), RUN.options, RUN.policy
     cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
@@ -34,7 +34,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
     request = policy.request(video.duration, span, setting.scope)
     mode = RUN.media_mode(table, setting)
-    found = view(
+    shown = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video, cache),
         span=request.span,
@@ -49,46 +49,45 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         file=not setting.ablation or setting.ablation.shows_other_exam,
     )
     if not setting.ablation:
-        return found
+        return shown
     request_of = f"{doc['video_id']}/{doc['step_id']}"
-    return ablate(found, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
+    return ablate(shown, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
 
 
-def _facts(doc: Doc, found: View | None) -> dict[str, Any]:
-    """What stands in the record of a document of what it shows."""
+def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
+    """Description of a document's media for its record."""
     setting = TASKS[doc["setting"]]
-    shown = found.info() if found else NOTHING_SHOWN
-    facts = {**shown, "density": RUN.policy.density_of(setting.scope)}
-    if found and found.sampler != SAMPLER and setting.scope == "full":
-        facts["steps"] = _frames_by_step(doc, found)
+    info = media.info() if media else NOTHING_SHOWN
+    facts = {**info, "density": RUN.policy.density_of(setting.scope)}
+    if media and media.sampler != SAMPLER and setting.scope == "full":
+        facts["steps"] = _frames_by_step(doc, media)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if setting.ablation.shows_other_exam:
         opened = RUN.dataset_of(doc)
-        facts["mismatched_video"] = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)[
-            0
-        ].video_id
+        other, _ = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)
+        facts["mismatched_video"] = other.video_id
     return facts
 
 
-def _frames_by_step(doc: Doc, found: View) -> dict[str, int]:
-    """How many of the frames that were chosen by content lie within each step: the mean rate does not tell."""
+def _frames_by_step(doc: Doc, media: View) -> dict[str, int]:
+    """Number of frames within each step, where frames were chosen by content: their mean rate does not tell it."""
     steps = RUN.dataset_of(doc).dataset.video(doc["video_id"]).applicable
     spans = {step.step_id: step.span for step in steps if step.span}
-    return {name: sum(start <= time < end for time in found.times) for name, (start, end) in spans.items()}
+    return {name: sum(start <= time < end for time in media.times) for name, (start, end) in spans.items()}
 
 
-def _shown(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
-    """The media of a document that is being sent, and in frames mode its images; what they are is remembered."""
-    found, policy, backend = shown_view(doc, table), RUN.policy, RUN.backend
+def _media_to_send(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
+    """Media of a document that is being sent, and in frames mode its images; records what they are."""
+    media, policy, backend = shown_view(doc, table), RUN.policy, RUN.backend
     images: list[Any] = []
     sent = None
-    if found and not found.path and backend.images == "paths":  # a model that opens them itself
-        images = list(map(str, found.files()))
-    elif found and not found.path:
-        images, sent = found.to_send(policy.encoding, decode=not backend.encodes)
-    RUN.record_media(doc, _facts(doc, found), sent)
-    return found, images
+    if media and not media.path and backend.images == "paths":  # the model opens the files itself
+        images = list(map(str, media.files()))
+    elif media and not media.path:
+        images, sent = media.to_send(policy.encoding, decode=not backend.encodes)
+    RUN.record_media(doc, _media_facts(doc, media), sent)
+    return media, images
 
 
 def _prompt(doc: Doc) -> str:
@@ -96,7 +95,7 @@ def _prompt(doc: Doc) -> str:
 
 
 def _times(doc: Doc, media: View) -> list[float]:
-    """Seconds of each frame since the start of what is shown: a clip does not tell where it was cut from."""
+    """Times of the frames in seconds from the start of what is shown: a clip must not show where it was cut from."""
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
@@ -105,28 +104,27 @@ def _shows_times(doc: Doc) -> bool:
 
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
-    """Simple models: the frames as images, or the path of the (clip's) video file; empty if an ablation shows none."""
-    media, images = _shown(doc, lmms_eval_specific_kwargs)
+    """Media for simple models: frames as images, or the path of a video file; empty if an ablation shows none."""
+    media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
     return [str(media.path)] if media and media.path else list(images)
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
-    """Simple models: the prompt; in frames mode after a sentence with the frames' times."""
+    """Prompt for simple models; in frames mode after a sentence with the frames' times."""
     setting = TASKS[doc["setting"]]
     mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode.images else None
     if media or not setting.ablation.shows_media:
-        RUN.record_media(doc, _facts(doc, media), overwrite=False)
+        RUN.record_media(doc, _media_facts(doc, media), overwrite=False)
     else:
-        RUN.record_media(
-            doc, {"mode": mode.name}, overwrite=False
-        )  # all that is known of a request whose reply comes from a cache
+        # all that is known of a request whose reply comes from a cache
+        RUN.record_media(doc, {"mode": mode.name}, overwrite=False)
     return f"{frames_note(_times(doc, media), _shows_times(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
-    """Chat models: one user turn with the media first, each frame after its time; a fresh list at every call."""
-    media, images = _shown(doc, lmms_eval_specific_kwargs)
+    """Message for chat models: one user turn, media first, each frame after its time; a new list at every call."""
+    media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []
     if media and media.path:
         content.append({"type": "video", "url": str(media.path)})
@@ -139,7 +137,7 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[d
 
 
 def doc_to_target(doc: Doc) -> str:
-    """The consensus as JSON, for people who read the logged samples; metrics do not use it."""
+    """Consensus as JSON, for people who read the logged samples; metrics do not use it."""
     opened = RUN.dataset_of(doc)
     video, steps = opened.dataset.video(doc["video_id"]), opened.steps(doc)
     points = {step.id: video.step(step.id).consensus for step in steps}

@@ -1,4 +1,4 @@
-"""From replies to the numbers that lmms-eval prints.
+"""Records of replies, and aggregators of the numbers that lmms-eval prints.
 
 lmms-eval calls one aggregator per metric, each with that metric's items only. Items carry an id and the answers; the
 whole record travels once, under :data:`RECORD`. Aggregators do not depend on the order or the process of the items.
@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.format_metrics import format_aggregator
-from siming_tasks.plugin.hooks.run_context import RUN, Item
+from siming_tasks.plugin.hooks.run_context import RUN, Item, records_of
 from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.format_results import format_results
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
-from siming_tasks.tasks import TASKS, TaskSpec
+from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 
 __all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
 
@@ -31,7 +32,7 @@ RECORD = "siming_stderr"
 
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
-    """One reply, read and recorded. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
+    """Parse and record a reply. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = TASKS[doc["setting"]]
     opened = RUN.dataset_of(doc)
     parsed = RUN.parse_reply(doc, results[0] if results else None)
@@ -68,40 +69,51 @@ def _item(record: Record) -> Item:
 
 
 def aggregator(name: str) -> Callable[..., float | None] | None:
-    """The aggregation of ``<metric>`` or ``<metric>_stderr``, or of what a form adds; None if the name is neither."""
-    if added := format_aggregator(name):
-        return added
+    """Aggregator of ``<metric>`` or ``<metric>_stderr``, or of a metric of an answer format; None if it is neither."""
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
-    if metric not in CATALOGUE:
-        return None
 
     def aggregate(items: Sequence[Item]) -> float | None:
         estimate = RUN.evaluate_items(list(items)).metrics[metric]
         return estimate.stderr if is_error else estimate.value
 
-    aggregate.__name__ = aggregate.__qualname__ = name
-    return aggregate
+    def aggregate_format_metric(items: Sequence[Item]) -> float | None:
+        records, dataset = records_of(items), RUN.dataset_with_digest(items[0]["dataset"])
+        spec = TASKS[records[0].setting]
+        # Only values are printed here; two resamples spare the bootstrap.
+        results = format_results(records, dataset, spec.name, replace(RUN.options, resamples=2))
+        numbers = results.get(spec.answer_format.result_name) or {}
+        value: float | None = (numbers.get(spec.answer_format.metrics[name].key) or {}).get("value")
+        return value
+
+    if any(name in answer_format.metrics for answer_format in ANSWER_FORMATS.values()):
+        function: Callable[..., float | None] = aggregate_format_metric
+    elif metric in CATALOGUE:
+        function = aggregate
+    else:
+        return None
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
-    """The metrics of a task as a task file lists them."""
+    """Metrics of a task as a task file lists them."""
     rows: list[tuple[str, bool]] = []
     for metric in select(setting.answer):
         rows.append((metric, CATALOGUE[metric].higher_is_better))
         if CATALOGUE[metric].compared:
             rows.append((f"{metric}_stderr", False))
     rows += [(name, metric.higher_is_better) for name, metric in setting.answer_format.metrics.items()]
-    listed = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
-    return [*listed, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
+    metrics = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
+    return [*metrics, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
 
 
 def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str, Any]:
-    """The whole evaluation for the results file; with withheld labels also the prediction file that takes its place."""
+    """Whole evaluation for the results file; if labels are withheld, also writes the prediction file in its place."""
     dataset = RUN.dataset_with_digest(items[0]["dataset"])
     setting = items[0]["setting"]
     records = list(map(Record.from_json, items))
-    known = RUN.evaluate_items(list(map(_item, records)))
-    result = evaluate_records(records, dataset, RUN.options, setting, evaluation=known)
+    metrics = RUN.evaluate_items(list(map(_item, records)))
+    result = evaluate_records(records, dataset, RUN.options, setting, evaluation=metrics)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"

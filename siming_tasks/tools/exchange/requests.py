@@ -13,7 +13,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.media import Backend
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.docs import documents, generated
+from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.messages import FORMS, Beside, Inline
@@ -68,7 +68,7 @@ def write_requests(
     dataset = RUN.current_dataset()
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
     place = Beside(media_folder(out)) if files else Inline()
-    asked = generated()
+    asked = generation_kwargs()
     with RUN.evaluating(ANYBODY), atomic_write(out) as stream:
         for doc in _all(docs, watched):
             sent = FORMS[form](doc, place)
