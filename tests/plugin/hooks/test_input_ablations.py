@@ -144,7 +144,7 @@ def test_whose_frames_are_foreign() -> None:
     assert MismatchedVideos(same).of(same[0])[0] is same[2] and MismatchedVideos(same[:2]).of(same[0])[0] is same[1]
     minimal_pairs = {frozenset(("v1", "v2"))}
     assert MismatchedVideos(same, minimal_pairs).of(same[1])[0] is same[2]
-    with pytest.raises(DataError, match="v1: the ablation `foreign` shows another exam, and there is none"):
+    with pytest.raises(DataError, match="v1: the ablation `mismatched_video` shows another exam, and there is none"):
         MismatchedVideos(same[:2], minimal_pairs).of(same[0])
 
 
