@@ -39,7 +39,7 @@ def record(doc: Doc) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scope", ["full", "clip"])
-def test_what_each_probe_shows(scope: str, run: Dataset) -> None:
+def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None:
     (doc, *_) = docs(f"{scope}_score")
     parts = content(doc, FRAMES)
     shown, prompt = pictures(parts), parts[-1]["text"]
@@ -71,7 +71,7 @@ def test_what_each_probe_shows(scope: str, run: Dataset) -> None:
     assert found["reversed_frames"][0]["text"] == plain[0] and found["reversed_frames"][-3]["text"] == plain[-1]
 
 
-def test_foreign_is_what_the_other_exam_shows_itself(run: Dataset) -> None:
+def test_a_mismatched_video_is_what_the_other_exam_shows_itself(run: Dataset) -> None:
     """Four exams of two sites: the record names whose frames they were."""
     for name in ("full_error", "clip_error"):
         plain = {(doc["video_id"], doc["step_id"]): doc for doc in docs(name)}
@@ -95,7 +95,7 @@ def test_a_model_that_reads_files_gets_a_real_one(name: str, run: Dataset) -> No
     assert media["file_frames"] == (1 if name == "single_frame" else 6)
 
 
-def test_blind_shows_nothing_whatever_the_mode(run: Dataset) -> None:
+def test_no_video_shows_nothing_in_any_mode(run: Dataset) -> None:
     (doc, *_) = docs("ablation_no_video_clip_error")
     for table in (FRAMES, FILE):
         assert hooks.doc_to_visual(doc, table) == []
@@ -103,7 +103,7 @@ def test_blind_shows_nothing_whatever_the_mode(run: Dataset) -> None:
         assert record(doc)["media"] == {"mode": "none", "n_frames": 0, "density": "native", "ablation": "no_video"}
 
 
-def test_no_frame_is_decoded_for_a_probe_that_the_plain_task_did_not_show(run: Dataset) -> None:
+def test_an_ablation_decodes_no_frame_beyond_those_of_the_plain_task(run: Dataset) -> None:
     """Everything that all ablations of a video show is in the store once the plain setting was asked."""
     for doc in docs("full_score"):
         hooks.doc_to_messages(doc, FRAMES)
@@ -115,7 +115,7 @@ def test_no_frame_is_decoded_for_a_probe_that_the_plain_task_did_not_show(run: D
     assert sorted(cache.rglob("*.jpg")) == stored
 
 
-def test_the_metadata_of_a_probe_name_it(run: Dataset) -> None:
+def test_the_metadata_of_an_ablation_name_it(run: Dataset) -> None:
     for name in ABLATION_TASKS:
         found = getattr(hooks, f"metadata_{name}")
         plain = getattr(hooks, f"metadata_{TASKS[name].base_task}")
@@ -129,7 +129,7 @@ def exam(name: str, site: str | None = None, steps: str = "ab", student: str | N
     return Video(name, f"{name}.mp4", 10.0, labels, site, {"student": student} if student else {})
 
 
-def test_whose_frames_are_foreign() -> None:
+def test_mismatched_frames_come_from_another_exam() -> None:
     videos = [exam("v1", "A"), exam("v2", "B"), exam("v3", "A"), exam("v4", "C"), exam("v5", "A")]
     found = {video.video_id: MismatchedVideos(videos).of(video)[0].video_id for video in videos}
     assert found == {"v1": "v3", "v3": "v5", "v5": "v1", "v2": "v3", "v4": "v5"}
@@ -148,7 +148,7 @@ def test_whose_frames_are_foreign() -> None:
         MismatchedVideos(same[:2], minimal_pairs).of(same[0])
 
 
-def test_a_data_set_of_one_exam_has_nothing_foreign(run: Dataset, tmp_path: Path, begin: Callable[..., None]) -> None:
+def test_a_data_set_of_one_exam_refuses_the_mismatched_video(run: Dataset, tmp_path: Path, begin: Callable[..., None]) -> None:
     shutil.copytree(run.root, tmp_path / "one")
     lines = (tmp_path / "one" / "videos.jsonl").read_text().splitlines()
     (tmp_path / "one" / "videos.jsonl").write_text(lines[0] + "\n")
@@ -157,5 +157,5 @@ def test_a_data_set_of_one_exam_has_nothing_foreign(run: Dataset, tmp_path: Path
     begin(tmp_path / "one")
     one = RUN.current_dataset()
     refuse_empty([TASKS["ablation_no_video_full_score"]], one)
-    with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the ablation `foreign`"):
+    with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the ablation `mismatched_video`"):
         refuse_empty([TASKS["ablation_mismatched_video_full_score"]], one)
