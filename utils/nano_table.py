@@ -18,7 +18,7 @@ from nano_exams import RUBRIC, STEPS
 from nano_fit_encoder import read_exams
 from nano_minimal_pairs import draw_minimal_pairs, pair_result
 
-from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.comparison.pairwise import compare_scores
 from siming_tasks.media import observable_steps
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import ComparisonEntry
@@ -170,7 +170,7 @@ def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
     for answer, metric in (("error", "mcc"), ("score", "qwk")):
         names = ("siming_nano", "step prior", "random")
         runs = [ComparisonEntry(name, panels[name, answer]) for name in names]
-        for row in compare(runs, against="siming_nano", resamples=2000).differences:
+        for row in compare_scores(runs, against="siming_nano", resamples=2000).differences:
             if row.metric == metric and row.p_holm is not None:
                 p[(row.b if row.a == "siming_nano" else row.a), metric] = row.p_holm
     for name in dict.fromkeys(name for name, _ in panels):

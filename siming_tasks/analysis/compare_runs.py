@@ -1,4 +1,4 @@
-"""Runs side by side in one setting: differences, what the video contributed, how far the physicians are."""
+"""Comparison of runs in one task: differences, contribution of the video, distance to the physicians."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.analysis.comparison.pairwise import Comparison
-from siming_tasks.analysis.comparison.pairwise import compare as paired
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way
+from siming_tasks.analysis.comparison.pairwise import Comparison, compare_scores
+from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
 from siming_tasks.analysis.controls.video_contribution import VideoContribution
 from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
 from siming_tasks.analysis.inter_rater.rater_agreement import rater_references
@@ -25,18 +24,16 @@ from siming_tasks.tasks import ABLATION_TASKS
 
 __all__ = ["RunComparison", "common_settings", "compare"]
 
-Estimates = Mapping[str, Mapping[str, Estimate]]
-
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What :func:`compare` found.
+    """Result of :func:`compare`.
 
     Attributes:
-        setting: in which setting.
-        physicians: those whose labels the human ratio is made of; fewer than two: there is none.
+        setting: name of the setting.
+        physicians: those whose labels make the human ratio; with fewer than two there is none.
         comparison: paired differences, ranks, detectable effects.
-        contribution: by run, what the video contributed.
+        contribution: by run, contribution of the video.
         human_ratio: by run and metric; empty without two physicians.
         two_way: by run and metric, intervals over videos and steps; empty unless asked for.
     """
@@ -45,8 +42,8 @@ class RunComparison:
     physicians: tuple[str, ...]
     comparison: Comparison
     contribution: Mapping[str, VideoContribution]
-    human_ratio: Estimates
-    two_way: Estimates
+    human_ratio: Mapping[str, Mapping[str, Estimate]]
+    two_way: Mapping[str, Mapping[str, Estimate]]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -56,16 +53,14 @@ class RunComparison:
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
-    """The settings that all runs have, among those wanted; ablations only if they are: they are no benchmark rows.
+    """Settings that all runs have, among those wanted; ablations only if wanted, since they are no benchmark rows.
 
     Raises:
         DataError: there is none.
     """
-    every = list(dict.fromkeys(name for run in runs for name in run.records))
-    every = [name for name in every if wanted is not None or name not in ABLATION_TASKS]
-    shared = [
-        name for name in every if (wanted is None or name in wanted) and all(run.records.get(name) for run in runs)
-    ]
+    settings = list(dict.fromkeys(name for run in runs for name in run.records))
+    candidates = [name for name in settings if (name not in ABLATION_TASKS if wanted is None else name in wanted)]
+    shared = [name for name in candidates if all(run.records.get(name) for run in runs)]
     if not shared:
         held = "; ".join(f"{run.name} has {', '.join(run.records) or 'none'}" for run in runs)
         among = f" among {', '.join(wanted)}" if wanted else ""
@@ -99,37 +94,37 @@ def compare(
         >>> from siming_tasks import Options, compare, open_dataset, read_run
         >>> dataset = open_dataset(exams)
         >>> runs = [read_run(path, dataset) for path in (physician, constant)]
-        >>> found = compare(runs, "full_score", Options(resamples=500))
-        >>> first = found.comparison.differences[0]
+        >>> result = compare(runs, "full_score", Options(resamples=500))
+        >>> first = result.comparison.differences[0]
         >>> first.metric, first.a, first.b, first.value > 0.5
         ('qwk', 'physician', 'constant', True)
     """
     check_allowed(allow)
     options = options or Options()
+    labelling: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    sampling: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
     with one_thread():
-        return _compare(runs, setting, options, allow, against, steps_too)
-
-
-def _compare(
-    runs: Sequence[Run], setting: str, options: Options, allow: Collection[str], against: str | None, steps_too: bool
-) -> RunComparison:
-    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
-    how |= {"resamples": options.resamples, "seed": options.seed}
-    entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
-    found = paired(entered, allow=allow, against=against, **how)
-    aligned = align(entered, allow)
-    physicians = runs[0].dataset.physicians
-    return RunComparison(
-        setting=setting,
-        physicians=physicians,
-        comparison=found,
-        contribution={
-            run.name: run_video_contribution(run.panel, options, found.estimates[run.name]) for run in aligned
-        },
-        human_ratio={
-            run.name: human_ratio(run.panel, *rater_references(runs[0].dataset, setting, run.panel), **how)
-            for run in aligned
-            if len(physicians) > 1
-        },
-        two_way={run.name: two_way(run.panel, **how) for run in aligned if steps_too},
-    )
+        entries = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
+        comparison = compare_scores(entries, allow=allow, against=against, **labelling, **sampling)
+        dataset = runs[0].dataset
+        aligned = {entry.name: entry.panel for entry in align(entries, allow)}
+        ratios: dict[str, Mapping[str, Estimate]] = {}
+        if len(dataset.physicians) > 1:
+            for name, matrix in aligned.items():
+                references = rater_references(dataset, setting, matrix)
+                ratios[name] = human_ratio(matrix, *references, **labelling, **sampling)
+        return RunComparison(
+            setting=setting,
+            physicians=dataset.physicians,
+            comparison=comparison,
+            contribution={
+                name: run_video_contribution(matrix, options, comparison.estimates[name])
+                for name, matrix in aligned.items()
+            },
+            human_ratio=ratios,
+            two_way={
+                name: two_way_intervals(matrix, **labelling, **sampling)
+                for name, matrix in aligned.items()
+                if steps_too
+            },
+        )

@@ -122,7 +122,7 @@ def _print_repeats(
     as_json: bool,
 ) -> None:
     """Print how much repeated requests to one judge differ, for every setting that all runs have."""
-    from siming_tasks.analysis.comparison.repeatability import repeats
+    from siming_tasks.analysis.comparison.repeatability import repeatability
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.tables.comparison import repeats_section
     from siming_tasks.results.comparable import TaskRun, comparison_entries
@@ -131,7 +131,7 @@ def _print_repeats(
     for setting in settings:
         entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
         how: dict[str, Any] = {"allow": allow, "mapping": options.mapping, "positive": options.positive}
-        found[setting] = repeats(entered, **how)
+        found[setting] = repeatability(entered, **how)
     if as_json:
         parts = {name: {metric: plain(asdict(one)) for metric, one in part.items()} for name, part in found.items()}
         print(json.dumps(origin(dataset) | {"repeated": parts}, allow_nan=False))

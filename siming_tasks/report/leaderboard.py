@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from siming_tasks.analysis.comparison.pairwise import Comparison, compare
+from siming_tasks.analysis.comparison.pairwise import Comparison, compare_scores
 from siming_tasks.analysis.controls.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.analysis.inter_rater.rater_agreement import RaterPair, rater_pairs
 from siming_tasks.common.errors import DataError
@@ -74,7 +74,7 @@ def build_leaderboard(
         row |= {"apart": conditions, "unranked": conditions or too_little.get(row["name"])}
     comparison, not_compared = None, None
     try:
-        comparison = compare(comparison_entries(ranked, allow), allow=allow, mapping=options.mapping,
+        comparison = compare_scores(comparison_entries(ranked, allow), allow=allow, mapping=options.mapping,
                              positive=options.positive, resamples=options.resamples, seed=options.seed)  # fmt: skip
         _add_ranks(rows, comparison, metric)
     except DataError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.comparison.pairwise import compare_scores
 from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
 from siming_tasks.analysis.controls.minimal_pairs import score_minimal_pairs
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES, diagnose_scores, run_video_contribution
@@ -209,7 +209,7 @@ def _clip_gains(matrices: Mapping[str, ScoreMatrix], options: Options) -> dict[s
         if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
             continue
         with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
-            comparison = compare(
+            comparison = compare_scores(
                 [ComparisonEntry("clip", clip), ComparisonEntry("full", full)],
                 allow=("videos", "steps"),
                 mapping=options.mapping,

@@ -15,9 +15,9 @@ import yaml
 from sklearn.metrics import accuracy_score
 
 import siming_tasks
-from siming_tasks.analysis.comparison.pairwise import compare
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way
-from siming_tasks.analysis.controls.video_contribution import contribution
+from siming_tasks.analysis.comparison.pairwise import compare_scores
+from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
+from siming_tasks.analysis.controls.video_contribution import video_contribution
 from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
 from siming_tasks.analysis.power.latent_model import StudyDesign, draw, score
 from siming_tasks.cli import main
@@ -217,28 +217,28 @@ class TestAMetricMore:
     def test_in_comparisons(self, toy, judged):
         perfect = judged.predicting(judged.reference_wrong.astype(float))
         runs = [ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)]
-        found = compare(runs, resamples=100)
+        found = compare_scores(runs, resamples=100)
         row = next(item for item in found.differences if item.metric == "hits")
         assert row.value == pytest.approx(hits(judged.imputed()) - 1)
         assert row.answered == pytest.approx(hits(judged) - 1)
         assert {name: item.rank for name, item in found.ranks["hits"].items()} == {"run": 2, "perfect": 1}
         assert "| HITS | run | perfect | -0" in to_markdown(comparison_section(found))
-        assert "hits" in two_way(judged, resamples=20)
-        wide = two_way(judged, resamples=300)["hits"]
+        assert "hits" in two_way_intervals(judged, resamples=20)
+        wide = two_way_intervals(judged, resamples=300)["hits"]
         assert wide.high - wide.low >= evaluate(judged, resamples=300).metrics["hits"].stderr
 
     def test_smaller_can_be_better(self, toy, judged):
         """Ranks, the best no-video baseline and the lift over it turn round."""
         CATALOGUE["hits"] = replace(toy, function=lambda counts: 1 - accuracy(counts), higher_is_better=False)
         perfect = judged.predicting(judged.reference_wrong.astype(float))
-        found = compare([ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)], resamples=50)
+        found = compare_scores([ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)], resamples=50)
         assert {name: item.rank for name, item in found.ranks["hits"].items()} == {"run": 2, "perfect": 1}
-        blind = contribution(judged, resamples=0, permutations=9)
+        blind = video_contribution(judged, resamples=0, permutations=9)
         rows = {name: row["hits"].value for name, row in blind.rows.items() if name != "run"}
         assert blind.lift["hits"].over == min(rows, key=lambda name: rows[name])
 
     def test_over_blind_rows_and_beside_physicians(self, toy, judged):
-        found = contribution(judged, resamples=50, permutations=9)
+        found = video_contribution(judged, resamples=50, permutations=9)
         blind = {name: row["hits"].value for name, row in found.rows.items() if name != "run"}
         assert blind["always-correct"] == pytest.approx(1 - hits_of_wrong(judged))
         assert found.lift["hits"].estimate.value == pytest.approx(hits(judged) - max(blind.values()))

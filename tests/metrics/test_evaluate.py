@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way
+from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
 from siming_tasks.analysis.controls.agreement_decomposition import shuffle_p
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
@@ -344,7 +344,10 @@ def test_seed_matters(synthetic):
 @pytest.mark.parametrize("resamples", [0, 1])
 def test_no_interval_from_fewer_than_two_resamples(synthetic, resamples):
     panel = synthetic(np.random.default_rng(5))
-    for found in (evaluate(panel, resamples=resamples).metrics["qwk"], two_way(panel, resamples=resamples)["qwk"]):
+    for found in (
+        evaluate(panel, resamples=resamples).metrics["qwk"],
+        two_way_intervals(panel, resamples=resamples)["qwk"],
+    ):
         assert (found.stderr, found.low, found.high) == (None, None, None)
 
 

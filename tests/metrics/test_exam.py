@@ -8,7 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
 from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
-from siming_tasks.analysis.diagnosis.pass_decisions import exam
+from siming_tasks.analysis.diagnosis.pass_decisions import pass_decisions
 from siming_tasks.rubrics import rubric_from
 
 NAN = np.nan
@@ -48,8 +48,8 @@ def book():
 def found(panel, book):
     a = np.array(REFERENCE, float)
     b = np.array(PREDICTED, float)
-    frame = label_matrices(panel(REFERENCE, PREDICTED, max_score=5), a, b)
-    return exam(frame, book, 500, np.random.default_rng(0), pass_mark=0.6)
+    labels = label_matrices(panel(REFERENCE, PREDICTED, max_score=5), a, b)
+    return pass_decisions(labels, book, 500, np.random.default_rng(0), pass_mark=0.6)
 
 
 def counts(share):
@@ -79,8 +79,8 @@ def test_physicians(found):
 
 
 def test_a_failed_must_pass_step_fails_whatever_the_points(panel, book):
-    frame = label_matrices(panel([[5, 0]], [[5, 5]], max_score=5))
-    found = exam(frame, book, 0, np.random.default_rng(0), pass_mark=0.5)
+    labels = label_matrices(panel([[5, 0]], [[5, 5]], max_score=5))
+    found = pass_decisions(labels, book, 0, np.random.default_rng(0), pass_mark=0.5)
     assert (counts(found.pass_rate_reference), counts(found.pass_rate_judge), counts(found.false_pass)) == (
         (0, 1),
         (1, 1),
@@ -98,8 +98,8 @@ def test_marks_sweep(found):
 
 def test_a_total_on_the_mark_passes_in_spite_of_rounding(panel, book):
     """0.1 + 0.2 and the like must not decide an exam."""
-    frame = label_matrices(panel([[0.1, 2.9]], [[0.2, 2.8]], max_score=5))
-    found = exam(frame, book, 0, np.random.default_rng(0), pass_mark=0.3)
+    labels = label_matrices(panel([[0.1, 2.9]], [[0.2, 2.8]], max_score=5))
+    found = pass_decisions(labels, book, 0, np.random.default_rng(0), pass_mark=0.3)
     assert counts(found.consistency) == (1, 1)
     assert counts(found.pass_rate_reference) == (1, 1)
 
@@ -110,11 +110,11 @@ def test_prorated_totals(panel):
     predicted = reference.copy()
     predicted[0, 5] = NAN
     predicted[1, 4:] = NAN
-    frame = label_matrices(panel(reference, predicted, max_score=5))
-    found = exam(frame, sheet(10), 0, np.random.default_rng(0), pass_mark=1.0)
+    labels = label_matrices(panel(reference, predicted, max_score=5))
+    found = pass_decisions(labels, sheet(10), 0, np.random.default_rng(0), pass_mark=1.0)
     assert counts(found.pass_rate_judge) == (1, 1)
 
 
 def test_verdicts_have_no_pass_mark(panel, book):
-    frame = label_matrices(panel([[5, 5]], [[0, 1]], max_score=5, answer="error"))
-    assert exam(frame, book, 0, np.random.default_rng(0)) is None
+    labels = label_matrices(panel([[5, 5]], [[0, 1]], max_score=5, answer="error"))
+    assert pass_decisions(labels, book, 0, np.random.default_rng(0)) is None

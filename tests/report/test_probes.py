@@ -53,7 +53,7 @@ def test_a_judge_that_reads_labels_keeps_everything(exams: Dataset, runs: dict[s
         found = analyse_ablations(run, name, QUICK)
         assert [one.ablation.name for one in found] == list(INPUT_ABLATIONS)
         for one in found:
-            assert one.headline is not None and one.headline.kept.value == 1.0 and one.headline.change.value == 0.0
+            assert one.headline is not None and one.headline.retained.value == 1.0 and one.headline.change.value == 0.0
             assert one.sentence.startswith("100%") and one.sentence.endswith(f"survives {one.ablation.without}.")
 
 
@@ -76,7 +76,7 @@ def test_compare_shows_probes_beside_their_own_run_only(
     assert alone["settings"] == {} and list(alone["ablations"]["org/Watcher"]) == ["full_score"]
     rows = alone["ablations"]["org/Watcher"]["full_score"]
     assert [row["task"] for row in rows] == [f"siming_{name}" for name in FULL]
-    assert all(row["metrics"]["qwk"]["kept"]["value"] < 0.5 and row["history"] for row in rows)
+    assert all(row["metrics"]["qwk"]["retained"]["value"] < 0.5 and row["history"] for row in rows)
     assert main(["compare", str(runs["alone"]), str(runs["reference"]), "--data", str(exams.root)]) == 1
     assert "no setting in common" in capsys.readouterr().err
 

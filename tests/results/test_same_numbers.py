@@ -164,7 +164,7 @@ def agree(told: Told, run: str) -> None:
         assert told.compare[run][name]["contribution"]["mine"] == report["contribution"]
         split = report["contribution"]
         assert split["parts"]["total"] == score["metrics"][split["metric"]]
-        assert split["mismatch"].get("plcc") == score["metrics"].get("plcc")
+        assert split["excess_correlation"].get("plcc") == score["metrics"].get("plcc")
         assert diagnosis["coverage"] == score["metrics"]["coverage"]["value"]
         assert diagnosis["videos"] == score["extra"]["counts"]["videos"]
         same_choices(diagnosis, score)

@@ -38,14 +38,14 @@ class Paired(NamedTuple):
 
 
 def jackknife_t(value: float, left_out: FloatArray) -> Paired:
-    """A difference by the jackknife: interval ``value -+ t stderr``, two-sided p of "there is none" from the same t.
+    """Difference by the jackknife: interval ``value -+ t stderr``, two-sided p of "no difference" from the same t.
 
     Interval and p-value are one construction, so p is below :data:`siming_tasks.metrics.thresholds.ALPHA` exactly if
-    the interval leaves out 0.
+    the interval excludes 0.
 
     Args:
-        value: of all n videos.
-        left_out: without each of them, ``float64[n]``.
+        value: difference over all n videos.
+        left_out: difference without each of the videos, ``float64[n]``.
 
     Returns:
         No interval and no p below :data:`siming_tasks.metrics.thresholds.FEWEST` videos, where a value without some
@@ -56,16 +56,78 @@ def jackknife_t(value: float, left_out: FloatArray) -> Paired:
     if n < FEWEST or np.isnan(stderr) or np.isnan(value):
         return Paired(value, stderr, nan, nan, nan)
     if stderr <= NOISE:
-        same = abs(value) <= NOISE
-        return Paired(value, 0.0, value, value, 1.0) if same else Paired(value, 0.0, nan, nan, nan)
+        equal = abs(value) <= NOISE
+        return Paired(value, 0.0, value, value, 1.0) if equal else Paired(value, 0.0, nan, nan, nan)
     from scipy.special import stdtr  # not at import time: slow
 
-    reach = quantile_of_t(n - 1) * stderr
-    return Paired(value, stderr, value - reach, value + reach, 2 * float(stdtr(n - 1, -abs(value) / stderr)))
+    half_width = quantile_of_t(n - 1) * stderr
+    p = 2 * float(stdtr(n - 1, -abs(value) / stderr))
+    return Paired(value, stderr, value - half_width, value + half_width, p)
+
+
+def paired_difference(a: Tally, b: Tally) -> dict[str, Paired]:
+    """``a`` minus ``b`` in every metric of both, by the jackknife over the videos that the two values rest on."""
+    differences = {}
+    for metric in a.metrics:
+        # A video that enters neither value would only dilute the jackknife: its leave-one-out difference is constant.
+        videos = np.union1d(a.contributing(metric), b.contributing(metric))
+        left_out: FloatArray = (a.left_out[metric] - b.left_out[metric])[videos]
+        differences[metric] = jackknife_t(a.observed[metric] - b.observed[metric], left_out)
+    return differences
+
+
+def negated(differences: Mapping[str, Paired]) -> dict[str, Paired]:
+    """``b`` minus ``a`` from ``a`` minus ``b``, by metric."""
+    return {metric: Paired(-d.value, d.stderr, -d.high, -d.low, d.p) for metric, d in differences.items()}
+
+
+@dataclass(frozen=True)
+class AnsweredDifference:
+    """``a`` minus ``b`` on the items that both answered, by metric, and the number of items that each answered."""
+
+    difference: Mapping[str, Paired]
+    a_answered: int
+    b_answered: int
+
+    def negated(self) -> AnsweredDifference:
+        """``b`` minus ``a``."""
+        return AnsweredDifference(negated(self.difference), self.b_answered, self.a_answered)
+
+    def holds(self, metric: str, sign: float, *, significant: bool = False) -> bool:
+        """True if a lead of ``a`` with missing answers imputed is also a lead of its answers.
+
+        A run that answered no more than the other must be ahead on the items that both answered; with ``significant``
+        also by the test. A run that answered more need not be: the other run chose those items by what it left out.
+        """
+        shared = self.difference[metric]
+        ahead = sign * shared.value > NOISE and (not significant or shared.p <= ALPHA)
+        return self.a_answered > self.b_answered or ahead
+
+
+def answered_difference(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> AnsweredDifference:
+    """Difference of two runs that were asked the same questions, on the items that both answered.
+
+    Args:
+        a: one run, as it answered.
+        b: the other run.
+        imputed: their differences with missing answers imputed; these are returned if no answer is missing.
+    """
+    a_answered, b_answered = (tally.panel.answered & tally.panel.counted for tally in (a, b))
+    both, numbers = a_answered & b_answered, (int(a_answered.sum()), int(b_answered.sum()))
+    if both.sum() == a.panel.counted.sum():
+        return AnsweredDifference(imputed, *numbers)
+    restricted = [
+        Tally.of(replace(tally.panel, asked=tally.panel.asked & both), tally.mapping, tally.positive, list(imputed))
+        for tally in (a, b)
+    ]
+    return AnsweredDifference(paired_difference(*restricted), *numbers)
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Holm's step-down p-values of one family, ``float64[K]``: valid whatever the dependence between the tests."""
+    """Holm's step-down p-values of one family, ``float64[K]``: valid for any dependence between the tests.
+
+    Kept here because ``statsmodels`` takes a second to import; a test holds this function equal to it.
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)
@@ -74,19 +136,19 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
-    """Step-down p-values from the joint bootstrap (Romano and Wolf): uses that the comparisons share videos.
+    """Step-down p-values from the joint bootstrap (Romano and Wolf), which uses that the comparisons share videos.
 
     Args:
         values: observed differences, ``float64[K]``.
-        replicates: their joint bootstrap, ``float64[B, K]``; undefined ones (NaN) say nothing of their difference.
+        replicates: their joint bootstrap, ``float64[B, K]``; an undefined replicate (NaN) is ignored.
 
     Returns:
         ``float64[K]``; 1 where a difference never varies and is zero.
     """
-    drawn = np.where(np.isnan(replicates), values, replicates)
-    scale = drawn.std(axis=0, ddof=1)
+    replicates = np.where(np.isnan(replicates), values, replicates)
+    scale = replicates.std(axis=0, ddof=1)
     scale = np.where(scale > NOISE, scale, np.inf)
-    observed, null = np.abs(values) / scale, np.abs(drawn - values) / scale
+    observed, null = np.abs(values) / scale, np.abs(replicates - values) / scale
     order = np.argsort(-observed, kind="stable")
     # The k-th largest statistic is held against the maximum over itself and all smaller ones.
     maxima = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]
@@ -97,66 +159,10 @@ def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
 
 
 def detectable(stderr: float, tests: int = 1) -> float:
-    """The true difference that is found with 80 % power at the 5 % level (two-sided), shared over ``tests`` tests.
+    """True difference that is found with 80 % power at the 5 % level (two-sided), shared over ``tests`` tests.
 
     ``(z(1 - alpha / (2 tests)) + z(power)) * stderr``; for Holm's correction this is the first, hardest step.
     """
     from scipy.special import ndtri  # not at import time: slow
 
     return float((ndtri(1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)
-
-
-@dataclass(frozen=True)
-class AnsweredDifference:
-    """``a`` minus ``b`` on the items that both answered, by metric, and how many items each of them answered."""
-
-    difference: Mapping[str, Paired]
-    a_answered: int
-    b_answered: int
-
-    def negated(self) -> AnsweredDifference:
-        """``b`` minus ``a``."""
-        return AnsweredDifference(negated(self.difference), self.b_answered, self.a_answered)
-
-    def holds(self, metric: str, sign: float, *, sure: bool = False) -> bool:
-        """Whether a lead of ``a`` with every answer imputed is one of its answers as well.
-
-        A run that answered no more than the other must be ahead on the items that both answered; ``sure``:
-        significantly so. One that answered more need not: what both answered was then chosen by the other.
-        """
-        found = self.difference[metric]
-        return self.a_answered > self.b_answered or (sign * found.value > NOISE and (not sure or found.p <= ALPHA))
-
-
-def answered_difference(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> AnsweredDifference:
-    """Two runs that were asked the same, on what both answered.
-
-    Args:
-        a: one run, as it answered.
-        b: the other.
-        imputed: their differences with missing answers imputed: the same if none is missing.
-    """
-    one, other = (side.panel.answered & side.panel.counted for side in (a, b))
-    both, numbers = one & other, (int(one.sum()), int(other.sum()))
-    if both.sum() == a.panel.counted.sum():
-        return AnsweredDifference(imputed, *numbers)
-    sides = [
-        Tally.of(replace(side.panel, asked=side.panel.asked & both), side.mapping, side.positive, list(imputed))
-        for side in (a, b)
-    ]
-    return AnsweredDifference(paired_difference(*sides), *numbers)
-
-
-def paired_difference(a: Tally, b: Tally) -> dict[str, Paired]:
-    """``a`` minus ``b`` in every metric of both, with interval and p by the jackknife over the videos they rest on."""
-    found = {}
-    for name in a.metrics:
-        kept = np.union1d(a.contributing(name), b.contributing(name))
-        apart: FloatArray = (a.left_out[name] - b.left_out[name])[kept]
-        found[name] = jackknife_t(a.observed[name] - b.observed[name], apart)
-    return found
-
-
-def negated(difference: Mapping[str, Paired]) -> dict[str, Paired]:
-    """``b`` minus ``a`` from ``a`` minus ``b``, by metric."""
-    return {name: Paired(-d.value, d.stderr, -d.high, -d.low, d.p) for name, d in difference.items()}

@@ -1,8 +1,8 @@
-"""Several runs over the same videos: paired differences, corrected p-values, ranks, and what could be found at all."""
+"""Comparison of runs over the same videos: paired differences, corrected p-values, ranks, detectable effects."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -32,7 +32,7 @@ from siming_tasks.metrics.sensitivity import chance_corrected
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
-__all__ = ["Comparison", "Detectable", "Difference", "RunRank", "compare"]
+__all__ = ["Comparison", "Detectable", "Difference", "RunRank", "compare_scores"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Difference:
     """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
 
     Attributes:
-        metric: which.
-        a: one run.
-        b: the other.
-        primary: of the setting's declared primary metric; else secondary.
-        value: with every missing answer as full points or "correct".
+        metric: key of the metric.
+        a: name of one run.
+        b: name of the other run.
+        primary: the metric is the declared primary metric; else it is secondary.
+        value: with every missing answer taken as full points or "correct".
         stderr: by the jackknife; None where a value without some video is undefined.
         low: lower end of the 95 % interval; None where there is none.
         high: upper end.
@@ -53,8 +53,8 @@ class Difference:
         p_max_t: by the step-down maximum over the comparisons of the metric.
         answered: the difference on the items that both answered; None if it is undefined there.
         answered_p: its p.
-        holds: the lead is one of the answers too
-            (:meth:`siming_tasks.analysis.comparison.paired_tests.Answered.holds`).
+        holds: the lead is also a lead of the answers
+            (:meth:`siming_tasks.analysis.comparison.paired_tests.AnsweredDifference.holds`).
     """
 
     metric: str
@@ -74,7 +74,7 @@ class Difference:
 
     @property
     def better(self) -> str | None:
-        """The run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
+        """Run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
         if self.p_holm is None or self.p_holm > ALPHA or not self.holds:
             return None
         return self.a if CATALOGUE[self.metric].sign * self.value > 0 else self.b
@@ -97,20 +97,20 @@ class Detectable:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found.
+    """Result of :func:`compare_scores`.
 
     Attributes:
-        runs: names.
-        n_videos: that all share.
+        runs: names of the runs.
+        n_videos: number of videos that all runs share.
         primary: the declared primary metric; all others are secondary.
-        estimates: by run and metric, of what each run answered.
-        imputed: by run and metric, with every missing answer as full points or "correct": what is ranked and tested.
+        estimates: by run and metric, of the answers that each run gave.
+        imputed: by run and metric, with every missing answer as full points or "correct"; ranks and tests use these.
         differences: of every pair in every metric in which both have a value.
         ranks: by metric and run.
         detectable: by metric.
-        footnote: by run, Gwet's AC2 and Krippendorff's alpha of what it answered.
-        skipped: by metric and run, why it could not be compared; the others are.
-        options: what was used.
+        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
+        skipped: by metric and run, the reason why the run could not be compared in this metric.
+        options: options of the comparison and the facts that all runs share.
     """
 
     runs: tuple[str, ...]
@@ -127,7 +127,7 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        """No run left an answer out."""
+        """True if no run left an answer out."""
         return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
 
     def to_json(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class Comparison:
         }
 
 
-def compare(
+def compare_scores(
     runs: Sequence[ComparisonEntry],
     *,
     allow: Collection[str] = (),
@@ -171,7 +171,7 @@ def compare(
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
         resamples: bootstrap resamples, of the runs' own intervals and ranks.
-        seed: of them.
+        seed: of the resamples.
 
     Raises:
         DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.
@@ -192,135 +192,148 @@ def compare(
     if len(silent) > len(names) - 2:
         tally = tallies[silent[0]]
         raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
+
     full = {name: tally.imputed() for name, tally in tallies.items()}
-    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
     both = {("own", name): tally for name, tally in tallies.items()}
     both |= {("imputed", name): tally for name, tally in full.items() if tally is not tallies[name]}
     values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
-    found = summaries(both, values, drawn, errors)
+    summarised = summaries(both, values, drawn, errors)
     compared = select(runs[0].panel.answer, compared=True)
-    estimates = {name: found["own", name] for name in names}
-    imputed = {name: {m: found.get(("imputed", name), estimates[name])[m] for m in compared} for name in names}
+    # A run without a missing answer has one tally, under "own", for both readings.
+    source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in names}
+    estimates = {name: summarised["own", name] for name in names}
+    imputed = {name: {metric: summarised[source[name]][metric] for metric in compared} for name in names}
 
-    def of(kind: Mapping[tuple[tuple[str, str], str], Any], name: str, metric: str) -> Any:
-        return kind[("own" if full[name] is tallies[name] else "imputed", name), metric]
-
-    apart, answered = _paired(names, tallies, full, compared)
+    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
+    on_imputed, on_answered = _pair_differences(names, tallies, full, compared)
     primary = headline(runs[0].panel.answer)
     differences: list[Difference] = []
     ranks: dict[str, dict[str, RunRank]] = {}
     skipped: dict[str, dict[str, str]] = {}
     for metric in compared:
-        reasons = {name: imputed[name][metric].reason for name in names if _without(imputed[name][metric])}
-        skipped |= {metric: {name: reason or "" for name, reason in reasons.items()}} if reasons else {}
-        mine = [name for name in names if name not in reasons]
-        chosen = [pair for pair in pairs if not {*pair} & {*reasons}]
-        value = np.array([of(values, name, metric) for name in mine])
-        replicates = np.array([of(drawn, name, metric) for name in mine]).T.reshape(resamples, len(mine))
-        ahead = {pair: answered[pair].holds(metric, CATALOGUE[metric].sign) for pair in answered}
-        ranks |= (
-            {metric: compute_ranks(mine, CATALOGUE[metric].sign, value, replicates, ahead)} if len(mine) > 1 else {}
-        )
-        at = {name: k for k, name in enumerate(mine)}
-        deltas = np.array([replicates[:, at[a]] - replicates[:, at[b]] for a, b in chosen]).T
-        differences += _rows(metric, metric == primary, chosen, apart, answered, deltas)
-    differences = _corrected(differences)
-    reach = {
-        metric: _reach(metric, ranks[metric], imputed, [row for row in differences if row.metric == metric],
-                       sum(row.primary == (metric == primary) for row in differences))
-        for metric in ranks
-    }  # fmt: skip
-    options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples, "seed": seed}
-    options |= {"level": LEVEL, "unit": "video", "against": against, "allowed": sorted(allow), "facts": _common(runs)}
-    notes = {name: chance_corrected(tally) for name, tally in tallies.items()}
-    options |= {"missing": "full points", "cut": CUTS.get(mapping)}
-    return Comparison(names, n, primary, estimates, imputed, tuple(differences), ranks, reach, skipped, notes, options)
+        sign = CATALOGUE[metric].sign
+        estimated = {name: imputed[name][metric] for name in names}
+        reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
+        skipped |= {metric: reasons} if reasons else {}
+        ranked = [name for name in names if name not in reasons]
+        value = np.array([values[source[name], metric] for name in ranked])
+        replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
+        if len(ranked) > 1:
+            lead_holds = {pair: difference.holds(metric, sign) for pair, difference in on_answered.items()}
+            ranks[metric] = compute_ranks(ranked, sign, value, replicates, lead_holds)
+        column = {name: k for k, name in enumerate(ranked)}
+        for_test = [pair for pair in pairs if not {*pair} & {*reasons}]
+        deltas = np.array([replicates[:, column[a]] - replicates[:, column[b]] for a, b in for_test]).T
+        differences += _test_pairs(metric, metric == primary, for_test, on_imputed, on_answered, deltas)
+    differences = _correct_by_holm(differences)
+    facts = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
+    return Comparison(
+        runs=names,
+        n_videos=n,
+        primary=primary,
+        estimates=estimates,
+        imputed=imputed,
+        differences=tuple(differences),
+        ranks=ranks,
+        detectable={metric: _detectable(metric, primary, ranks[metric], imputed, differences) for metric in ranks},
+        skipped=skipped,
+        footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
+        options={
+            "mapping": mapping,
+            "positive": positive,
+            "resamples": resamples,
+            "seed": seed,
+            "level": LEVEL,
+            "unit": "video",
+            "against": against,
+            "allowed": sorted(allow),
+            "facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1},
+            "missing": "full points",
+            "cut": CUTS.get(mapping),
+        },
+    )
 
 
-def _without(estimate: Estimate) -> bool:
-    return estimate.value is None or estimate.undefined
-
-
-def _paired(
+def _pair_differences(
     names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
 ) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], AnsweredDifference]]:
-    """Of every ordered pair, its differences with answers imputed, and on what both answered."""
-    slim = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
-    apart: dict[tuple[str, str], Mapping[str, Paired]] = {}
-    answered: dict[tuple[str, str], AnsweredDifference] = {}
+    """Differences of every ordered pair: with missing answers imputed, and on the items that both answered."""
+    compared = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
+    on_imputed: dict[tuple[str, str], Mapping[str, Paired]] = {}
+    on_answered: dict[tuple[str, str], AnsweredDifference] = {}
     for a, b in combinations(names, 2):
-        found = paired_difference(slim[a], slim[b])
-        both = answered_difference(tallies[a], tallies[b], found)
-        answered[a, b], answered[b, a] = both, both.negated()
-        apart[a, b], apart[b, a] = found, negated(found)
-    return apart, answered
+        difference = paired_difference(compared[a], compared[b])
+        answered = answered_difference(tallies[a], tallies[b], difference)
+        on_imputed[a, b], on_imputed[b, a] = difference, negated(difference)
+        on_answered[a, b], on_answered[b, a] = answered, answered.negated()
+    return on_imputed, on_answered
 
 
-def _rows(
+def _test_pairs(
     metric: str,
     primary: bool,
     pairs: Sequence[tuple[str, str]],
-    apart: Mapping[tuple[str, str], Mapping[str, Paired]],
-    answered: Mapping[tuple[str, str], AnsweredDifference],
+    on_imputed: Mapping[tuple[str, str], Mapping[str, Paired]],
+    on_answered: Mapping[tuple[str, str], AnsweredDifference],
     deltas: FloatArray,
 ) -> list[Difference]:
-    """The comparisons of one metric, not yet corrected by Holm."""
+    """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
     if not pairs:
         return []
-    found = [apart[pair][metric] for pair in pairs]
-    joint = max_t(np.array([d.value for d in found]), deltas)
+    sign = CATALOGUE[metric].sign
+    differences = [on_imputed[pair][metric] for pair in pairs]
+    joint = max_t(np.array([difference.value for difference in differences]), deltas)
     rows = []
-    for (a, b), d, maximum in zip(pairs, found, joint.tolist(), strict=True):
-        lead = CATALOGUE[metric].sign * d.value
-        both = answered[a, b] if lead >= 0 else answered[b, a]
-        there = answered[a, b].difference[metric]
-        stderr, low, high, p, on_both, p_both = map(_known, (*d[1:], there.value, there.p))
+    for (a, b), difference, p_joint in zip(pairs, differences, joint.tolist(), strict=True):
+        lead = sign * difference.value
+        leader = on_answered[a, b] if lead >= 0 else on_answered[b, a]
+        shared = on_answered[a, b].difference[metric]
+        numbers = (*difference[1:], shared.value, shared.p)
+        stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
         significant = p is not None and p <= ALPHA
-        holds = abs(lead) <= NOISE or both.holds(metric, CATALOGUE[metric].sign, sure=significant)
-        top = None if p is None else max(maximum, p)
-        rows.append(Difference(metric, a, b, primary, d.value, stderr, low, high, p, p, top, on_both, p_both, holds))
+        holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=significant)
+        # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
+        p_max_t = None if p is None else max(p_joint, p)
+        rows.append(
+            Difference(
+                metric, a, b, primary, difference.value, stderr, low, high, p, p, p_max_t, answered, answered_p, holds
+            )
+        )
     return rows
 
 
-def _known(number: float) -> float | None:
-    return None if np.isnan(number) else number
-
-
-def _corrected(rows: Sequence[Difference]) -> list[Difference]:
+def _correct_by_holm(rows: Sequence[Difference]) -> list[Difference]:
     """Holm's correction within the primary metric, and over all secondary ones."""
-    found = list(rows)
+    corrected = list(rows)
     for primary in (True, False):
-        places = [k for k, row in enumerate(found) if row.primary == primary and row.p is not None]
-        for k, p in zip(places, holm(np.array([found[k].p for k in places], float)).tolist(), strict=True):
-            found[k] = replace(found[k], p_holm=p)
-    return found
+        places = [k for k, row in enumerate(corrected) if row.primary == primary and row.p is not None]
+        adjusted = holm(np.array([corrected[k].p for k in places], float)).tolist()
+        for k, p in zip(places, adjusted, strict=True):
+            corrected[k] = replace(corrected[k], p_holm=p)
+    return corrected
 
 
-def _reach(
+def _detectable(
     metric: str,
+    primary: str,
     ranked: Collection[str],
     imputed: Mapping[str, Mapping[str, Estimate]],
-    rows: Sequence[Difference],
-    family: int,
+    differences: Sequence[Difference],
 ) -> Detectable:
+    """Smallest effects in one metric from the median standard errors of its runs and of their differences."""
     row = CATALOGUE[metric]
-    alone = _typical([imputed[name][metric].stderr for name in ranked]) if row.corrected else None
-    two = _typical([item.stderr for item in rows])
+    family = sum(item.primary == (metric == primary) for item in differences)
 
-    def reach(stderr: float | None, tests: int = 1) -> float | None:
-        found = None if stderr is None else detectable(stderr, max(1, tests))
-        return found if found is not None and found <= row.high else None
+    def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
+        # A constant run has no standard error, which says nothing of the noise of the others.
+        known = [value for value in stderrs if value is not None and value > NOISE]
+        effect = detectable(float(np.median(known)), max(1, tests)) if known else None
+        return effect if effect is not None and effect <= row.high else None
 
-    return Detectable(reach(alone), reach(two), reach(two, family), family)
-
-
-def _typical(stderrs: Sequence[float | None]) -> float | None:
-    """Median standard error of what varies at all: a constant has none, which says nothing of the noise of others."""
-    known = [value for value in stderrs if value is not None and value > NOISE]
-    return float(np.median(known)) if known else None
-
-
-def _common(runs: Sequence[ComparisonEntry]) -> dict[str, str]:
-    """Facts that no run contradicts."""
-    stated = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
-    return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
+    paired = [item.stderr for item in differences if item.metric == metric]
+    return Detectable(
+        against_zero=smallest(imputed[name][metric].stderr for name in ranked) if row.corrected else None,
+        between_two=smallest(paired),
+        corrected=smallest(paired, family),
+        pairs=family,
+    )

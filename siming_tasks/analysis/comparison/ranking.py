@@ -1,4 +1,4 @@
-"""Who is ahead of whom: ranks with their intervals, of values that leaving answers out cannot raise."""
+"""Ranks of runs with their intervals, of values that leaving answers out cannot raise."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["RunRank", "capped_values", "compute_ranks"]
 
 @dataclass(frozen=True)
 class RunRank:
-    """Rank of a run.
+    """Rank of one run in one metric.
 
     Attributes:
-        rank: 1 = best; equal values share the better rank. A run whose lead over another is not one of its answers too
-            ranks with that other, not above it.
+        rank: 1 = best; equal values share the better rank. A run whose lead over another is not a lead of its answers
+            ranks with that other run, not above it.
         low: lower end of the 95 % interval of the rank, by value in every resample.
         high: upper end.
-        first: how often it came first there.
-        tied_with: the runs with a smaller value that it is not above, as it is not ahead on the items both answered.
+        first: share of the resamples in which it came first.
+        tied_with: runs with a smaller value that it does not rank above, since it is not ahead on the items that both
+            answered.
     """
 
     rank: int
@@ -37,14 +38,14 @@ def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
     """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
 
     Args:
-        value: missing answers imputed, ``float64[K]``.
-        holds: of (a, b), whether a lead of a over b is one of a's answers too, ``bool[K, K]``.
+        value: metric of each run with missing answers imputed, ``float64[K]``.
+        holds: of (a, b), True if a lead of a over b is also a lead of a's answers, ``bool[K, K]``.
     """
-    found: FloatArray = value.copy()
-    for k in np.argsort(value, kind="stable"):  # upwards: those below are settled
-        capped = found[(value < value[k] - NOISE) & ~holds[k]]
-        found[k] = min([found[k], *capped.tolist()])
-    return found
+    capped: FloatArray = value.copy()
+    for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final
+        limits = capped[(value < value[k] - NOISE) & ~holds[k]]
+        capped[k] = min([capped[k], *limits.tolist()])
+    return capped
 
 
 def compute_ranks(
@@ -57,16 +58,21 @@ def compute_ranks(
     """Ranks of runs in one metric.
 
     Args:
-        names: of K runs with a value.
+        names: names of K runs with a value.
         sign: 1.0 if larger is better, else -1.0.
-        value: missing answers imputed, ``float64[K]``.
-        replicates: of it, ``float64[B, K]``; resamples in which one of them is undefined are left out.
-        holds: of (a, b), whether a lead of a over b is one of a's answers too.
+        value: metric of each run with missing answers imputed, ``float64[K]``.
+        replicates: its bootstrap, ``float64[B, K]``; resamples in which a value is undefined are left out.
+        holds: of (a, b), True if a lead of a over b is also a lead of a's answers.
     """
-    sure = np.array([[a == b or holds[a, b] for b in names] for a in names], dtype=np.bool_)
+
+    def ranks_of(values: FloatArray) -> IntArray:
+        larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
+        return 1 + larger
+
+    lead_holds = np.array([[a == b or holds[a, b] for b in names] for a in names], dtype=np.bool_)
     above = sign * value[:, None] > sign * value[None, :] + NOISE
-    rank = _ranks(capped_values(sign * value, sure))
-    drawn = _ranks(sign * replicates[~np.isnan(replicates).any(axis=1)])
+    rank = ranks_of(capped_values(sign * value, lead_holds))
+    drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
     tail = (1 - LEVEL) / 2
     low, high, first = rank, rank, (rank == 1).astype(np.float64)
     if len(drawn):
@@ -74,17 +80,12 @@ def compute_ranks(
         first = (drawn == 1).mean(axis=0)
     return {
         name: RunRank(
-            int(rank[k]),
-            min(int(low[k]), int(rank[k])),
-            max(int(high[k]), int(rank[k])),
-            float(first[k]),
-            tuple(names[j] for j in np.flatnonzero(above[k] & ~sure[k]).tolist()),
+            rank=int(rank[k]),
+            # Capping can move the rank out of the interval, which knows the values alone.
+            low=min(int(low[k]), int(rank[k])),
+            high=max(int(high[k]), int(rank[k])),
+            first=float(first[k]),
+            tied_with=tuple(names[j] for j in np.flatnonzero(above[k] & ~lead_holds[k]).tolist()),
         )
         for k, name in enumerate(names)
     }
-
-
-def _ranks(values: FloatArray) -> IntArray:
-    """1 + how many are larger, along the last axis."""
-    larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
-    return 1 + larger

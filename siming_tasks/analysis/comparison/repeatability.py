@@ -1,4 +1,4 @@
-"""Several runs of one judge: how much of the uncertainty is decoding, and how many repeats a comparison needs."""
+"""Repeatability of one judge: the part of the uncertainty that is decoding, and the repeats that a comparison needs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import NOISE
 
-__all__ = ["ADDED", "Repeatability", "repeats"]
+__all__ = ["DECODING_SHARE", "Repeatability", "repeatability"]
 
-ADDED = 0.1
-"""Share that decoding may add to the standard error once a judge was asked often enough."""
+DECODING_SHARE = 0.1
+"""Share that decoding may add to the standard error once enough runs of a judge are averaged."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,19 @@ class Repeatability:
     Attributes:
         values: of each run; None where undefined.
         mean: of them.
-        decoding: standard deviation between the runs: what asking again changes.
-        videos: standard error over videos that asking again would not change; None if it is smaller than can be told.
-        needed: runs to average so that decoding adds at most :data:`ADDED` to the standard error over videos.
+        decoding_sd: standard deviation between the runs: the effect of asking again.
+        video_stderr: standard error over videos that asking again would not change; None if it cannot be told from 0.
+        runs_needed: runs to average so that decoding adds at most :data:`DECODING_SHARE` to the standard error.
     """
 
     values: tuple[float | None, ...]
     mean: float | None
-    decoding: float | None
-    videos: float | None
-    needed: int | None
+    decoding_sd: float | None
+    video_stderr: float | None
+    runs_needed: int | None
 
 
-def repeats(
+def repeatability(
     runs: Sequence[ComparisonEntry],
     *,
     allow: Collection[str] = (),
@@ -51,39 +51,40 @@ def repeats(
 ) -> dict[str, Repeatability]:
     """Split the variance of every metric into decoding and videos.
 
-    A run's variance over videos, by the jackknife, holds both: decoding is drawn anew for every video. The variance
-    between runs on the same videos is decoding alone; the rest is the videos'. The mean of r runs has
-    ``videos^2 + decoding^2 / r``.
+    The variance of a run over videos, by the jackknife, holds both: decoding is drawn anew for every video. The
+    variance between runs on the same videos is decoding alone; the rest belongs to the videos. The mean of r runs has
+    the variance ``video_stderr^2 + decoding_sd^2 / r``.
 
     Args:
-        runs: at least two of the same judge, on the same videos, steps and reference.
+        runs: at least two runs of the same judge, on the same videos, steps and reference.
         allow: differences to accept, see :func:`siming_tasks.metrics.alignment.align`.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
 
     Raises:
-        DataError: fewer than two runs, or they are not over the same questions.
+        DataError: fewer than two runs, or they were not asked the same questions.
     """
     if len(runs) < 2:
         raise DataError(f"Repeats are at least two runs of one judge; {len(runs)} given.")
     tallies = [Tally.of(run.panel, mapping, positive).imputed() for run in align(runs, allow)]
-    return {name: _of(tallies, name) for name in select(runs[0].panel.answer, compared=True)}
+    return {metric: _split_variance(tallies, metric) for metric in select(runs[0].panel.answer, compared=True)}
 
 
-def _of(tallies: Sequence[Tally], name: str) -> Repeatability:
-    values = np.array([tally.observed[name] for tally in tallies])
-    given = tuple(None if np.isnan(value) else float(value) for value in values)
+def _split_variance(tallies: Sequence[Tally], metric: str) -> Repeatability:
+    values = np.array([tally.observed[metric] for tally in tallies])
+    listed = tuple(None if np.isnan(value) else float(value) for value in values)
     if np.isnan(values).any():
-        return Repeatability(given, None, None, None, None)
+        return Repeatability(listed, None, None, None, None)
     decoding = float(values.var(ddof=1))
-    both = float(np.mean([jackknife_error(tally.left_out[name][tally.contributing(name)]) ** 2 for tally in tallies]))
-    videos = both - decoding
+    total = np.mean([jackknife_error(tally.left_out[metric][tally.contributing(metric)]) ** 2 for tally in tallies])
+    videos = float(total) - decoding
+    # The difference of two estimates may come out at or below 0: then decoding hides the videos' part.
     known = np.isfinite(videos) and videos > NOISE**2
-    most = ((1 + ADDED) ** 2 - 1) * videos
+    allowed = ((1 + DECODING_SHARE) ** 2 - 1) * videos
     return Repeatability(
-        given,
-        float(values.mean()),
-        math.sqrt(decoding),
-        math.sqrt(videos) if known else None,
-        max(1, math.ceil(decoding / most)) if known else None,
+        values=listed,
+        mean=float(values.mean()),
+        decoding_sd=math.sqrt(decoding),
+        video_stderr=math.sqrt(videos) if known else None,
+        runs_needed=max(1, math.ceil(decoding / allowed)) if known else None,
     )

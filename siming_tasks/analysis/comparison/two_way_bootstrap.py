@@ -1,4 +1,4 @@
-"""An interval that also takes the steps as a sample: what would hold for new videos *and* a rubric of other steps."""
+"""Intervals over videos and steps: the steps too are taken as a sample, of a rubric of other steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from siming_tasks.metrics.agreement import correlation
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import LabelMapping
-from siming_tasks.metrics.catalogue import CATALOGUE, Metric, select
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.intervals import summarise
@@ -18,18 +18,18 @@ from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.sufficient_stats import Tally
 
-__all__ = ["CLAIMS", "two_way"]
+__all__ = ["CLAIMS", "two_way_intervals"]
 
 CLAIMS: Mapping[str, str] = {
     "videos": "Interval over videos: what another sample of trainees would give, judged on these same steps.",
     "videos x steps": "Interval over videos and steps: what other trainees would give on other steps of the same kind. "
     "It takes the steps as drawn from a larger rubric and is on the wide side (pigeonhole bootstrap).",
 }
-"""What each interval claims, in the sentence to print beside it."""
+"""Meaning of each interval, in the sentence to print beside it."""
 
 
-def two_way(
-    panel: ScoreMatrix,
+def two_way_intervals(
+    matrix: ScoreMatrix,
     *,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
@@ -42,43 +42,40 @@ def two_way(
     of the two; see Owen, "The pigeonhole bootstrap" (2007).
 
     Args:
-        panel: what to evaluate; every metric of its kind of answer but coverage.
+        matrix: scores to evaluate, in every metric of their kind of answer but coverage.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
-        resamples: how many.
+        resamples: number of resamples.
         seed: of the resamples.
     """
-    panel = panel.sorted()
-    v, s = panel.reference.shape
-    rows = [CATALOGUE[name] for name in select(panel.answer, compared=True)]
-    tally = Tally.of(panel, mapping, positive, [row.key for row in rows])
-    cells = [Tally.of(panel.subset([step]), mapping, positive) for step in panel.step_ids]
-    families = {row.family for row in rows} - {"totals"}
-    columns = {name: np.stack([cell.counts(name) for cell in cells], axis=1).reshape(v, -1) for name in families}
-    parts: dict[str, list[FloatArray]] = {row.key: [] for row in rows}
+    matrix = matrix.sorted()
+    v, s = matrix.reference.shape
+    metrics = [CATALOGUE[name] for name in select(matrix.answer, compared=True)]
+    tally = Tally.of(matrix, mapping, positive, [metric.key for metric in metrics])
+    by_step = [Tally.of(matrix.subset([step]), mapping, positive) for step in matrix.step_ids]
+    families = {metric.family for metric in metrics} - {"totals"}
+    columns = {name: np.stack([step.counts(name) for step in by_step], axis=1).reshape(v, -1) for name in families}
+    chunks: dict[str, list[FloatArray]] = {metric.key: [] for metric in metrics}
     if min(v, s, resamples) > 1:
         # Two streams from one seed: the videos of resample b are those of the one-way interval.
-        steps = np.concatenate(list(weight_chunks(s, resamples, stream(seed, Stream.STEPS))))
+        step_weights = np.concatenate(list(weight_chunks(s, resamples, stream(seed, Stream.STEPS))))
         start = 0
         for weights in weight_chunks(v, resamples, seed):
-            drawn = steps[start : start + len(weights)]
+            drawn_steps = step_weights[start : start + len(weights)]
             start += len(weights)
             counts = {
-                name: np.einsum("bsk,bs->bk", (weights @ column).reshape(len(weights), s, -1), drawn)
+                name: np.einsum("bsk,bs->bk", (weights @ column).reshape(len(weights), s, -1), drawn_steps)
                 for name, column in columns.items()
             }
-            for row in rows:
-                found = (
-                    _totals(row, panel, weights, drawn) if row.family == "totals" else row.function(counts[row.family])
-                )
-                parts[row.key].append(found)
-    values = observed(tally.compute, v)
-    replicates = {name: np.concatenate(chunks) for name, chunks in parts.items() if chunks}
+            for metric in metrics:
+                if metric.family != "totals":
+                    chunks[metric.key].append(metric.function(counts[metric.family]))
+                    continue
+                # Totals depend on which steps were drawn, so that every resample has totals of its own.
+                pairs = (correlation.Paired(*correlation.shares(matrix, times)) for times in drawn_steps)
+                values = [metric.function(pair, row[None]) for pair, row in zip(pairs, weights, strict=True)]
+                chunks[metric.key].append(np.concatenate(values))
+    values_observed = observed(tally.compute, v)
+    replicates = {name: np.concatenate(parts) for name, parts in chunks.items() if parts}
     spread = spreads(replicates, {name: tally.size(name)[0] for name in replicates})
-    return {name: summarise(tally, name, values[name], spread.get(name)) for name in tally.metrics}
-
-
-def _totals(row: Metric, panel: ScoreMatrix, weights: FloatArray, drawn: FloatArray) -> FloatArray:
-    """A correlation of totals over the videos and steps that were drawn, in each resample."""
-    pairs = (correlation.Paired(*correlation.shares(panel, times)) for times in drawn)
-    return np.concatenate([row.function(pair, taken[None]) for pair, taken in zip(pairs, weights, strict=True)])
+    return {name: summarise(tally, name, values_observed[name], spread.get(name)) for name in tally.metrics}

@@ -1,4 +1,4 @@
-"""Input ablations of a run: the share of the headline metric that remains when the evidence is altered.
+"""Input ablations of a run: the share of a metric that is retained when the evidence is altered.
 
 A metric that a model keeps without the video, or on another exam's video, was not earned by watching. Both values are
 computed on the steps that were answered both times and on the same resamples of videos, so that their difference and
@@ -26,9 +26,35 @@ from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import CONDITIONS, TaskRun
 from siming_tasks.results.run import Run
-from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation, TaskSpec
+from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation
 
-__all__ = ["AblationEffect", "AblationResult", "analyse_ablations", "survival"]
+__all__ = ["AblationEffect", "AblationResult", "ablation_effects", "analyse_ablations"]
+
+NO_AGREEMENT = "The plain task shows no agreement beyond chance, so there is nothing to survive."
+
+
+@dataclass(frozen=True)
+class AblationEffect:
+    """One metric with and without the evidence, on the steps that were answered both times.
+
+    Attributes:
+        metric: key of the metric.
+        plain: of the plain task.
+        ablated: of the ablation.
+        change: ``ablated - plain``, paired.
+        retained: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined
+            where ``plain`` is not above 0, in the data or in a resample.
+    """
+
+    metric: str
+    plain: Estimate
+    ablated: Estimate
+    change: Estimate
+    retained: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {name: getattr(self, name).to_json() for name in ("plain", "ablated", "change", "retained")}
 
 
 @dataclass(frozen=True)
@@ -37,11 +63,11 @@ class AblationResult:
 
     Attributes:
         setting: name of the ablation's setting, which is also that of its task.
-        ablation: how the evidence was altered.
+        ablation: the alteration of the evidence.
         answer: of the plain setting: ``score`` or ``error``.
-        refused: why it cannot stand beside the plain task; empty if it can.
-        metrics: by metric, what survives; empty if it was refused.
-        history: the headline on the steps that depend on what went before; None without such a step.
+        refused: reason why it cannot stand beside the plain task; empty if it can.
+        metrics: effect by metric; empty if it was refused.
+        history: effect on the headline at the steps that depend on earlier steps; None without such a step.
     """
 
     setting: str
@@ -53,22 +79,23 @@ class AblationResult:
 
     @property
     def headline(self) -> AblationEffect | None:
-        """The metric that orders tables; None if the ablation was refused."""
+        """Effect on the metric that orders tables; None if the ablation was refused."""
         return self.metrics.get(headline(self.answer))
 
     @property
     def sentence(self) -> str:
-        """What it comes to, for people."""
-        found = self.headline
-        if found is None:
+        """Result in one sentence."""
+        effect = self.headline
+        if effect is None:
             return f"{self.ablation.title[0].upper()}{self.ablation.title[1:]}: not compared. {self.refused}"
-        label = CATALOGUE[found.metric].title
+        label = CATALOGUE[effect.metric].title
         label = label if label.isupper() else label[0].lower() + label[1:]
-        kept = found.kept
-        if kept.value is None or kept.undefined:
-            return f"What of {label} survives {self.ablation.without} has no value: {kept.reason}"
-        ends = "" if kept.low is None or kept.high is None else f" [{kept.low:.0%}, {kept.high:.0%}]"
-        return f"{round(kept.value, 2) + 0.0:.0%}{ends} of {label} survives {self.ablation.without}."
+        retained = effect.retained
+        if retained.value is None or retained.undefined:
+            return f"The share of {label} that survives {self.ablation.without} has no value: {retained.reason}"
+        ends = "" if retained.low is None or retained.high is None else f" [{retained.low:.0%}, {retained.high:.0%}]"
+        # Adding 0.0 turns a rounded -0.0 into 0.0, which prints without a sign.
+        return f"{round(retained.value, 2) + 0.0:.0%}{ends} of {label} survives {self.ablation.without}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -86,84 +113,60 @@ class AblationResult:
 def analyse_ablations(
     run: Run, setting: str, options: Options, allow: Collection[str] = ()
 ) -> tuple[AblationResult, ...]:
-    """Every ablation that a run made of a setting, in their usual order; none if it was not asked plainly too.
+    """Every ablation that a run made of a setting, in their usual order; none if the plain task was not asked.
 
     Args:
-        run: whose records hold both.
+        run: run whose records hold both.
         setting: name of the plain setting.
         options: rater, label mapping, positive class, resamples and seed.
         allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
     """
-    if not run.records.get(setting):
-        return ()
     names = [name for name in ABLATION_TASKS if TASKS[name].base_task == setting and run.records.get(name)]
-    if not names:
+    if not names or not run.records.get(setting):
         return ()
-    first = TaskRun.of(run, setting, options.rater)
-    return tuple(_ablation_result(run, first, TASKS[name], options, allow) for name in names)
-
-
-def _ablation_result(
-    run: Run, first: TaskRun, setting: TaskSpec, options: Options, allow: Collection[str]
-) -> AblationResult:
-    other = TaskRun.of(run, setting.name, options.rater)
-    if refused := _unequal_condition(first, other, setting.ablation, allow):
-        return AblationResult(setting.name, setting.ablation, setting.answer, refused, {}, None)
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
-    steps = [step.id for step in run.dataset.rubric.steps if step.scope == "history"]
-    history = survival(first.panel, other.panel, steps, **how)[headline(setting.answer)] if steps else None
-    return AblationResult(
-        setting.name, setting.ablation, setting.answer, "", survival(first.panel, other.panel, **how), history
-    )
+    history_steps = [step.id for step in run.dataset.rubric.steps if step.scope == "history"]
+    plain_run = TaskRun.of(run, setting, options.rater)
+    results = []
+    for name in names:
+        task = TASKS[name]
+        ablated_run = TaskRun.of(run, name, options.rater)
+        refused = _reason_not_comparable(plain_run, ablated_run, task.ablation, allow)
+        effects: Mapping[str, AblationEffect] = {}
+        history = None
+        if not refused:
+            if history_steps:
+                on_history = ablation_effects(plain_run.panel, ablated_run.panel, history_steps, **how)
+                history = on_history[headline(task.answer)]
+            effects = ablation_effects(plain_run.panel, ablated_run.panel, **how)
+        results.append(AblationResult(name, task.ablation, task.answer, refused, effects, history))
+    return tuple(results)
 
 
-def _unequal_condition(first: TaskRun, other: TaskRun, ablation: InputAblation, allow: Collection[str]) -> str:
-    """In what the ablation was asked otherwise than it should have been, in a sentence; empty if in nothing."""
-    plain = {request.partition("/")[2]: asked for request, asked in first.conditions.items()}
-    for request, asked in other.conditions.items():
-        before = plain.get(request.partition("/")[2])
-        for name, one, two in zip(CONDITIONS, before or (), asked, strict=bool(before)):
-            if None not in (one, two) and one != two and name not in (*allow, *ablation.changes):
-                file = (name, one) == ("media", VIDEO.name)
-                way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if file else ""
-                return (
-                    f"The plain task and the ablation differ in {name}: {one} against {two} ({request}). Ask both with "
-                    f"the same {name}{way}, or allow the difference ({name})."
-                )
-    if not set(first.panel.video_ids) & set(other.panel.video_ids):
+def _reason_not_comparable(
+    plain_run: TaskRun, ablated_run: TaskRun, ablation: InputAblation, allow: Collection[str]
+) -> str:
+    """First difference that the ablation itself does not explain, in a sentence; empty if there is none."""
+    conditions = {request.partition("/")[2]: asked for request, asked in plain_run.conditions.items()}
+    accepted = (*allow, *ablation.changes)
+    for request, asked in ablated_run.conditions.items():
+        before = conditions.get(request.partition("/")[2])
+        for name, plain_value, value in zip(CONDITIONS, before or (), asked, strict=bool(before)):
+            if None in (plain_value, value) or plain_value == value or name in accepted:
+                continue
+            proxy = (name, plain_value) == ("media", VIDEO.name)
+            way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if proxy else ""
+            return (
+                f"The plain task and the ablation differ in {name}: {plain_value} against {value} ({request}). Ask "
+                f"both with the same {name}{way}, or allow the difference ({name})."
+            )
+    if not set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids):
         return "The plain task and the ablation share no video."
     return ""
 
 
-NO_AGREEMENT = "The plain task shows no agreement beyond chance, so there is nothing to survive."
-
-
-@dataclass(frozen=True)
-class AblationEffect:
-    """One metric, with and without the evidence, on the steps that were answered both times.
-
-    Attributes:
-        metric: its key.
-        plain: of the plain task.
-        ablated: of the ablation.
-        change: ``ablated - plain``, paired.
-        kept: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined where
-            ``plain`` is not above 0, in the data or in a resample.
-    """
-
-    metric: str
-    plain: Estimate
-    ablated: Estimate
-    change: Estimate
-    kept: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; no NaN."""
-        return {name: getattr(self, name).to_json() for name in ("plain", "ablated", "change", "kept")}
-
-
-def survival(
+def ablation_effects(
     plain: ScoreMatrix,
     ablated: ScoreMatrix,
     steps: Sequence[str] | None = None,
@@ -173,16 +176,16 @@ def survival(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, AblationEffect]:
-    """By metric, what survives.
+    """Effect of an ablation by metric.
 
     Args:
-        plain: the answers to the plain task.
-        ablated: those to the ablation, about the same rubric; videos that are not in both are left out.
+        plain: answers to the plain task.
+        ablated: answers to the ablation, about the same rubric; videos that are not in both are left out.
         steps: only these; None: all.
         mapping: how points become labels for kappa.
         positive: the class of precision, recall and F1.
         resamples: bootstrap resamples.
-        seed: of them.
+        seed: of the resamples.
 
     Returns:
         Every metric but those that can be had by answering the same everywhere. ``coverage`` of the estimates is the
@@ -190,40 +193,41 @@ def survival(
     """
     shared = sorted(set(plain.video_ids) & set(ablated.video_ids))
     chosen = plain.step_ids if steps is None else tuple(steps)
-    one, other = (_pick_videos(panel, shared).subset(chosen) for panel in (plain, ablated))
-    asked = one.asked & other.asked
-    both = one.answered & other.answered
-    metrics = select(plain.answer, lifted=True)
-    metrics = tuple(name for name in metrics if CATALOGUE[name].compared)
-    sides = []
-    for panel in (one, other):
-        said = np.where(both, panel.predicted, np.nan)
-        sides.append(Tally.of(replace(panel, asked=asked, predicted=said), mapping, positive, metrics))
+    matrices = []
+    for matrix in (plain, ablated):
+        row = {name: index for index, name in enumerate(matrix.video_ids)}
+        matrices.append(matrix.videos([row[name] for name in shared]).subset(chosen))
+    asked = matrices[0].asked & matrices[1].asked
+    both = matrices[0].answered & matrices[1].answered
+    metrics = tuple(name for name in select(plain.answer, lifted=True) if CATALOGUE[name].compared)
+    tallies = [
+        Tally.of(
+            replace(matrix, asked=asked, predicted=np.where(both, matrix.predicted, np.nan)), mapping, positive, metrics
+        )
+        for matrix in matrices
+    ]
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
-        before, after = (side.compute(weights) for side in sides)
-        found: dict[tuple[str, str], FloatArray] = {}
+        before, after = (tally.compute(weights) for tally in tallies)
+        parts: dict[tuple[str, str], FloatArray] = {}
         for name in metrics:
             a, b = before[name], after[name]
-            kept: FloatArray = np.divide(b, a, out=np.full(len(a), np.nan), where=a > 0)
-            found |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a, (name, "kept"): kept}
-        return found
+            retained: FloatArray = np.divide(b, a, out=np.full(len(a), np.nan), where=a > 0)
+            parts |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a, (name, "retained"): retained}
+        return parts
 
     values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
-    spread = spreads(drawn, {key: sides[0].size(key[0])[0] for key in drawn})
+    spread = spreads(drawn, {key: tallies[0].size(key[0])[0] for key in drawn})
 
-    def made(name: str, part: str) -> Estimate:
-        silent = next((side for side, p in zip(sides, ("plain", "ablated"), strict=True)
-                       if np.isnan(values[name, p]) and part in (p, "change", "kept")), None)  # fmt: skip
-        why = silent.reason(name) if silent else NO_AGREEMENT
-        return derived(sides[0], name, values[name, part], spread.get((name, part)), why=why)
+    def estimate(name: str, part: str) -> Estimate:
+        undefined = (
+            tally
+            for tally, side in zip(tallies, ("plain", "ablated"), strict=True)
+            if np.isnan(values[name, side]) and part in (side, "change", "retained")
+        )
+        tally = next(undefined, None)
+        why = tally.reason(name) if tally else NO_AGREEMENT
+        return derived(tallies[0], name, values[name, part], spread.get((name, part)), why=why)
 
-    return {
-        name: AblationEffect(name, *(made(name, part) for part in ("plain", "ablated", "change", "kept")))
-        for name in metrics
-    }
-
-
-def _pick_videos(panel: ScoreMatrix, videos: Sequence[str]) -> ScoreMatrix:
-    row = {name: index for index, name in enumerate(panel.video_ids)}
-    return panel.videos([row[name] for name in videos])
+    parts = ("plain", "ablated", "change", "retained")
+    return {name: AblationEffect(name, *(estimate(name, part) for part in parts)) for name in metrics}

@@ -1,4 +1,4 @@
-"""Counterfactual pairs: does an answer move where, and only where, the truth moved?
+"""Minimal pairs: changes of an answer where, and only where, the true score differs.
 
 Two exams of a pair differ in one act. A judge is right on a pair if its answer to the step whose true score differs
 moves in that direction, and its answers to the steps whose true scores are equal do not move.
@@ -26,14 +26,14 @@ __all__ = ["MinimalPairScores", "clip_only_bound", "score_minimal_pairs"]
 
 @dataclass(frozen=True)
 class MinimalPairScores:
-    """How a judge did on counterfactual pairs; each number is a share of the answered pairs (Wilson 95 % interval).
+    """Scores of a judge on minimal pairs; each number is a share of the answered pairs (Wilson 95 % interval).
 
     Attributes:
         right: moved the right way on the step and nowhere else.
         moved: moved the right way on the step, whatever happened elsewhere.
         wrong_way: moved the wrong way on the step.
         elsewhere: mean share of the steps with equal truth on which the answer moved all the same.
-        bound: what a clip-only deterministic judge can reach at most on ``right`` (and ``moved``).
+        bound: largest ``right`` (and ``moved``) that a clip-only deterministic judge can reach.
     """
 
     right: Estimate
@@ -74,23 +74,30 @@ def score_minimal_pairs(
     Raises:
         ValueError: the shapes do not belong together, a direction is not +1 or -1, or a target step is ``unchanged``.
     """
-    number = _check(first, second, target, direction, unchanged, kinds)
+    number = int(first.shape[0])
+    shapes = (second.shape == first.shape, unchanged.shape == first.shape, target.shape == (number,))
+    if not all(shapes) or direction.shape != (number,) or len(kinds) != number:
+        raise ValueError("answers and `unchanged` must be (pairs, steps); target, direction and kinds one per pair")
+    if not np.isin(direction, (-1, 1)).all():
+        raise ValueError("direction must be +1 or -1")
     row = np.arange(number)
+    if unchanged[row, target].any():
+        raise ValueError("a target step is listed as unchanged; nothing could move there")
+
     sign = direction * (1.0 if answer == "score" else -1.0)
-    step = (second - first)[row, target] * sign
-    answered = np.isfinite(step)
-    change = np.nan_to_num(second - first)
-    asked = unchanged & np.isfinite(second - first)
-    strayed = (change != 0) & asked
-    share = strayed.sum(1) / np.maximum(asked.sum(1), 1)
-    moved = step[answered] > 0
+    change = second - first
+    movement = change[row, target] * sign
+    answered = np.isfinite(movement)
+    comparable = unchanged & np.isfinite(change)
+    strayed = (np.nan_to_num(change) != 0) & comparable
+    share = strayed.sum(1) / np.maximum(comparable.sum(1), 1)
+    moved = movement[answered] > 0
     coverage = float(answered.mean()) if number else None
-    usable = answered & (asked.sum(1) > 0)
     return MinimalPairScores(
         right=_share(moved & ~strayed[answered].any(1), coverage),
         moved=_share(moved, coverage),
-        wrong_way=_share(step[answered] < 0, coverage),
-        elsewhere=_mean(share[usable], coverage),
+        wrong_way=_share(movement[answered] < 0, coverage),
+        elsewhere=_mean(share[answered & (comparable.sum(1) > 0)], coverage),
         bound=clip_only_bound([kind for kind, there in zip(kinds, answered, strict=True) if there]),
     )
 
@@ -100,33 +107,15 @@ def clip_only_bound(kinds: Sequence[str]) -> float | None:
     return sum(kind == "local" for kind in kinds) / len(kinds) if kinds else None
 
 
-def _check(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    target: NDArray[np.int64],
-    direction: NDArray[np.float64],
-    unchanged: NDArray[np.bool_],
-    kinds: Sequence[str],
-) -> int:
-    number = int(first.shape[0])
-    shapes = (second.shape == first.shape, unchanged.shape == first.shape, target.shape == (number,))
-    if not all(shapes) or direction.shape != (number,) or len(kinds) != number:
-        raise ValueError("answers and `unchanged` must be (pairs, steps); target, direction and kinds one per pair")
-    if not np.isin(direction, (-1, 1)).all():
-        raise ValueError("direction must be +1 or -1")
-    if unchanged[np.arange(number), target].any():
-        raise ValueError("a target step is listed as unchanged; nothing could move there")
-    return number
-
-
 def _share(hits: NDArray[np.bool_], coverage: float | None) -> Estimate:
+    """Share of hits with its Wilson interval; a pair is the unit."""
     n = len(hits)
     if n == 0:
         return Estimate(None, reason="No pair was answered.", coverage=coverage)
-    found = wilson(int(hits.sum()), n)
+    interval = wilson(int(hits.sum()), n)
     value = float(hits.mean())
     stderr = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, stderr, found.low, found.high, n_videos=2 * n, n_items=n, coverage=coverage)
+    return Estimate(value, stderr, interval.low, interval.high, n_videos=2 * n, n_items=n, coverage=coverage)
 
 
 def _mean(shares: NDArray[np.float64], coverage: float | None) -> Estimate:

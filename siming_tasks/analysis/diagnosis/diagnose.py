@@ -1,4 +1,4 @@
-"""Why is the agreement what it is? All diagnoses of one judge in one setting, each with the sentence to read it by."""
+"""All diagnoses of the agreement of one judge in one setting, each with the caveat to read it by."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
-from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK, PassDecisions, exam
+from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
 from siming_tasks.analysis.diagnosis.procedure_state import (
     HistoryContrast,
     RequiredStepState,
     SequentialCredit,
     history_contrast,
     required_state,
-    sequence,
+    sequential_credit,
 )
-from siming_tasks.analysis.diagnosis.robustness import AnalysisChoices, ClusterErrors, choices
+from siming_tasks.analysis.diagnosis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.analysis.diagnosis.severity import Severity, severity
-from siming_tasks.analysis.diagnosis.step_agreement import DisputedSteps, StepTable, disputed, step_table
+from siming_tasks.analysis.diagnosis.step_agreement import DisputedSteps, StepTable, disputed_steps, step_table
 from siming_tasks.analysis.psychometrics.alternative_annotator import NonInferiority, non_inferiority
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.agreement.classification import Positive
@@ -30,14 +30,14 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["Diagnostics", "diagnose", "diagnose_with_raters", "rater_pair_values"]
+__all__ = ["Diagnostics", "diagnose_matrix", "diagnose_with_raters", "rater_pair_values"]
 
 SeedLike = int | np.random.SeedSequence
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Everything :func:`diagnose` found.
+    """Result of :func:`diagnose_matrix`.
 
     Attributes:
         answer: ``score`` or ``error``.
@@ -52,10 +52,11 @@ class Diagnostics:
         exam: pass decisions; None for verdicts.
         choices: metrics under other label mappings, fills and positive classes.
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
-        replaced: could the judge stand in for a physician? None without two physicians who scored the same videos.
-        pairs: with more than two physicians, what :func:`rater_pair_values` says of each pair; else empty. The
+        non_inferiority: test of the judge in the place of a physician; None without two physicians who scored the same
+            videos.
+        pairs: with more than two physicians, :func:`rater_pair_values` of each pair; else empty. The
             physicians beside the judge are then the first pair.
-        options: what they were made with, as far as the caller says so.
+        options: options of the diagnosis, as far as the caller states them.
     """
 
     answer: str
@@ -69,7 +70,7 @@ class Diagnostics:
     disputed: DisputedSteps | None
     exam: PassDecisions | None
     choices: AnalysisChoices
-    replaced: NonInferiority | None = None
+    non_inferiority: NonInferiority | None = None
     clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -87,8 +88,8 @@ class Diagnostics:
         return found
 
 
-def diagnose(
-    panel: ScoreMatrix,
+def diagnose_matrix(
+    matrix: ScoreMatrix,
     rubric: Rubric,
     rater_a: FloatArray | None = None,
     rater_b: FloatArray | None = None,
@@ -102,9 +103,9 @@ def diagnose(
     """Diagnose one judge in one setting; the unit of resampling is the video.
 
     Args:
-        panel: reference and judge.
-        rubric: scopes, requirements and critical steps of the panel's steps.
-        rater_a: points of physician A in the panel's order, ``float[V, S]``, NaN = not rated; None if unknown.
+        matrix: reference and judge.
+        rubric: scopes, requirements and critical steps of the matrix's steps.
+        rater_a: points of physician A in the matrix's order, ``float[V, S]``, NaN = not rated; None if unknown.
         rater_b: points of physician B.
         rng: of the resamples and random splits.
         mapping: how points become labels.
@@ -113,67 +114,71 @@ def diagnose(
         resamples: bootstrap resamples; 0 gives values without intervals.
 
     Raises:
-        DataError: the panel is empty or has steps that the rubric lacks, one rater without the other, a bad pass mark.
+        DataError: the matrix is empty or has steps that the rubric lacks, one rater without the other, a bad pass mark.
     """
-    unknown = [name for name in panel.step_ids if name not in rubric.by_id]
+    unknown = [name for name in matrix.step_ids if name not in rubric.by_id]
     if unknown:
         raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
-    if not panel.video_ids or not panel.step_ids:
+    if not matrix.video_ids or not matrix.step_ids:
         raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
-    frame = label_matrices(panel, rater_a, rater_b, mapping)
-    asked = int(panel.asked.sum())
+    labels = label_matrices(matrix, rater_a, rater_b, mapping)
+    asked = int(matrix.asked.sum())
     return Diagnostics(
-        answer=panel.answer,
-        videos=len(panel.video_ids),
-        coverage=float(panel.answered.sum()) / asked if asked else None,
-        steps=step_table(frame, resamples, rng),
-        severity=severity(frame, resamples, rng),
-        history=history_contrast(frame, rubric, resamples, rng),
-        state=required_state(frame, rubric, resamples, rng),
-        sequence=sequence(frame, resamples, rng),
-        disputed=disputed(frame),
-        exam=exam(frame, rubric, resamples, rng, pass_mark),
-        choices=choices(frame.panel, mapping, positive),
+        answer=matrix.answer,
+        videos=len(matrix.video_ids),
+        coverage=float(matrix.answered.sum()) / asked if asked else None,
+        steps=step_table(labels, resamples, rng),
+        severity=severity(labels, resamples, rng),
+        history=history_contrast(labels, rubric, resamples, rng),
+        state=required_state(labels, rubric, resamples, rng),
+        sequence=sequential_credit(labels, resamples, rng),
+        disputed=disputed_steps(labels),
+        exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
+        choices=analysis_choices(labels.scores, mapping, positive),
     )
 
 
 def diagnose_with_raters(
-    panel: ScoreMatrix, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
+    matrix: ScoreMatrix, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
 ) -> Diagnostics:
-    """:func:`diagnose` with any number of physicians: pair by pair, the first pair beside the judge.
+    """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
     Args:
-        panel: reference and judge.
-        rubric: of the panel's steps.
-        physicians: by name, points in the panel's order, ``float[V, S]``; those of one alone are not used.
+        matrix: reference and judge.
+        rubric: of the matrix's steps.
+        physicians: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used.
         seed: of the resamples, the same for every pair.
-        options: of :func:`diagnose`.
+        options: of :func:`diagnose_matrix`.
     """
     found = {
-        f"{b} against {a}": diagnose(
-            panel, rubric, physicians[a], physicians[b], rng=np.random.default_rng(seed), **options
+        f"{b} against {a}": diagnose_matrix(
+            matrix, rubric, physicians[a], physicians[b], rng=np.random.default_rng(seed), **options
         )
         for a, b in combinations(physicians, 2)
     }
     if not found:
-        return diagnose(panel, rubric, rng=np.random.default_rng(seed), **options)
+        return diagnose_matrix(matrix, rubric, rng=np.random.default_rng(seed), **options)
     first = next(iter(found.values()))
-    replaced = _replaced(panel, physicians, options.get("mapping", "absolute"))
+    tested = _non_inferiority(matrix, physicians, options.get("mapping", "absolute"))
     pairs = {name: rater_pair_values(pair) for name, pair in found.items()} if len(found) > 1 else {}
-    return replace(first, replaced=replaced, pairs=pairs)
+    return replace(first, non_inferiority=tested, pairs=pairs)
 
 
-def _replaced(panel: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping: LabelMapping) -> NonInferiority | None:
-    """Labels of judge and physicians at the steps that were asked, put to the test."""
+def _non_inferiority(
+    matrix: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping: LabelMapping
+) -> NonInferiority | None:
+    """Non-inferiority of the judge to the physicians at the steps that were asked; None without two shared videos."""
 
     def labels(points: FloatArray) -> FloatArray:
-        kept = np.where(panel.asked, points, np.nan)
-        if panel.answer == "error":
-            return np.where(np.isnan(kept), np.nan, kept >= panel.max_score - 1e-9)
-        found = ordinal_labels(kept, panel.max_score, mapping)
+        kept = np.where(matrix.asked, points, np.nan)
+        if matrix.answer == "error":
+            return np.where(np.isnan(kept), np.nan, kept >= matrix.max_score - 1e-9)
+        found = ordinal_labels(kept, matrix.max_score, mapping)
         return np.where(found < 0, np.nan, found)
 
-    said = labels(panel.predicted) if panel.answer == "score" else np.where(panel.asked, 1 - panel.predicted, np.nan)
+    said = (
+        labels(matrix.predicted) if matrix.answer == "score" else np.where(matrix.asked, 1 - matrix.predicted, np.nan)
+    )
     try:
         return non_inferiority(said, {name: labels(points) for name, points in physicians.items()})
     except DataError:
@@ -181,7 +186,7 @@ def _replaced(panel: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping:
 
 
 def rater_pair_values(found: Diagnostics) -> dict[str, float | None]:
-    """What diagnoses say of the pair of physicians beside the judge, and of the judge where they agreed or not."""
+    """Numbers of a pair of physicians beside the judge, and of the judge where they agreed and where they differed."""
     numbers: dict[str, float | None] = {}
     for scope, kappa in (found.history.human_kappa or {}).items():
         numbers[f"kappa, {scope} steps"] = kappa.value

@@ -1,4 +1,4 @@
-"""Decisions decisions: whom would the judge pass? What an examiner or a school acts on."""
+"""Pass decisions: pass or fail by the judge, beside the decisions of the reference and of the physicians."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_sta
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["PASS_MARK", "DecisionsAtMark", "PassDecisions", "exam"]
+__all__ = ["PASS_MARK", "DecisionsAtMark", "PassDecisions", "pass_decisions"]
 
 PASS_MARK = 0.8
 MARKS = (0.6, 0.7, 0.8, 0.9)
@@ -29,7 +29,7 @@ CAVEAT = (
 
 @dataclass(frozen=True)
 class DecisionsAtMark:
-    """Decisions under another pass mark: share of videos decided alike, false-pass and false-fail rate."""
+    """Decisions under first pass mark: share of videos decided alike, false-pass and false-fail rate."""
 
     pass_mark: float
     consistency: Proportion
@@ -53,7 +53,7 @@ class PassDecisions:
         kappa: of those decisions.
         human: share of examinees decided alike by the two physicians, if given.
         human_kappa: of those decisions.
-        marks: the same for other pass marks.
+        marks: the same for second pass marks.
         caveat: what to bear in mind.
     """
 
@@ -73,18 +73,21 @@ class PassDecisions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sheet:
-    """One examiner's points: share earned per video (NaN = not decided), and videos with a failed must-pass step."""
+class _ExamineeTotals:
+    """Totals of first examiner: share earned per video (NaN = not decided), and videos with a failed must-pass step."""
 
     share: FloatArray
     unsafe: BoolArray
 
     def passes(self, mark: float) -> BoolArray:
-        return np.where(np.isnan(self.share), False, self.share >= mark - 1e-9) & ~self.unsafe
+        """True where the share reaches the mark and no must-pass step was failed."""
+        return (
+            np.where(np.isnan(self.share), False, self.share >= mark - 1e-9) & ~self.unsafe
+        )  # 1e-9: rounding of the share
 
 
-def exam(
-    frame: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
+def pass_decisions(
+    labels: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
 ) -> PassDecisions | None:
     """Decisions of judge, reference and physicians; None for verdicts: without points there is no mark to reach.
 
@@ -93,61 +96,61 @@ def exam(
     """
     if not 0 < pass_mark <= 1:
         raise DataError(f"pass mark is {pass_mark:g}; give the share of points that passes, above 0 and at most 1.")
-    panel = frame.panel
-    if panel.answer != "score":
+    matrix = labels.scores
+    if matrix.answer != "score":
         return None
-    must = np.array([rubric.by_id[name].critical for name in panel.step_ids], dtype=bool)
-    available = np.where(panel.counted, panel.max_score, 0).sum(axis=1)
-    decided = ~(panel.counted & ~panel.answered)[:, must].any(axis=1)
+    must = np.array([rubric.by_id[name].critical for name in matrix.step_ids], dtype=bool)
+    available = np.where(matrix.counted, matrix.max_score, 0).sum(axis=1)
+    decided = ~(matrix.counted & ~matrix.answered)[:, must].any(axis=1)
 
-    def sheet(points: FloatArray, total: FloatArray) -> _Sheet:
-        failed = (ordinal_labels(points, panel.max_score) == 0) & panel.counted
+    def totals_of(points: FloatArray, total: FloatArray) -> _ExamineeTotals:
+        failed = (ordinal_labels(points, matrix.max_score) == 0) & matrix.counted
         with np.errstate(invalid="ignore", divide="ignore"):
-            return _Sheet(np.where(decided & (available > 0), total / available, np.nan), failed[:, must].any(axis=1))
+            earned = np.where(decided & (available > 0), total / available, np.nan)
+        return _ExamineeTotals(earned, failed[:, must].any(axis=1))
 
-    reference, predicted = totals(panel)
-    truth, said = sheet(panel.reference, reference), sheet(panel.predicted, predicted)
-    failed_must = frame.failed_truth[:, must]
-    main = _mark(truth, said, pass_mark)
-    known = _known(truth, said)
-    stats = {"kappa": _decision_kappa(truth, said, pass_mark)}
+    reference, predicted = totals(matrix)
+    reference_totals, judge_totals = totals_of(matrix.reference, reference), totals_of(matrix.predicted, predicted)
+    at_mark = _decisions_at(reference_totals, judge_totals, pass_mark)
+    known = _known(reference_totals, judge_totals)
+    stats = {"kappa": _decision_kappa(reference_totals, judge_totals, pass_mark)}
     human = None
-    if frame.points:
-        complete = (frame.rated == panel.counted).all(axis=1)
-        sums = (np.where(panel.counted, points, 0).sum(axis=1) for points in frame.points)
-        a, b = (sheet(p, np.where(complete, s, np.nan)) for p, s in zip(frame.points, sums, strict=True))
-        human = _mark(a, b, pass_mark).consistency
+    if labels.points:
+        complete = (labels.rated == matrix.counted).all(axis=1)
+        sums = (np.where(matrix.counted, points, 0).sum(axis=1) for points in labels.points)
+        a, b = (totals_of(p, np.where(complete, s, np.nan)) for p, s in zip(labels.points, sums, strict=True))
+        human = _decisions_at(a, b, pass_mark).consistency
         stats["human"] = _decision_kappa(a, b, pass_mark)
-    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
+    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
     return PassDecisions(
         pass_mark=pass_mark,
-        must_pass=tuple(name for name, critical in zip(panel.step_ids, must, strict=True) if critical),
-        false_pass=main.false_pass,
-        false_fail=main.false_fail,
-        pass_rate_reference=share(truth.passes(pass_mark), known),
-        pass_rate_judge=share(said.passes(pass_mark), known),
-        missed_must_pass=share(~frame.failed_said[:, must], failed_must),
-        consistency=main.consistency,
-        kappa=found["kappa"],
+        must_pass=tuple(name for name, critical in zip(matrix.step_ids, must, strict=True) if critical),
+        false_pass=at_mark.false_pass,
+        false_fail=at_mark.false_fail,
+        pass_rate_reference=share(reference_totals.passes(pass_mark), known),
+        pass_rate_judge=share(judge_totals.passes(pass_mark), known),
+        missed_must_pass=share(~labels.failed_predicted[:, must], labels.failed_reference[:, must]),
+        consistency=at_mark.consistency,
+        kappa=estimates["kappa"],
         human=human,
-        human_kappa=found.get("human"),
-        marks=tuple(_mark(truth, said, mark) for mark in MARKS),
+        human_kappa=estimates.get("human"),
+        marks=tuple(_decisions_at(reference_totals, judge_totals, mark) for mark in MARKS),
     )
 
 
-def _known(one: _Sheet, other: _Sheet) -> BoolArray:
-    return ~np.isnan(one.share) & ~np.isnan(other.share)
+def _known(first: _ExamineeTotals, second: _ExamineeTotals) -> BoolArray:
+    return ~np.isnan(first.share) & ~np.isnan(second.share)
 
 
-def _mark(truth: _Sheet, said: _Sheet, mark: float) -> DecisionsAtMark:
-    known = _known(truth, said)
-    really, judged = truth.passes(mark), said.passes(mark)
+def _decisions_at(reference_totals: _ExamineeTotals, judge_totals: _ExamineeTotals, mark: float) -> DecisionsAtMark:
+    known = _known(reference_totals, judge_totals)
+    really, judged = reference_totals.passes(mark), judge_totals.passes(mark)
     return DecisionsAtMark(
         mark, share(really == judged, known), share(judged, known & ~really), share(~judged, known & really)
     )
 
 
-def _decision_kappa(one: _Sheet, other: _Sheet, mark: float) -> Stat:
-    known = _known(one, other)[:, None]
-    labels = [np.where(known, side.passes(mark)[:, None], -1).astype(np.int8) for side in (one, other)]
+def _decision_kappa(first: _ExamineeTotals, second: _ExamineeTotals, mark: float) -> Stat:
+    known = _known(first, second)[:, None]
+    labels = [np.where(known, side.passes(mark)[:, None], -1).astype(np.int8) for side in (first, second)]
     return kappa_stat(labels[0], labels[1], needs="No video was decided by both.")

@@ -19,10 +19,10 @@ __all__ = [
     "RequiredStepState",
     "SequentialCredit",
     "history_contrast",
-    "prefix",
     "required_state",
-    "sequence",
-    "state_of",
+    "requirement_state",
+    "sequential_credit",
+    "steps_before_divergence",
 ]
 
 SCOPES = ("local", "mixed", "history")
@@ -56,17 +56,19 @@ class HistoryContrast:
     caveat: str
 
 
-def history_contrast(frame: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator) -> HistoryContrast:
+def history_contrast(
+    labels: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator
+) -> HistoryContrast:
     """Contrast of local and history steps of a judge and, if given, of the physicians."""
-    scope = np.array([rubric.by_id[name].scope for name in frame.panel.step_ids])
+    scope = np.array([rubric.by_id[name].scope for name in labels.scores.step_ids])
     at = {name: scope == name for name in SCOPES}
-    stats = _kappa_by_scope("judge", frame.truth, frame.said, at)
-    if frame.raters:
-        stats |= _kappa_by_scope("human", *frame.raters, at)
+    stats = _kappa_by_scope("judge", labels.reference, labels.predicted, at)
+    if labels.raters:
+        stats |= _kappa_by_scope("human", *labels.raters, at)
         stats["judge", "excess"] = difference(stats["judge", "contrast"], stats["human", "contrast"])
-    found = estimate_stats(stats, len(frame.panel.video_ids), resamples, rng)
-    contrast = found["judge", "contrast"]
-    null, rank = _random_splits(frame, scope, contrast, rng)
+    estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
+    contrast = estimates["judge", "contrast"]
+    null, rank = _random_splits(labels, scope, contrast, rng)
     spread = f" Random assignments of the same sizes alone give {null[0]:+.2f} to {null[1]:+.2f}." if null else ""
     caveat = (
         "Scopes are the rubric author's, and steps differ in difficulty and in how often they fail."
@@ -76,13 +78,13 @@ def history_contrast(frame: LabelMatrices, rubric: Rubric, resamples: int, rng: 
     )
     return HistoryContrast(
         steps={name: int(mask.sum()) for name, mask in at.items()},
-        kappa={name: found["judge", name] for name in SCOPES},
+        kappa={name: estimates["judge", name] for name in SCOPES},
         contrast=contrast,
         null=null,
         rank=rank,
-        human_kappa={name: found["human", name] for name in SCOPES} if frame.raters else None,
-        human=found.get(("human", "contrast")),
-        excess=found.get(("judge", "excess")),
+        human_kappa={name: estimates["human", name] for name in SCOPES} if labels.raters else None,
+        human=estimates.get(("human", "contrast")),
+        excess=estimates.get(("judge", "excess")),
         caveat=caveat,
     )
 
@@ -97,11 +99,13 @@ def _kappa_by_scope(who: str, one: Labels, other: Labels, at: dict[str, BoolArra
 
 
 def _random_splits(
-    frame: LabelMatrices, scope: np.ndarray, contrast: Estimate, rng: np.random.Generator
+    labels: LabelMatrices, scope: np.ndarray, contrast: Estimate, rng: np.random.Generator
 ) -> tuple[tuple[float, float] | None, float | None]:
     if contrast.value is None or contrast.undefined:
         return None, None
-    per_step = np.stack([confusion(frame.truth[:, [s]], frame.said[:, [s]]).sum(axis=0) for s in range(len(scope))])
+    per_step = np.stack(
+        [confusion(labels.reference[:, [s]], labels.predicted[:, [s]]).sum(axis=0) for s in range(len(scope))]
+    )
     shuffled = rng.permuted(np.broadcast_to(scope, (SPLITS, len(scope))), axis=1)
     local, history = (qwk((shuffled == name) @ per_step) for name in ("local", "history"))
     drawn = (local - history)[~np.isnan(local - history)]
@@ -157,29 +161,31 @@ class RequiredStepState:
     caveat: str = field(default=STATE_CAVEAT, init=False)
 
 
-def required_state(frame: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator) -> RequiredStepState:
+def required_state(
+    labels: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator
+) -> RequiredStepState:
     """Judge, reference and physicians by the state of required steps."""
     needs = {
-        name: [r.id for r in rubric.by_id[name].requires if r.id in frame.panel.step_ids]
-        for name in frame.panel.step_ids
+        name: [r.id for r in rubric.by_id[name].requires if r.id in labels.scores.step_ids]
+        for name in labels.scores.step_ids
     }
-    failed, passed = state_of(frame, frame.failed_truth, needs)
-    failed_said, pass_rate_judge = state_of(frame, frame.failed_said, needs)
-    wrong, called = frame.both & frame.panel.reference_wrong, frame.both & frame.panel.predicted_wrong
+    failed, passed = requirement_state(labels, labels.failed_reference, needs)
+    failed_said, pass_rate_judge = requirement_state(labels, labels.failed_predicted, needs)
+    wrong, called = labels.known & labels.scores.reference_wrong, labels.known & labels.scores.predicted_wrong
 
     stats = {
-        "kappa_failed": kappa_stat(frame.truth, frame.said, failed, NONE_FAILED),
-        "kappa_passed": kappa_stat(frame.truth, frame.said, passed, NONE_PASSED),
-        "propagation_reference": _carried(wrong, failed, passed),
-        "propagation_judge": _carried(called, failed, passed),
-        "propagation_own_state": _carried(called, failed_said, pass_rate_judge),
+        "kappa_failed": kappa_stat(labels.reference, labels.predicted, failed, NONE_FAILED),
+        "kappa_passed": kappa_stat(labels.reference, labels.predicted, passed, NONE_PASSED),
+        "propagation_reference": _propagation(wrong, failed, passed),
+        "propagation_judge": _propagation(called, failed, passed),
+        "propagation_own_state": _propagation(called, failed_said, pass_rate_judge),
     }
-    stats["expected"] = _expected(stats["propagation_reference"], wrong, called, failed | passed)
+    stats["expected"] = _expected_propagation(stats["propagation_reference"], wrong, called, failed | passed)
     stats["shortfall"] = difference(stats["expected"], stats["propagation_judge"])
-    if frame.raters:
-        stats["human_failed"] = kappa_stat(*frame.raters, failed, NONE_FAILED)
-        stats["human_passed"] = kappa_stat(*frame.raters, passed, NONE_PASSED)
-    found = estimate_stats(stats, len(frame.panel.video_ids), resamples, rng)
+    if labels.raters:
+        stats["human_failed"] = kappa_stat(*labels.raters, failed, NONE_FAILED)
+        stats["human_passed"] = kappa_stat(*labels.raters, passed, NONE_PASSED)
+    estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
     names = (
         "kappa_failed",
         "kappa_passed",
@@ -191,26 +197,28 @@ def required_state(frame: LabelMatrices, rubric: Rubric, resamples: int, rng: np
     )
     return RequiredStepState(
         requirements=sum(map(len, needs.values())),
-        human_failed=found.get("human_failed"),
-        human_passed=found.get("human_passed"),
-        **{name: found[name] for name in names},
+        human_failed=estimates.get("human_failed"),
+        human_passed=estimates.get("human_passed"),
+        **{name: estimates[name] for name in names},
     )
 
 
-def state_of(frame: LabelMatrices, failed: BoolArray, needs: dict[str, list[str]]) -> tuple[BoolArray, BoolArray]:
+def requirement_state(
+    labels: LabelMatrices, failed: BoolArray, needs: dict[str, list[str]]
+) -> tuple[BoolArray, BoolArray]:
     """Steps after a failed requirement, and steps whose requirements are all known and none failed, ``bool[V, S]``."""
-    column = {name: s for s, name in enumerate(frame.panel.step_ids)}
+    column = {name: s for s, name in enumerate(labels.scores.step_ids)}
     after_failed, after_passed = np.zeros_like(failed), np.zeros_like(failed)
     for name, required in needs.items():
         if required:
             at = [column[other] for other in required]
             bad = failed[:, at].any(axis=1)
             after_failed[:, column[name]] = bad
-            after_passed[:, column[name]] = ~bad & frame.both[:, at].all(axis=1)
-    return after_failed & frame.both, after_passed & frame.both
+            after_passed[:, column[name]] = ~bad & labels.known[:, at].all(axis=1)
+    return after_failed & labels.known, after_passed & labels.known
 
 
-def _carried(marked: BoolArray, after_failed: BoolArray, after_passed: BoolArray) -> Stat:
+def _propagation(marked: BoolArray, after_failed: BoolArray, after_passed: BoolArray) -> Stat:
     """Share marked after a failure minus the share after none, step by step, weighted by the steps after a failure.
 
     Steps that never occur in one of the two states say nothing and are left out.
@@ -231,7 +239,7 @@ def _carried(marked: BoolArray, after_failed: BoolArray, after_passed: BoolArray
     return Stat(counts, value, items, NONE_FAILED if after_passed.any() else NONE_PASSED)
 
 
-def _expected(carried: Stat, wrong: BoolArray, called: BoolArray, among: BoolArray) -> Stat:
+def _expected_propagation(carried: Stat, wrong: BoolArray, called: BoolArray, among: BoolArray) -> Stat:
     """``carried`` x J, J = sensitivity + specificity - 1: P(called | state) = false alarms + J x P(wrong | state)."""
     cells = (wrong & called & among, wrong & among, ~wrong & called & among, ~wrong & among)
     counts = np.stack([cell.sum(axis=1) for cell in cells], axis=1).astype(np.float64)
@@ -274,15 +282,15 @@ class SequentialCredit:
     caveat: str = field(default=DIVERGENCE_CAVEAT, init=False)
 
 
-def sequence(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> SequentialCredit:
+def sequential_credit(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> SequentialCredit:
     """Strict sequential credit of a judge."""
-    both = frame.both
-    wrong, called = frame.panel.reference_wrong, frame.panel.predicted_wrong
+    both = labels.known
+    wrong, called = labels.scores.reference_wrong, labels.scores.predicted_wrong
     asked = both.sum(axis=1)
     known = (asked > 0).astype(np.float64)
     share = {}
     for name, says in (("judge", called), ("correct", np.zeros_like(called)), ("wrong", np.ones_like(called))):
-        share[name] = prefix(wrong == says, both) / np.maximum(asked, 1)
+        share[name] = steps_before_divergence(wrong == says, both) / np.maximum(asked, 1)
     counts = np.stack([share["judge"], share["correct"], share["wrong"], known], axis=1) * known[:, None]
     items, needs = int(known.sum()), "No step was answered."
 
@@ -300,13 +308,13 @@ def sequence(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> 
     stats = {name: stat(name) for name in ("credit", "constant", "gain")}
     flawless = (share["judge"] == 1) & (asked > 0)
     stats["flawless"] = ratio(flawless, known, needs)
-    first = (prefix(wrong == called, both) + 1)[(asked > 0) & ~flawless]
+    first = (steps_before_divergence(wrong == called, both) + 1)[(asked > 0) & ~flawless]
     return SequentialCredit(
         **estimate_stats(stats, len(asked), resamples, rng), median=float(np.median(first)) if len(first) else None
     )
 
 
-def prefix(right: BoolArray, both: BoolArray) -> FloatArray:
+def steps_before_divergence(right: BoolArray, both: BoolArray) -> FloatArray:
     """Counted steps before the first counted step that is not right, ``float64[V]``."""
     open_until = np.cumsum(both & ~right, axis=1) == 0
     return np.asarray((open_until & both).sum(axis=1), dtype=np.float64)

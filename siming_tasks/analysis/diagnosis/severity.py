@@ -1,4 +1,4 @@
-"""Severity: does the judge give more or fewer points than the examiners? No correlation can see it."""
+"""Severity: the offset of the judge's points from the examiners', which no correlation can see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import Z
 
-__all__ = ["Limits", "Severity", "severity"]
+__all__ = ["Severity", "TotalsAgreement", "severity"]
 
 CAVEAT = (
     "PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of videos if "
@@ -22,8 +22,8 @@ CAVEAT = (
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Two totals beside each other, in points.
+class TotalsAgreement:
+    """Agreement of two totals, in points.
 
     Attributes:
         bias: mean difference (Bland & Altman 1999).
@@ -45,12 +45,12 @@ class Limits:
     concordance: Estimate
 
 
-_LIMITS = ("bias", "sd", "lower", "upper", "slope", "icc", "concordance")
+_STATISTICS = ("bias", "sd", "lower", "upper", "slope", "icc", "concordance")
 
 
 @dataclass(frozen=True)
 class Severity:
-    """How strict the judge is.
+    """Strictness of the judge.
 
     Attributes:
         totals: judge minus reference, points; None for verdicts.
@@ -61,42 +61,46 @@ class Severity:
         caveat: what to bear in mind.
     """
 
-    totals: Limits | None
-    human: Limits | None
+    totals: TotalsAgreement | None
+    human: TotalsAgreement | None
     called_wrong: Estimate
     prevalence: Estimate
     offset: Estimate
     caveat: str = field(default=CAVEAT, init=False)
 
 
-def severity(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> Severity:
-    """Offsets of a judge and, beside them, of one physician from the other."""
-    panel = frame.panel
-    wrong, called = frame.both & panel.reference_wrong, frame.both & panel.predicted_wrong
+def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> Severity:
+    """Offsets of a judge and, beside them, of first physician from the second."""
+    matrix = labels.scores
+    wrong, called = labels.known & matrix.reference_wrong, labels.known & matrix.predicted_wrong
     stats: dict[str, Stat] = {
-        "called_wrong": ratio(called, frame.both),
-        "prevalence": ratio(wrong, frame.both),
-        "offset": ratio(called.astype(np.float64) - wrong, frame.both),
+        "called_wrong": ratio(called, labels.known),
+        "prevalence": ratio(wrong, labels.known),
+        "offset": ratio(called.astype(np.float64) - wrong, labels.known),
     }
     pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
-    if panel.answer == "score":
-        reference, predicted = totals(panel)
+    if matrix.answer == "score":
+        reference, predicted = totals(matrix)
         pairs["totals"] = predicted, reference
-        if frame.points:
-            complete = (frame.rated == panel.counted).all(axis=1) & panel.counted.any(axis=1)
-            one, other = (np.where(frame.rated, points, 0).sum(axis=1) for points in frame.points)
-            pairs["human"] = np.where(complete, one, np.nan), np.where(complete, other, np.nan)
-    for name, (one, other) in pairs.items():
-        stats |= {f"{name}.{key}": stat for key, stat in _limits(one - other).items()}
-        stats |= {f"{name}.{key}": stat for key, stat in _beside(one, other).items()}
-    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
-    limits = {name: Limits(**{key: found[f"{name}.{key}"] for key in _LIMITS}) for name in pairs}
+        if labels.points:
+            complete = (labels.rated == matrix.counted).all(axis=1) & matrix.counted.any(axis=1)
+            first, second = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
+            pairs["human"] = np.where(complete, first, np.nan), np.where(complete, second, np.nan)
+    for name, (first, second) in pairs.items():
+        stats |= {f"{name}.{key}": stat for key, stat in _bland_altman(first - second).items()}
+        stats |= {f"{name}.{key}": stat for key, stat in _slope_and_concordance(first, second).items()}
+    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    limits = {name: TotalsAgreement(**{key: estimates[f"{name}.{key}"] for key in _STATISTICS}) for name in pairs}
     return Severity(
-        limits.get("totals"), limits.get("human"), found["called_wrong"], found["prevalence"], found["offset"]
+        limits.get("totals"),
+        limits.get("human"),
+        estimates["called_wrong"],
+        estimates["prevalence"],
+        estimates["offset"],
     )
 
 
-def _limits(gap: FloatArray) -> dict[str, Stat]:
+def _bland_altman(gap: FloatArray) -> dict[str, Stat]:
     known = ~np.isnan(gap)
     d = np.where(known, gap, 0.0)
     counts = np.stack([known, d, d * d], axis=1).astype(np.float64)
@@ -116,11 +120,11 @@ def _limits(gap: FloatArray) -> dict[str, Stat]:
     return {"bias": stat(0.0), "sd": stat(None), "lower": stat(-Z), "upper": stat(Z)}
 
 
-def _beside(one: FloatArray, other: FloatArray) -> dict[str, Stat]:
+def _slope_and_concordance(first: FloatArray, second: FloatArray) -> dict[str, Stat]:
     """Slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
-    known = ~np.isnan(one) & ~np.isnan(other)
-    middle = np.median(np.concatenate([one[known], other[known]])) if known.any() else 0.0  # keeps the sums small
-    x, y = (np.where(known, side - middle, 0.0) for side in (one, other))
+    known = ~np.isnan(first) & ~np.isnan(second)
+    middle = np.median(np.concatenate([first[known], second[known]])) if known.any() else 0.0  # keeps the sums small
+    x, y = (np.where(known, side - middle, 0.0) for side in (first, second))
     counts = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
 
     def moments(sums: FloatArray) -> tuple[FloatArray, ...]:
@@ -132,24 +136,24 @@ def _beside(one: FloatArray, other: FloatArray) -> dict[str, Stat]:
 
     def slope(sums: FloatArray) -> FloatArray:
         _, vx, vy, cov, _ = moments(sums)
-        return _over((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
+        return _ratio((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
 
     def concordance(sums: FloatArray) -> FloatArray:
         _, vx, vy, cov, gap = moments(sums)
-        return _over(2 * cov, vx + vy + gap**2)
+        return _ratio(2 * cov, vx + vy + gap**2)
 
     def icc(sums: FloatArray) -> FloatArray:
         n, vx, vy, cov, gap = moments(sums)
         with np.errstate(invalid="ignore", divide="ignore"):
             rows, rest = (n / (n - 1) * part for part in ((vx + vy) / 2 + cov, (vx + vy) / 2 - cov))
             columns = n * gap**2 / 2
-            return _over(rows - rest, rows + rest + 2 / n * (columns - rest))
+            return _ratio(rows - rest, rows + rest + 2 / n * (columns - rest))
 
     items = int(known.sum())
     formulas = {"slope": slope, "icc": icc, "concordance": concordance}
     return {name: Stat(counts, formula, items, "No video has both totals.") for name, formula in formulas.items()}
 
 
-def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     ratio: FloatArray = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 1e-12)
     return ratio

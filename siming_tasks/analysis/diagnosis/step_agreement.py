@@ -12,7 +12,7 @@ from siming_tasks.metrics.proportion import Proportion, share
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.thresholds import THIN
 
-__all__ = ["DisputedSteps", "StepRow", "StepTable", "disputed", "step_table"]
+__all__ = ["DisputedSteps", "StepRow", "StepTable", "disputed_steps", "step_table"]
 
 
 @dataclass(frozen=True)
@@ -52,38 +52,38 @@ class StepTable:
     caveat: str
 
 
-def step_table(frame: LabelMatrices, resamples: int, rng: np.random.Generator) -> StepTable:
+def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> StepTable:
     """Agreement, errors and bias of every step."""
-    panel = frame.panel
+    matrix = labels.scores
     stats: dict[tuple[str, str], Stat] = {}
-    for s, name in enumerate(panel.step_ids):
+    for s, name in enumerate(matrix.step_ids):
         column = slice(s, s + 1)
-        both = frame.both[:, column]
-        wrong, called = both & panel.reference_wrong[:, column], both & panel.predicted_wrong[:, column]
-        if panel.answer == "score":
-            gap = np.where(both, panel.predicted[:, column] - panel.reference[:, column], 0.0)
+        both = labels.known[:, column]
+        wrong, called = both & matrix.reference_wrong[:, column], both & matrix.predicted_wrong[:, column]
+        if matrix.answer == "score":
+            gap = np.where(both, matrix.predicted[:, column] - matrix.reference[:, column], 0.0)
         else:
             gap = wrong.astype(np.float64) - called
         stats[name, "prevalence"] = ratio(wrong, both)
-        stats[name, "kappa"] = kappa_stat(frame.truth[:, column], frame.said[:, column])
+        stats[name, "kappa"] = kappa_stat(labels.reference[:, column], labels.predicted[:, column])
         stats[name, "sensitivity"] = ratio(wrong & called, wrong, "No video has this step wrong.")
         stats[name, "specificity"] = ratio(both & ~wrong & ~called, both & ~wrong, "No video has this step correct.")
         stats[name, "bias"] = ratio(gap, both)
-        if frame.raters:
-            a, b = frame.raters
+        if labels.raters:
+            a, b = labels.raters
             stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
-    found = estimate_stats(stats, len(panel.video_ids), resamples, rng)
-    imperfect = (frame.both & panel.reference_wrong).sum(axis=0)
+    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0)
     rows = tuple(
         StepRow(
             step_id=name,
             skill=skill,
             imperfect=int(imperfect[s]),
             thin=bool(imperfect[s] < THIN),
-            human=found.get((name, "human")),
-            **{key: found[name, key] for key in ("prevalence", "kappa", "sensitivity", "specificity", "bias")},
+            human=estimates.get((name, "human")),
+            **{key: estimates[name, key] for key in ("prevalence", "kappa", "sensitivity", "specificity", "bias")},
         )
-        for s, (name, skill) in enumerate(zip(panel.step_ids, panel.skills, strict=True))
+        for s, (name, skill) in enumerate(zip(matrix.step_ids, matrix.skills, strict=True))
     )
     errors = [row.kappa.stderr for row in rows if row.kappa.stderr is not None and not row.thin]
     spread = f" (here {min(errors):.2f} to {max(errors):.2f} where not shaded)" if errors else ""
@@ -125,19 +125,19 @@ class DisputedSteps:
     caveat: str = field(default=CAVEAT, init=False)
 
 
-def disputed(frame: LabelMatrices) -> DisputedSteps | None:
+def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
     """The split, or None without two raters."""
-    if frame.raters is None:
+    if labels.raters is None:
         return None
-    rated = frame.rated & frame.both
-    sure, unsure = rated & ~frame.disputed, rated & frame.disputed
-    right, constant = frame.said == frame.truth, frame.truth == frame.best
+    rated = labels.rated & labels.known
+    sure, unsure = rated & ~labels.disputed, rated & labels.disputed
+    right, constant = labels.predicted == labels.reference, labels.reference == labels.top_label
 
     return DisputedSteps(
         agreed=share(right, sure),
         agreed_constant=share(constant, sure),
         disputed=share(right, unsure),
         disputed_constant=share(constant, unsure),
-        with_a=share(frame.said == frame.raters[0], unsure),
-        with_b=share(frame.said == frame.raters[1], unsure),
+        with_a=share(labels.predicted == labels.raters[0], unsure),
+        with_b=share(labels.predicted == labels.raters[1], unsure),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from siming_tasks.analysis.comparison.pairwise import Comparison
-from siming_tasks.analysis.comparison.repeatability import ADDED, Repeatability
+from siming_tasks.analysis.comparison.repeatability import DECODING_SHARE, Repeatability
 from siming_tasks.analysis.comparison.two_way_bootstrap import CLAIMS
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -31,7 +31,8 @@ DETECTABLE_CAPTION = (
 )
 REPEATS_CAPTION = (
     "Runs of one judge on the same videos, missing answers imputed. Decoding: what asking again changes; videos: "
-    f"what it would not. Runs needed: to average, so that decoding adds at most {ADDED:.0%} to the standard error."
+    "what it would not. Runs needed: to average, so that decoding adds at most "
+    f"{DECODING_SHARE:.0%} to the standard error."
 )
 
 
@@ -85,8 +86,8 @@ def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:
         [
             CATALOGUE[metric].label,
             ", ".join(map(plain_number, row.values)),
-            *map(plain_number, (row.mean, row.decoding, row.videos)),
-            "-" if row.needed is None else str(row.needed),
+            *map(plain_number, (row.mean, row.decoding_sd, row.video_stderr)),
+            "-" if row.runs_needed is None else str(row.runs_needed),
         ]
         for metric, row in repeats.items()
     ]

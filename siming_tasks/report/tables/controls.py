@@ -66,9 +66,9 @@ def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[
     section.append("; ".join(f"{row}: {meaning}" for row, meaning in NO_VIDEO_BASELINES.items()) + ".")
     if len(runs) > 1:
         section.append(f"The run whose answers these are: {literal(first_name)}.")
-    if any(contribution.mismatch for contribution in runs.values()):
+    if any(contribution.excess_correlation for contribution in runs.values()):
         rows = [
-            [Name(name), *(str(contribution.mismatch[key]) for key in ("plcc", "implied", "excess"))]
+            [Name(name), *(str(contribution.excess_correlation[key]) for key in ("plcc", "implied", "excess"))]
             for name, contribution in runs.items()
         ]
         head = ["run", CATALOGUE["plcc"].label, "implied by the steps", "excess"]
@@ -90,8 +90,8 @@ def ablation_section(ablations: Sequence[AblationResult], *, reads_labels: bool 
             plain_value(item.headline.plain),
             str(item.headline.ablated),
             plain_difference(item.headline.change),
-            str(item.headline.kept),
-            str(item.history.kept) if item.history else "-",
+            str(item.headline.retained),
+            str(item.history.retained) if item.history else "-",
             "-" if item.headline.ablated.coverage is None else f"{item.headline.ablated.coverage:.1%}",
         ]
         for item in ablations

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from siming_tasks.analysis.diagnosis.diagnose import Diagnostics
-from siming_tasks.analysis.diagnosis.severity import Limits
+from siming_tasks.analysis.diagnosis.severity import TotalsAgreement
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
@@ -83,7 +83,7 @@ def _severity(diagnosis: Diagnostics) -> Section:
     return ["## Severity", Table.of(["", "value"], rows), severity.caveat]
 
 
-def _limits_of_agreement(limits: Limits | None) -> Iterator[tuple[str, str]]:
+def _limits_of_agreement(limits: TotalsAgreement | None) -> Iterator[tuple[str, str]]:
     if limits:
         yield "bias, points", plain_difference(limits.bias, 2)
         yield "standard deviation", plain_value(limits.sd, 2)
@@ -219,7 +219,7 @@ def _clusters(diagnosis: Diagnostics) -> Section:
 
 
 def _replaced_physician(diagnosis: Diagnostics) -> Section:
-    replaced = diagnosis.replaced
+    replaced = diagnosis.non_inferiority
     if replaced is None:
         return ["## In the place of a physician", "Needs two physicians' labels of the same videos."]
     rows = [

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.analysis.comparison.paired_tests import detectable, holm, jackknife_t, max_t
-from siming_tasks.analysis.comparison.pairwise import compare
+from siming_tasks.analysis.comparison.pairwise import compare_scores
 from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
 from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
@@ -75,7 +75,7 @@ def test_interval_and_p_never_disagree(seed, videos, shared, answer):
     base = ScoreMatrix(
         [f"v{v}" for v in range(videos)], "abc", "xxx", [2.0] * 3, points[0], said[0], np.ones((videos, 3)), answer
     )
-    found = compare([ComparisonEntry("a", base), ComparisonEntry("b", base.predicting(said[1]))], resamples=2)
+    found = compare_scores([ComparisonEntry("a", base), ComparisonEntry("b", base.predicting(said[1]))], resamples=2)
     for row in found.differences:
         if row.p is not None:
             if row.stderr > 0:
@@ -116,20 +116,20 @@ def test_detectable_effect_of_a_correlation_over_200_videos():
 
 
 def test_estimates_are_those_of_evaluate(judges):
-    found = compare(judges, resamples=300)
+    found = compare_scores(judges, resamples=300)
     for run in judges:
         assert found.estimates[run.name] == evaluate(run.panel, resamples=300).metrics
 
 
 def test_equal_runs_differ_by_exactly_nothing(judges):
-    rows = [d for d in compare(judges, resamples=200).differences if (d.a, d.b) == ("weak", "copy")]
+    rows = [d for d in compare_scores(judges, resamples=200).differences if (d.a, d.b) == ("weak", "copy")]
     assert len(rows) == 3
     for row in rows:
         assert (row.value, row.stderr, row.low, row.high, row.p, row.p_holm, row.p_max_t) == (0, 0, 0, 0, 1, 1, 1)
 
 
 def test_a_better_judge_is_found_and_ranks_first(judges):
-    found = compare(judges, resamples=999)
+    found = compare_scores(judges, resamples=999)
     row = next(d for d in found.differences if (d.metric, d.a, d.b) == ("qwk", "good", "weak"))
     assert row.low > 0.2
     assert row.primary and row.p < 1e-9
@@ -144,7 +144,7 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
 
 def test_detectable_effects_come_from_runs_that_vary(judges):
     """The constant's standard error of zero is no noise; the median of the other three is that of the equal pair."""
-    found = compare(judges, resamples=400)
+    found = compare_scores(judges, resamples=400)
     stderr = found.imputed["weak"]["plcc"].stderr
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
 
@@ -153,7 +153,7 @@ def test_an_oracle_does_not_vary_and_is_no_noise(judges):
     """Its standard error of 8e-17 is rounding: half of the others' median would be called detectable."""
     oracle = ComparisonEntry("oracle", judges[0].panel.predicting(judges[0].panel.reference))
     weak = judges[1]
-    found = compare([oracle, weak], resamples=400)
+    found = compare_scores([oracle, weak], resamples=400)
     assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.imputed["weak"]["plcc"].stderr))
     assert found.imputed["oracle"]["plcc"].low is None
 
@@ -161,7 +161,7 @@ def test_an_oracle_does_not_vary_and_is_no_noise(judges):
 def test_zero_is_no_benchmark_of_precision(synthetic):
     runs = [ComparisonEntry(str(k), synthetic(np.random.default_rng(k), videos=40, answer="error")) for k in (0, 1)]
     runs[1] = ComparisonEntry("1", runs[0].panel.predicting(runs[1].panel.predicted))
-    found = compare(runs, resamples=50).detectable
+    found = compare_scores(runs, resamples=50).detectable
     assert found["precision"].against_zero is found["f1"].against_zero is None
     assert found["mcc"].against_zero > 0 and found["f1"].between_two > 0
 
@@ -170,14 +170,14 @@ def test_pairing_shortens_the_interval(judges):
     """Half of the answers are shared: the difference is surer than two separate intervals suggest."""
     good, weak = judges[:2]
     half = np.where(np.arange(33) < 28, good.panel.predicted, weak.panel.predicted)
-    found = compare([good, ComparisonEntry("half", good.panel.predicting(half))], resamples=500)
+    found = compare_scores([good, ComparisonEntry("half", good.panel.predicting(half))], resamples=500)
     row = next(d for d in found.differences if d.metric == "qwk")
     apart = np.hypot(*(found.estimates[name]["qwk"].stderr for name in ("good", "half")))
     assert row.stderr < 0.7 * apart
 
 
 def test_against_one_run(judges):
-    found = compare(judges, against="weak", resamples=50)
+    found = compare_scores(judges, against="weak", resamples=50)
     assert [(d.a, d.b) for d in found.differences if d.metric == "plcc"] == [("good", "weak"), ("copy", "weak")]
     assert [(d.a, d.b) for d in found.differences if d.metric == "qwk"] == [
         ("good", "weak"), ("copy", "weak"), ("constant", "weak"),
@@ -187,12 +187,12 @@ def test_against_one_run(judges):
 def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
     good, weak = judges[:2]
     mixed = weak.panel.videos(np.random.default_rng(1).permutation(80)).subset(weak.panel.step_ids[::-1])
-    a, b = (compare([good, ComparisonEntry("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
+    a, b = (compare_scores([good, ComparisonEntry("weak", panel)], resamples=100) for panel in (weak.panel, mixed))
     assert a.to_json() == b.to_json()
 
 
 def test_json_and_markdown(judges):
-    found = compare(judges, resamples=50)
+    found = compare_scores(judges, resamples=50)
     json.dumps(found.to_json(), allow_nan=False)
     text = to_markdown(comparison_section(found, joint=True))
     assert text.startswith("4 runs over the same 80 videos.\n")
@@ -204,13 +204,13 @@ def test_json_and_markdown(judges):
 def test_markdown_says_that_fifty_videos_are_few(judges):
     few = [replace(run, panel=run.panel.videos(range(20))) for run in judges]
     assert "**Fewer than 50 videos: the interval is not to be trusted.**" in to_markdown(
-        comparison_section(compare(few, resamples=50))
+        comparison_section(compare_scores(few, resamples=50))
     )
 
 
 def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
     """Ranked and tested as 0 it would stand above a judge with a negative correlation."""
-    found = compare(judges, resamples=50)
+    found = compare_scores(judges, resamples=50)
     reason = "All predicted totals are equal: 0/0."
     assert found.skipped == {name: {"constant": reason} for name in ("plcc", "srcc")}
     assert set(found.ranks["plcc"]) == {"good", "weak", "copy"} and "constant" in found.ranks["qwk"]
@@ -220,7 +220,7 @@ def test_an_undefined_metric_is_skipped_for_that_run_alone(judges):
 
 def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
     silent = ComparisonEntry("silent", judges[1].panel.predicting(np.full(judges[1].panel.reference.shape, np.nan)))
-    found = compare([*judges[:2], silent], resamples=50)
+    found = compare_scores([*judges[:2], silent], resamples=50)
     assert {name: list(why) for name, why in found.skipped.items()} == {
         key: ["silent"] for key in ("plcc", "srcc", "qwk")
     }
@@ -230,7 +230,7 @@ def test_a_run_that_said_nothing_is_skipped_and_the_others_are_compared(judges):
 
 def test_nothing_is_tested_below_ten_videos(judges):
     few = [replace(run, panel=run.panel.videos(range(9))) for run in judges[:2]]
-    found = compare(few, resamples=50)
+    found = compare_scores(few, resamples=50)
     assert all(d.low is d.high is d.p is d.p_holm is None for d in found.differences)
     assert "| - | - | - |" in to_markdown(comparison_section(found))
     json.dumps(found.to_json(), allow_nan=False)
@@ -238,7 +238,7 @@ def test_nothing_is_tested_below_ten_videos(judges):
 
 def test_secondary_metrics_are_one_family(judges):
     """Of twelve p-values, nine are of the primary metric's family of six or of the secondary's six by hand."""
-    found = compare(judges, resamples=50)
+    found = compare_scores(judges, resamples=50)
     assert found.primary == "qwk"
     for primary, count in ((True, 6), (False, 6)):
         rows = [d for d in found.differences if d.primary == primary]
@@ -263,7 +263,7 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
     honest, sure, errors = (
         ComparisonEntry(name, panel) for name, panel in zip(("honest", "sure", "errors"), unsure, strict=True)
     )
-    found = compare([sure, honest, errors, judges[0]], resamples=200)
+    found = compare_scores([sure, honest, errors, judges[0]], resamples=200)
     assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
     assert found.imputed["errors"]["qwk"] == replace(found.imputed["honest"]["qwk"])  # what it says is the same
     for metric, ranks in found.ranks.items():
@@ -292,7 +292,7 @@ def test_a_saboteur_does_not_drag_others_down(judges):
     few = np.zeros(weak.panel.asked.shape, bool)
     few[::9, ::7] = True
     sab = weak.panel.predicting(np.where(few, weak.panel.reference, np.nan))
-    found = compare([good, weak, ComparisonEntry("sab", sab)], resamples=50)
+    found = compare_scores([good, weak, ComparisonEntry("sab", sab)], resamples=50)
     assert [found.ranks["qwk"][name].rank for name in ("good", "weak", "sab")] == [1, 2, 3]
 
 
@@ -301,7 +301,7 @@ def test_a_saboteur_does_not_drag_others_down(judges):
 
 def refuses(runs, message, **options):
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
-        compare(runs, resamples=10, **options)
+        compare_scores(runs, resamples=10, **options)
 
 
 def test_too_few(judges):
@@ -309,7 +309,7 @@ def test_too_few(judges):
     refuses([judges[0], judges[0]], "Two runs are called 'good'. Give each its own name.")
     refuses(judges, "There is no run 'x' to compare with. The runs are good, weak, copy, constant.", against="x")
     with pytest.raises(DataError, match="A comparison needs at least two resamples; 1 given"):
-        compare(judges, resamples=1)
+        compare_scores(judges, resamples=1)
     refuses(
         [replace(run, panel=run.panel.videos([0])) for run in judges],
         "The runs share a single video; videos are the unit of comparison, so at least two are needed.",
@@ -337,7 +337,7 @@ def test_different_videos(judges):
         "Runs 'good' and 'weak' are over different videos: 2 only in 'good' (v00000, v00001). Compare runs over the "
         "same videos, or allow the difference (videos) to use the 78 they share.",
     )
-    assert compare([good, fewer], allow=["videos"], resamples=10).n_videos == 78
+    assert compare_scores([good, fewer], allow=["videos"], resamples=10).n_videos == 78
     refuses(
         [replace(good, panel=good.panel.videos([0, 1])), fewer],
         "The runs share no videos; there is nothing to compare.",
@@ -377,7 +377,9 @@ def test_different_reference_and_rubric(judges):
         "Runs 'good' and 'weak' are scored against different references. Use the same labels and rater for both, or "
         "allow the difference (reference).",
     )
-    compare([good, ComparisonEntry("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10)
+    compare_scores(
+        [good, ComparisonEntry("weak", replace(weak.panel, reference=other))], allow=["reference"], resamples=10
+    )
     refuses(
         [good, ComparisonEntry("weak", replace(weak.panel, max_score=weak.panel.max_score + (np.arange(33) == 7)))],
         "Runs 'good' and 'weak' have different points for step 's07'. Use the same rubric for both.",
@@ -391,7 +393,7 @@ def test_different_facts(judges):
         "Runs 'good' and 'weak' differ in media: frames against video. Compare runs with the same media, or allow the "
         "difference (media).",
     )
-    text = to_markdown(comparison_section(compare([good, weak], allow=["media"], resamples=10)))
+    text = to_markdown(comparison_section(compare_scores([good, weak], allow=["media"], resamples=10)))
     assert "**Differences between the runs that were allowed: media.**" in text
 
 
@@ -399,7 +401,7 @@ def test_a_fact_that_is_not_stated_is_no_difference_but_hides_none(judges):
     a, b, c = (
         replace(run, facts={"media": mode} if mode else {}) for run, mode in zip(judges, ("x", None, "y"), strict=False)
     )
-    assert compare([a, b], resamples=10).options["facts"] == {"media": "x"}
+    assert compare_scores([a, b], resamples=10).options["facts"] == {"media": "x"}
     refuses(
         [a, b, c],
         "Runs 'good' and 'copy' differ in media: x against y. Compare runs with the same media, or allow the "
@@ -440,9 +442,11 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     a, b = base, base.predicting(grid(1))
     other = replace(base, reference=grid(2))
     for call in (
-        lambda: compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20).to_json(),
+        lambda: compare_scores([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20).to_json(),
         lambda: to_markdown(
-            comparison_section(compare([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True)
+            comparison_section(
+                compare_scores([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True
+            )
         ),
         lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
         lambda: inter_rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from siming_tasks.analysis.comparison.repeatability import repeats
+from siming_tasks.analysis.comparison.repeatability import repeatability
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.report.table import to_markdown
@@ -22,28 +22,28 @@ def test_the_parts_are_those_of_recall_by_hand(panel):
     p = np.where(rng.random(n) < 0.5, 0.9, 0.3)
     base = panel(np.zeros((n, 1)), np.zeros((n, 1)), answer="error")
     said = [base.predicting((rng.random(n) < p).astype(float)[:, None]) for _ in range(runs)]
-    found = repeats([ComparisonEntry(str(k), one) for k, one in enumerate(said)])["recall"]
+    found = repeatability([ComparisonEntry(str(k), one) for k, one in enumerate(said)])["recall"]
     assert found.mean == pytest.approx(0.6, abs=0.02)
-    assert found.decoding == pytest.approx(np.sqrt((p * (1 - p)).mean() / n), rel=0.08)
-    assert found.videos == pytest.approx(np.sqrt(p.var() / n), rel=0.12)
-    assert found.needed == pytest.approx((p * (1 - p)).mean() / (0.21 * p.var()), abs=2.5)
+    assert found.decoding_sd == pytest.approx(np.sqrt((p * (1 - p)).mean() / n), rel=0.08)
+    assert found.video_stderr == pytest.approx(np.sqrt(p.var() / n), rel=0.12)
+    assert found.runs_needed == pytest.approx((p * (1 - p)).mean() / (0.21 * p.var()), abs=2.5)
 
 
 def test_the_same_answers_again_need_one_run(synthetic):
     panel = synthetic(np.random.default_rng(1), videos=40)
-    found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", panel)])
-    assert all(one.decoding == 0 and one.needed == 1 and one.videos > 0 for one in found.values())
+    found = repeatability([ComparisonEntry("a", panel), ComparisonEntry("b", panel)])
+    assert all(one.decoding_sd == 0 and one.runs_needed == 1 and one.video_stderr > 0 for one in found.values())
     assert "| kappa (qwk) |" in to_markdown(repeats_section(found))
 
 
 def test_an_undefined_value_is_said_and_not_averaged(synthetic):
     panel = synthetic(np.random.default_rng(1), videos=40)
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
-    found = repeats([ComparisonEntry("a", panel), ComparisonEntry("b", constant)])
+    found = repeatability([ComparisonEntry("a", panel), ComparisonEntry("b", constant)])
     assert found["plcc"].values[1] is None and found["plcc"].mean is None
     assert "-" in to_markdown(repeats_section(found))
 
 
 def test_one_run_is_no_repeat(synthetic):
     with pytest.raises(DataError, match="Repeats are at least two runs of one judge; 1 given"):
-        repeats([ComparisonEntry("a", synthetic(np.random.default_rng(1)))])
+        repeatability([ComparisonEntry("a", synthetic(np.random.default_rng(1)))])

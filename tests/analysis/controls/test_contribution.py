@@ -13,10 +13,10 @@ from siming_tasks.analysis.controls.agreement_decomposition import (
     AgreementDecomposition,
     ExcessCorrelation,
     ShuffledAnswers,
-    cells,
+    numeric_labels,
     shuffle_p,
 )
-from siming_tasks.analysis.controls.video_contribution import contribution
+from siming_tasks.analysis.controls.video_contribution import video_contribution
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics import no_video_baselines as baselines
 from siming_tasks.metrics.agreement.correlation import Paired, totals
@@ -151,7 +151,7 @@ def test_shuffle_p_of_verdicts(synthetic):
 def test_shuffle_p_is_that_of_the_tables_counted_one_by_one(synthetic, answer, steps):
     """The same exchanges, each counted by scikit-learn from the labels written out."""
     panel = synthetic(np.random.default_rng(steps), videos=12, steps=steps, answer=answer, agreement=0.2, missing=0.2)
-    x, y, both = cells(panel, "absolute")
+    x, y, both = numeric_labels(panel, "absolute")
     pairs = Paired(*totals(panel)) if answer == "score" else ()
     rng = np.random.default_rng(stream(4, Stream.EXCHANGES))
     found = []
@@ -282,7 +282,7 @@ def test_errors_that_pile_up_in_a_video_are_a_deficit(panel):
 @pytest.mark.parametrize("answer", ["score", "error"])
 def test_contribution(synthetic, answer):
     panel = synthetic(np.random.default_rng(14), answer=answer, missing=0.02)
-    found = contribution(panel, resamples=300, permutations=99)
+    found = video_contribution(panel, resamples=300, permutations=99)
     metric = "qwk" if answer == "score" else "mcc"
     plain = evaluate(panel, resamples=300).metrics
     assert found.rows["run"] == plain
@@ -299,7 +299,7 @@ def test_contribution(synthetic, answer):
 def test_correlation_of_the_step_prior_is_undefined_not_minus_one(synthetic):
     """Leaving a video out turns its sign: the naive correlation of the prior's totals is strongly negative."""
     panel = synthetic(np.random.default_rng(15))
-    row = contribution(panel, resamples=20, permutations=9).rows["step-prior"]
+    row = video_contribution(panel, resamples=20, permutations=9).rows["step-prior"]
     for name in ("plcc", "srcc"):
         assert (row[name].value, row[name].undefined) == (0.0, True)
         assert row[name].reason.startswith("The step prior gives every video the same total")
@@ -307,7 +307,7 @@ def test_correlation_of_the_step_prior_is_undefined_not_minus_one(synthetic):
 
 def test_always_positive_is_hard_to_beat_on_f1(synthetic):
     panel = synthetic(np.random.default_rng(16), answer="error")
-    f1 = contribution(panel, resamples=20, permutations=9).rows["always-failed"]["f1"].value
+    f1 = video_contribution(panel, resamples=20, permutations=9).rows["always-failed"]["f1"].value
     prevalence = panel.reference_wrong.mean()
     assert f1 == pytest.approx(2 * prevalence / (1 + prevalence), abs=1e-12)
 
@@ -318,6 +318,6 @@ def test_always_positive_is_hard_to_beat_on_f1(synthetic):
 def test_degenerate_panels_do_not_break_it(panel, answer, shape, kind):
     reference = np.full(shape, np.nan if kind == "withheld" else 3.0)
     predicted = np.full(shape, np.nan if kind == "missing" else 1.0)
-    found = contribution(panel(reference, predicted, answer=answer), resamples=20, permutations=9)
+    found = video_contribution(panel(reference, predicted, answer=answer), resamples=20, permutations=9)
     json.dumps(found.to_json(), allow_nan=False)
     assert set(found.shuffle_p.values()) <= {None, 1.0}

@@ -10,7 +10,7 @@ import pytest
 
 from siming_tasks import Options, open_dataset
 from siming_tasks.analysis.diagnosis import robustness as module
-from siming_tasks.analysis.diagnosis.robustness import clusters
+from siming_tasks.analysis.diagnosis.robustness import cluster_errors
 from siming_tasks.analysis.run_analyses import diagnose_scores
 from siming_tasks.metrics import evaluate
 from siming_tasks.report.table import to_markdown
@@ -21,7 +21,7 @@ from siming_tasks.results.score_matrix import build_reference_matrix
 def test_leaving_out_a_group_is_scoring_the_rest(synthetic):
     panel = synthetic(np.random.default_rng(5), videos=24, steps=6)
     of = {video: f"s{number % 7}" for number, video in enumerate(panel.video_ids)}
-    found = clusters(panel, of, "student", each=True)
+    found = cluster_errors(panel, of, "student", each=True)
     assert (found.kind, found.names, found.largest) == ("student", 7, 4)
     for metric in ("qwk", "plcc", "srcc"):
         left = {
@@ -42,7 +42,7 @@ def test_twins_halve_the_information(synthetic):
     names = (*once.video_ids, *(f"{video}b" for video in once.video_ids))
     arrays = {name: np.tile(getattr(once, name), (2, 1)) for name in ("reference", "predicted", "asked")}
     twice = replace(once, video_ids=names, **arrays)
-    row = clusters(twice, {name: name.removesuffix("b") for name in names}, "student").metrics["qwk"]
+    row = cluster_errors(twice, {name: name.removesuffix("b") for name in names}, "student").metrics["qwk"]
     assert row.by_cluster / row.by_video == pytest.approx(np.sqrt(2), rel=0.02)
 
 
@@ -51,15 +51,15 @@ def test_nothing_to_say_without_clusters(synthetic, of):
     """Nobody known, everybody alone, or all of one site."""
     panel = synthetic(np.random.default_rng(5), videos=9, steps=4)
     groups = dict.fromkeys(panel.video_ids, "only") if of is None else of
-    assert clusters(panel, groups, "site") is None
+    assert cluster_errors(panel, groups, "site") is None
 
 
 def test_many_groups_are_taken_together(synthetic, monkeypatch):
     panel = synthetic(np.random.default_rng(5), videos=300, steps=4)
     of = {video: f"s{number // 2}" for number, video in enumerate(panel.video_ids)}
-    exact = clusters(panel, of, "student").metrics["qwk"].by_cluster
-    monkeypatch.setattr(module, "MOST", 50)
-    assert clusters(panel, of, "student").metrics["qwk"].by_cluster == pytest.approx(exact, rel=0.3)
+    exact = cluster_errors(panel, of, "student").metrics["qwk"].by_cluster
+    monkeypatch.setattr(module, "MOST_GROUPS", 50)
+    assert cluster_errors(panel, of, "student").metrics["qwk"].by_cluster == pytest.approx(exact, rel=0.3)
 
 
 def test_a_run_of_two_sites_says_what_it_is_without_each(short_demo: Path) -> None:

@@ -12,12 +12,12 @@ from scipy.stats import linregress
 from sklearn.metrics import cohen_kappa_score, recall_score
 from statsmodels.stats.proportion import proportion_confint
 
-from siming_tasks.analysis.diagnosis.diagnose import diagnose
+from siming_tasks.analysis.diagnosis.diagnose import diagnose_matrix
 from siming_tasks.analysis.diagnosis.label_matrices import label_matrices
-from siming_tasks.analysis.diagnosis.procedure_state import history_contrast, required_state, sequence
-from siming_tasks.analysis.diagnosis.robustness import choices
+from siming_tasks.analysis.diagnosis.procedure_state import history_contrast, required_state, sequential_credit
+from siming_tasks.analysis.diagnosis.robustness import analysis_choices
 from siming_tasks.analysis.diagnosis.severity import severity
-from siming_tasks.analysis.diagnosis.step_agreement import disputed, step_table
+from siming_tasks.analysis.diagnosis.step_agreement import disputed_steps, step_table
 from siming_tasks.analysis.psychometrics.totals_agreement import concordance, icc
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
@@ -59,8 +59,8 @@ def rng():
 class TestFrame:
     def test_pooled_kappa_is_that_of_evaluate(self, synthetic, rng):
         panel = synthetic(rng, videos=120, missing=0.03)
-        frame = label_matrices(panel)
-        found = estimate_stats({"qwk": kappa_stat(frame.truth, frame.said)}, 120, 4000, rng)["qwk"]
+        labels = label_matrices(panel)
+        found = estimate_stats({"qwk": kappa_stat(labels.reference, labels.predicted)}, 120, 4000, rng)["qwk"]
         expected = evaluate(panel, resamples=4000).metrics["qwk"]
         assert found.value == pytest.approx(expected.value, abs=1e-12)
         assert (found.stderr, found.low, found.high) == pytest.approx(
@@ -70,20 +70,22 @@ class TestFrame:
 
     def test_difference_is_paired(self, synthetic, rng):
         """The same statistic twice differs by exactly 0 in every resample."""
-        frame = label_matrices(synthetic(rng))
-        stat = kappa_stat(frame.truth, frame.said)
+        labels = label_matrices(synthetic(rng))
+        stat = kappa_stat(labels.reference, labels.predicted)
         found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
         assert (found.value, found.stderr, found.low, found.flags) == (0.0, 0.0, None, ("no-variation",))
 
     def test_what_rests_on_one_video_has_no_interval(self, panel, rng):
         """Resamples either have the video or are empty; their quantiles say nothing."""
-        frame = label_matrices(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
-        found = estimate_stats({"d": ratio((frame.said == frame.truth) & frame.both, frame.both)}, 3, 200, rng)["d"]
+        labels = label_matrices(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
+        found = estimate_stats(
+            {"d": ratio((labels.predicted == labels.reference) & labels.known, labels.known)}, 3, 200, rng
+        )["d"]
         assert (found.value, found.n_videos, found.stderr, found.low, found.high) == (0.5, 1, None, None, None)
 
     def test_one_resample_is_no_spread(self, synthetic, rng):
-        frame = label_matrices(synthetic(rng))
-        found = estimate_stats({"d": kappa_stat(frame.truth, frame.said)}, 60, 1, rng)["d"]
+        labels = label_matrices(synthetic(rng))
+        found = estimate_stats({"d": kappa_stat(labels.reference, labels.predicted)}, 60, 1, rng)["d"]
         assert found.value is not None
         assert (found.stderr, found.low, found.high) == (None, None, None)
 
@@ -220,8 +222,8 @@ class TestHistory:
             rng = np.random.default_rng(seed)
             reference = rng.integers(0, 4, (20, 19)).astype(float)
             predicted = np.where(rng.random((20, 19)) < 0.4, reference, rng.integers(0, 4, (20, 19)))
-            frame = label_matrices(panel(reference, predicted))
-            ranks.append(history_contrast(frame, rubric(19, scopes=self.SCOPES), 0, rng).rank)
+            labels = label_matrices(panel(reference, predicted))
+            ranks.append(history_contrast(labels, rubric(19, scopes=self.SCOPES), 0, rng).rank)
         assert 0.4 < np.mean(ranks) < 0.6
         assert 0.2 < np.std(ranks) < 0.36  # 0.289 if uniform
 
@@ -269,8 +271,8 @@ class TestState:
         wrong = np.concatenate([first, rng.random((3000, 3)) < 0.2 + 0.4 * first], axis=1)
         hit = np.where(first, 0.5 * (1 + aware), 0.5)
         called = rng.random(wrong.shape) < np.where(wrong, hit, 0.1)
-        frame = label_matrices(panel(np.where(wrong, 0, 3), called, answer="error"))
-        found = required_state(frame, rubric(4, requires={1: [0], 2: [0], 3: [0]}), 200, rng)
+        labels = label_matrices(panel(np.where(wrong, 0, 3), called, answer="error"))
+        found = required_state(labels, rubric(4, requires={1: [0], 2: [0], 3: [0]}), 200, rng)
         assert found.propagation_reference.value == pytest.approx(0.4, abs=0.03)
         assert found.propagation_judge.value < found.propagation_reference.value
         z = found.shortfall.value / found.shortfall.stderr
@@ -292,7 +294,7 @@ class TestSequence:
         """Credits 2/4, 0/4, 4/4; always-correct 1/4, 0/4, 4/4; always-wrong 0, 1/4, 0."""
         reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
         predicted = [[3, 0, 1, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
-        found = sequence(label_matrices(panel(reference, predicted)), 0, rng)
+        found = sequential_credit(label_matrices(panel(reference, predicted)), 0, rng)
         assert found.credit.value == pytest.approx((0.5 + 0 + 1) / 3)
         assert found.constant.value == pytest.approx((0.25 + 0 + 1) / 3)
         assert found.gain.value == pytest.approx(0.25 / 3)
@@ -300,14 +302,14 @@ class TestSequence:
         assert found.median == 2.0
 
     def test_unanswered_steps_are_passed_over(self, panel, rng):
-        found = sequence(label_matrices(panel([[3, 1, 3]], [[3, np.nan, 3]])), 0, rng)
+        found = sequential_credit(label_matrices(panel([[3, 1, 3]], [[3, np.nan, 3]])), 0, rng)
         assert (found.credit.value, found.flawless.value, found.median) == (1.0, 1.0, None)
 
     def test_always_correct_in_theory(self, panel, rng):
         """Independent errors with probability q: expected credit is the sum of (1 - q)^k over k = 1..S, over S."""
         q, steps = 0.186, 33
         reference = np.where(rng.random((4000, steps)) < q, 1.0, 3.0)
-        found = sequence(label_matrices(panel(reference, np.full_like(reference, 3.0))), 0, rng)
+        found = sequential_credit(label_matrices(panel(reference, np.full_like(reference, 3.0))), 0, rng)
         assert found.credit.value == pytest.approx(sum((1 - q) ** k for k in range(1, steps + 1)) / steps, abs=0.007)
         assert found.gain.value == 0.0
 
@@ -326,19 +328,19 @@ class TestDisputed:
         a = [[3, 2], [3, 1], [1, 3]]
         b = [[3, 1], [3, 0], [1, np.nan]]
         said = [[3, 1], [2, 0], [1, 3]]
-        found = disputed(label_matrices(panel(reference, said), np.array(a, float), np.array(b, float)))
+        found = disputed_steps(label_matrices(panel(reference, said), np.array(a, float), np.array(b, float)))
         assert (found.agreed.count, found.agreed.n, found.agreed_constant.count) == (2, 3, 2)
         assert (found.disputed.count, found.disputed.n, found.disputed_constant.count) == (1, 2, 0)
         assert (found.with_a.count, found.with_b.count) == (0, 2)
 
     def test_needs_two_raters(self, panel):
-        assert disputed(label_matrices(panel([[3]], [[3]]))) is None
+        assert disputed_steps(label_matrices(panel([[3]], [[3]]))) is None
 
 
 class TestChoices:
     def test_values(self, synthetic, rng):
         panel = synthetic(rng, missing=0.1)
-        found = {(o.choice, o.option): o.values for o in choices(panel).options}
+        found = {(o.choice, o.option): o.values for o in analysis_choices(panel).options}
         headline = evaluate(panel, resamples=0).metrics
         assert found["missing answers", "left out"] == pytest.approx(
             {k: headline[k].value for k in ("plcc", "srcc", "qwk")}
@@ -351,7 +353,9 @@ class TestChoices:
 
     def test_positive_class_moves_f1_and_not_mcc(self, synthetic, rng):
         found = {
-            o.option: o.values for o in choices(synthetic(rng, answer="error")).options if o.choice == "positive class"
+            o.option: o.values
+            for o in analysis_choices(synthetic(rng, answer="error")).options
+            if o.choice == "positive class"
         }
         assert found["error"]["mcc"] == pytest.approx(found["correct"]["mcc"])
         assert found["error"]["f1"] < found["correct"]["f1"]
@@ -362,7 +366,7 @@ class TestDiagnose:
         book = rubric(
             len(panel.step_ids), scopes=["history"] + ["local"] * (len(panel.step_ids) - 1), requires={1: [0]}
         )
-        return diagnose(panel, book, rng=np.random.default_rng(1), resamples=60, **given)
+        return diagnose_matrix(panel, book, rng=np.random.default_rng(1), resamples=60, **given)
 
     def test_order_of_videos_does_not_matter(self, synthetic, rng):
         panel = synthetic(rng, videos=30, steps=6)
@@ -387,7 +391,7 @@ class TestDiagnose:
         }[case]()
         book = rubric(len(panel.step_ids), requires={1: [0]} if len(panel.step_ids) > 1 else None, critical=(0,))
         for raters in ({}, {"rater_a": panel.reference, "rater_b": panel.reference}):
-            found = diagnose(panel, book, rng=rng, resamples=20, **raters)
+            found = diagnose_matrix(panel, book, rng=rng, resamples=20, **raters)
             text = json.dumps(found.to_json(), allow_nan=False)
             report = to_markdown(diagnosis_section(found, case))
             assert not re.search(r"\bnan\b", text + report, re.IGNORECASE)
@@ -403,11 +407,11 @@ class TestDiagnose:
 
     def test_bad_input(self, panel, synthetic, rng):
         with pytest.raises(DataError, match="Step 's01' is not in rubric 'test'"):
-            diagnose(panel([[3, 3]], [[3, 3]]), rubric(1), rng=rng)
+            diagnose_matrix(panel([[3, 3]], [[3, 3]]), rubric(1), rng=rng)
         with pytest.raises(DataError, match="There is nothing to diagnose"):
-            diagnose(synthetic(rng, videos=2, steps=2).videos([]), rubric(2), rng=rng)
+            diagnose_matrix(synthetic(rng, videos=2, steps=2).videos([]), rubric(2), rng=rng)
         with pytest.raises(DataError, match=r"pass mark is 1\.2; give the share"):
-            diagnose(panel([[3]], [[3]]), rubric(1), rng=rng, pass_mark=1.2)
+            diagnose_matrix(panel([[3]], [[3]]), rubric(1), rng=rng, pass_mark=1.2)
 
 
 class TestCommand:
