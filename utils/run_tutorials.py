@@ -77,7 +77,7 @@ def missing(expected: str, printed: str) -> str | None:
 
 
 def expected_text(expected: str, printed: str) -> str:
-    """Text that the page should show: all that was printed, or with ``...`` the lines that it shows, as they are now."""
+    """Text that the page should show: all that was printed, or with ``...`` the lines that it shows, as now."""
     if "...\n" not in expected:
         return printed.strip() + "\n"
     now = {alike(line): line for line in reversed(printed.splitlines())}
