@@ -20,12 +20,12 @@ PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_te
 ENCODINGS = "{} is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75)."
 
 
-def test_defaults() -> None:
+def test_blank_variables_leave_the_defaults() -> None:
     assert Options.from_env({}) == Options()
     assert Options.from_env({"SIMING_FRAMES": " ", "SIMING_DATA": ""}) == Options()
 
 
-def test_values_are_read() -> None:
+def test_variables_are_read_into_their_fields() -> None:
     env = {"SIMING_FRAMES": "240", "SIMING_MEDIA": "Frames", "SIMING_CACHE_GB": "1.5", "SIMING_SEED": "0", "HOME": "/x"}
     found = Options.from_env(env)
     assert (found.frames, found.media, found.cache_gb, found.seed) == (240, "frames", 1.5, 0)
@@ -48,7 +48,7 @@ def test_values_are_read() -> None:
         ("JPG75", "PNG", "", "jpeg75"),
     ],
 )
-def test_the_hosts_own_variables_are_respected(ours: str, form: str, quality: str, expected: str) -> None:
+def test_image_variables_of_lmms_eval_set_the_image_format(ours: str, form: str, quality: str, expected: str) -> None:
     env = {"SIMING_IMAGE_FORMAT": ours, "LMMS_IMAGE_ENCODE_FORMAT": form, "LMMS_IMAGE_JPEG_QUALITY": quality}
     assert Options.from_env(env).image_format == expected
 
@@ -84,7 +84,7 @@ def test_values_become_plain_types() -> None:
         ("SIMING_CLIP_DENSITY", "x", "SIMING_CLIP_DENSITY='x' is not one of native, matched."),
     ],
 )
-def test_a_wrong_variable_is_named(name: str, value: str, message: str) -> None:
+def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values(name: str, value: str, message: str) -> None:
     with pytest.raises(OptionsError) as caught:
         Options.from_env({name: value})
     assert str(caught.value) == message
@@ -133,7 +133,7 @@ def test_options_check_themselves_however_they_are_made(name: str, value: Any, m
         assert str(caught.value) == message
 
 
-def test_every_field_is_refused_something_above() -> None:
+def test_every_field_has_a_case_of_a_refused_value() -> None:
     assert {name for name, _, _ in WRONG} == {item.name for item in fields(Options)} == set(OPTIONS)
 
 
@@ -152,7 +152,7 @@ def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture)
     assert len(said) == 3
 
 
-def test_the_words_of_a_choice_are_the_same_in_every_room() -> None:
+def test_choices_equal_the_values_that_other_modules_define() -> None:
     def words(name: str) -> tuple[str, ...]:
         kind = OPTIONS[name].kind
         assert isinstance(kind, Choice)
@@ -171,7 +171,7 @@ def test_defaults_are_accepted_and_fit_their_kind() -> None:
         assert option.help and not option.help.endswith(".")
 
 
-def test_what_an_option_changes() -> None:
+def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["shown"] == [*media, "prompt", "ask"]

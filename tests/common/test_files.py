@@ -73,7 +73,7 @@ def test_no_reader_opens_a_special_file(tmp_path: Path, kind: str, name: str) ->
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
-def test_runs_and_label_files(short_demo: Path, tmp_path: Path, kind: str) -> None:
+def test_runs_and_label_files_that_are_special_files_are_refused(short_demo: Path, tmp_path: Path, kind: str) -> None:
     make, said = SPECIAL[kind]
     dataset = open_dataset(short_demo)
     make(tmp_path / "key.json")
@@ -89,7 +89,7 @@ def test_runs_and_label_files(short_demo: Path, tmp_path: Path, kind: str) -> No
     assert problem.code == "predictions-unreadable" and said in str(problem)
 
 
-def test_sockets_and_plain_files(tmp_path: Path) -> None:
+def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
         with pytest.raises(OSError), open_regular(tmp_path / "s"):

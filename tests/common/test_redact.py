@@ -92,7 +92,7 @@ def test_what_is_no_secret_is_kept(text: str) -> None:
     assert redact(text) == text
 
 
-def test_values_that_are_not_text() -> None:
+def test_values_that_are_not_text_are_unchanged() -> None:
     given = {
         "max_new_tokens": 4096,
         "token": None,

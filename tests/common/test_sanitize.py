@@ -16,7 +16,7 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\u202e\u2066\u200b\ufeff\u2028\ud
 
 
 @given(st.text())
-def test_nothing_unseen_is_left(text: str) -> None:
+def test_invisible_characters_are_spelled_out(text: str) -> None:
     """Unicode's own classes: no control, format or surrogate character but newline and tab."""
     shown = visible(text)
     left = {character for character in shown if unicodedata.category(character) in ("Cc", "Cf", "Cs")} - {"\n", "\t"}
@@ -39,7 +39,7 @@ def test_formulas_are_text_in_a_spreadsheet(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "+2.5", "v001", "张三", "O'Brien", "'quoted'", ""])
-def test_other_cells_are_left_alone(text: str) -> None:
+def test_cells_that_are_no_formula_are_unchanged(text: str) -> None:
     assert cell(text) == text
 
 

@@ -30,7 +30,7 @@ def written(tmp_path: Path, old: str, new: str) -> Path:
     ["1", "1.10", "010", "1:30", "1:30:00", "2024-01-01", "2024-01-01 10:00:00", "no", "Yes", "on", "true", "1_000",
      "1e3", "0x1F", ".5", "-.inf", ".nan", "12345678901234567890123", "= 3", "正确"],
 )  # fmt: skip
-def test_text_is_what_stands_there(tmp_path: Path, word: str) -> None:
+def test_unquoted_text_is_read_as_written(tmp_path: Path, word: str) -> None:
     assert load_rubric(written(tmp_path, "version: '1'", f"version: {word}")).version == word
     step = load_rubric(written(tmp_path, "partial: Some.", f"partial: {word}")).steps[0]
     assert step.criteria.partial == word
@@ -38,7 +38,7 @@ def test_text_is_what_stands_there(tmp_path: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "~", "null"])
-def test_nothing_is_nothing(tmp_path: Path, word: str) -> None:
+def test_empty_values_stay_none(tmp_path: Path, word: str) -> None:
     assert load_rubric(written(tmp_path, "version: '1'", f"version: '1'\ntitle: {word}")).title is None
     with pytest.raises(RubricError, match=r"rubric\.yaml:3: version: Input should be a valid string"):
         load_rubric(written(tmp_path, "version: '1'", f"version: {word}"))
@@ -56,7 +56,7 @@ def test_digits_are_read_as_people_read_them(tmp_path: Path, word: str, points: 
     "word", ["yes", "no", "On", "true", "1:30", "1:30.5", "2024-01-01", "0x2", "2,5", "two", "2 points", "'yes'", "1_0",
              ".inf", ".nan", "½", "[2]", "2/3"]
 )  # fmt: skip
-def test_words_are_no_points(tmp_path: Path, word: str) -> None:
+def test_words_are_refused_as_points(tmp_path: Path, word: str) -> None:
     with pytest.raises(RubricError) as caught:
         load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}"))
     said = str(caught.value)
@@ -74,7 +74,7 @@ def test_other_numbers_say_what_was_found(tmp_path: Path, word: str) -> None:
         load_rubric(path)
 
 
-def test_what_is_free_keeps_yamls_own_reading(tmp_path: Path) -> None:
+def test_fields_of_any_type_keep_the_reading_of_yaml(tmp_path: Path) -> None:
     """Sources and facts go into stated digests as they were read."""
     path = written(tmp_path, "version: '1'", "version: '1'\nsources: {A: {year: 2015, old: no, at: 1:30}}")
     assert load_rubric(path).sources == {"A": {"year": 2015, "old": False, "at": 90}}
@@ -82,7 +82,7 @@ def test_what_is_free_keeps_yamls_own_reading(tmp_path: Path) -> None:
     assert sha256_json(default_rubric().model_dump(mode="json")).startswith("a4dee87bf40e969b")
 
 
-def test_a_data_sets_card(tmp_path: Path) -> None:
+def test_a_dataset_card_keeps_text_as_written(tmp_path: Path) -> None:
     path = tmp_path / "dataset.yaml"
     path.write_text(
         "name: 2024\nversion: 1.10\nlanguages: [no, zh]\nsynthetic: yes\nlicense: off\ncreated: 2024-01-01\n"
@@ -92,7 +92,7 @@ def test_a_data_sets_card(tmp_path: Path) -> None:
     assert info.license == "off"
 
 
-def test_a_mapping_file(tmp_path: Path) -> None:
+def test_a_mapping_file_keeps_text_as_written(tmp_path: Path) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(
         "steps: {1.10: cpr_01, 010: cpr_02}\nraters: {no: rater_a, 1:30: rater_b}\nnot_applicable: [no, off]\n"

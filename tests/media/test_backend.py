@@ -27,7 +27,7 @@ from siming_tasks.options import Options
         ({"images": "several", "video": "32", "refused": "it sings"}, None),
     ],
 )
-def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown: MediaMode | None) -> None:
+def test_classes_that_take_several_images_are_shown_frames(takes: dict[str, str], shown: MediaMode | None) -> None:
     assert Backend("x", **takes).media is shown  # type: ignore[arg-type]
 
 
@@ -47,13 +47,13 @@ def test_our_frames_wherever_a_class_takes_several(takes: dict[str, str], shown:
         ),
     ],
 )
-def test_what_a_class_cannot_see_is_refused(takes: dict[str, str], wanted: str, words: str) -> None:
+def test_modes_that_a_class_cannot_take_are_refused(takes: dict[str, str], wanted: str, words: str) -> None:
     with pytest.raises(OptionsError) as caught:
         Backend("x", **takes).mode(wanted)  # type: ignore[arg-type]
     assert words in str(caught.value)
 
 
-def test_the_modality_of_an_instance_decides() -> None:
+def test_the_modality_of_an_instance_decides_its_mode() -> None:
     both = Backend("x", images="several", video="32", modality="image")
     assert (both.mode("auto", "image"), both.mode("auto", "video"), both.mode("auto")) == (FRAMES, VIDEO, FRAMES)
     assert both.mode("proxy", "video") is PROXY
@@ -85,7 +85,7 @@ def test_a_word_that_the_table_does_not_know_is_an_error() -> None:
         Backend("x", imagse="several")  # type: ignore[call-arg]
 
 
-def test_the_page_is_current() -> None:
+def test_the_models_page_is_current() -> None:
     script = Path(__file__).parents[2] / "utils" / "make_models_page.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

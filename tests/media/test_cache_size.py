@@ -90,7 +90,7 @@ FILL = (
 """Fill a store, with every file half-written for 50 ms."""
 
 
-def test_a_kill_leaves_nothing_uncounted_and_nothing_for_ever(videos: Any, tmp_path: Path) -> None:
+def test_after_a_kill_bytes_are_counted_and_partial_files_removed(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     store = FrameStore(tmp_path, path, digest_of(path))
 
@@ -119,7 +119,7 @@ def test_the_limit_holds_after_kills(videos: Any, tmp_path: Path) -> None:
     assert found.store.folder.exists()
 
 
-def test_notes_that_are_wrong_are_put_right(videos: Any, tmp_path: Path) -> None:
+def test_wrong_notes_of_the_size_are_corrected(videos: Any, tmp_path: Path) -> None:
     """Notes of a version that lost count, or of a hand that deleted files; half-written files and trash go as well."""
     stores = []
     for shape in ("plain", "vfr", "no_b"):
@@ -157,7 +157,7 @@ def test_stores_of_older_layouts_count_and_go_first(videos: Any, tmp_path: Path)
     assert store.folder.exists()
 
 
-def test_a_warm_cache_serves_those_who_cannot_write(videos: Any, public: Path) -> None:
+def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Path) -> None:
     """Every mode; what is missing is refused with the way out, not with a traceback."""
     path, cache = public / "v.mp4", public / "cache"
     shutil.copy(videos.get("plain"), path)
@@ -180,7 +180,7 @@ def test_a_warm_cache_serves_those_who_cannot_write(videos: Any, public: Path) -
             )
 
 
-def test_a_finished_demo_serves_those_who_cannot_write(public: Path) -> None:
+def test_a_finished_demo_is_read_without_the_right_to_write(public: Path) -> None:
     from siming_tasks.data.resolve import resolve_dataset
     from siming_tasks.options import Options
     from siming_tasks.tools.simulator import GENERATOR_VERSION

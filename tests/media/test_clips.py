@@ -45,7 +45,7 @@ def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: s
         assert videos.psnr(array[:height, :width], expected) > (NOISY if shape == "photo" else FLOOR)
 
 
-def test_the_form_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
+def test_clips_have_the_codec_and_format_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
     found = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
     assert found.path is not None
     assert found.path.suffix == ".mp4"
@@ -64,7 +64,7 @@ def test_a_clip_of_one_frame_shows_it_twice(videos: Any, tmp_path: Path) -> None
     assert read_timeline(found.path).times.tolist() == [0.0, 0.04]
 
 
-def test_a_video_of_one_frame(videos: Any, tmp_path: Path) -> None:
+def test_a_video_of_one_frame_gives_a_clip_of_it(videos: Any, tmp_path: Path) -> None:
     path = videos.get("one_frame")
     for budget in (Budget(1), Budget(16), Budget(fps=2)):
         found = view(path, span=(0.0, 0.04), budget=budget, cache=tmp_path)
@@ -72,7 +72,7 @@ def test_a_video_of_one_frame(videos: Any, tmp_path: Path) -> None:
         assert len(found.images()) == 1
 
 
-def test_one_frame_of_a_long_span_is_a_low_rate(videos: Any, tmp_path: Path) -> None:
+def test_the_rate_of_one_frame_counts_the_whole_span(videos: Any, tmp_path: Path) -> None:
     """Not the file's own rate: what the step was sampled at decides whether it could be judged."""
     assert view(videos.get("plain"), span=(0.0, 2.0), budget=Budget(1), cache=tmp_path).info()["fps"] == 0.5
 
@@ -210,7 +210,7 @@ def test_a_sound_file_is_given_as_it_is(videos: Any, tmp_path: Path, shape: str)
     assert view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path).path == path
 
 
-def test_info_tells_what_was_shown(videos: Any, tmp_path: Path) -> None:
+def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     frames = view(path, span=(0.5, 1.5), budget=Budget(4), cache=tmp_path).info()
     assert frames == {

@@ -80,7 +80,7 @@ def server(videos: Any) -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("name", ["list.mp4", "list.m3u8", "list.mpd", "list.ffconcat"])
 @pytest.mark.parametrize("kind", LISTS)
-def test_a_list_of_other_files_is_refused_by_name(
+def test_playlists_are_refused_by_name(
     videos: Any, tmp_path: Path, server: tuple[str, list[str]], kind: str, name: str
 ) -> None:
     address, asked = server
@@ -136,7 +136,7 @@ def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: py
         assert read_media_info(Path(name)).n_frames == 60
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipes_and_folders_are_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
     assert refusal(tmp_path / "pipe.mp4") == "is no file."
     assert refusal(tmp_path) == "is no file."

@@ -132,18 +132,18 @@ def refusal(path: Path, full: bool = False) -> str:
     return message.removeprefix(f"{path}: ")
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.mp4") == "no such file."
 
 
-def test_no_video_at_all(tmp_path: Path) -> None:
+def test_a_file_that_is_no_video_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"hello" * 100):
         path = tmp_path / "text.mp4"
         path.write_bytes(content)
         assert refusal(path).startswith("cannot be read (Invalid data")
 
 
-def test_sound_only(tmp_path: Path) -> None:
+def test_a_file_of_sound_only_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sound.mp4"
     with av.open(str(path), "w") as output:
         stream = output.add_stream("aac", rate=16000)
@@ -154,7 +154,7 @@ def test_sound_only(tmp_path: Path) -> None:
     assert refusal(path) == "holds no video."
 
 
-def test_a_file_cut_short(videos: Any, tmp_path: Path) -> None:
+def test_a_file_cut_short_is_refused_with_its_last_whole_frame(videos: Any, tmp_path: Path) -> None:
     whole = videos.make(tmp_path / "whole.mp4", container={"movflags": "faststart"}).read_bytes()
     (tmp_path / "cut.mp4").write_bytes(whole[: len(whole) * 6 // 10])
     assert refusal(tmp_path / "cut.mp4").startswith("cut short or damaged: the last whole frame is at 0.9")
@@ -163,19 +163,19 @@ def test_a_file_cut_short(videos: Any, tmp_path: Path) -> None:
     assert refusal(tmp_path / "headless.mp4").startswith("cannot be read (Invalid data")
 
 
-def test_missing_timestamps(videos: Any, tmp_path: Path) -> None:
+def test_frames_without_timestamps_are_refused(videos: Any, tmp_path: Path) -> None:
     assert refusal(videos.make(tmp_path / "raw.h264", 30)).startswith(
         "has frames without timestamps. Make a clean copy"
     )
 
 
-def test_repeated_timestamps(videos: Any, tmp_path: Path) -> None:
+def test_frames_that_share_a_timestamp_are_refused(videos: Any, tmp_path: Path) -> None:
     part = videos.get("ts").read_bytes()
     (tmp_path / "twice.ts").write_bytes(part + part)
     assert refusal(tmp_path / "twice.ts").startswith("two frames share the timestamp 0.000 s. Make a clean copy")
 
 
-def test_timestamps_that_jump_back(videos: Any, tmp_path: Path) -> None:
+def test_timestamps_that_go_backwards_are_refused(videos: Any, tmp_path: Path) -> None:
     """Two recordings in one file whose clocks interleave: no two stamps are equal, yet their order is wrong."""
     first = videos.make(tmp_path / "a.ts", 30, rate=25)
     second = videos.make(tmp_path / "b.ts", 30, rate=25, pts=[2 * i + 1 for i in range(30)], time_base=None)
@@ -183,7 +183,7 @@ def test_timestamps_that_jump_back(videos: Any, tmp_path: Path) -> None:
     assert "timestamp" in refusal(tmp_path / "both.ts")
 
 
-def test_timestamps_that_only_a_decoder_can_refute(videos: Any, tmp_path: Path) -> None:
+def test_wrong_timestamps_are_refused_while_decoding(videos: Any, tmp_path: Path) -> None:
     """An .avi stores no presentation times; with B-frames the guessed ones come out of order."""
     path = videos.make(tmp_path / "b.avi", 30)
     assert refusal(path, full=True).startswith("the frame at 0.040 s is missing or out of order.")
@@ -214,7 +214,7 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
 # Facts of a file ------------------------------------------------------------------------------------------
 
 
-def test_probe_counts_instead_of_believing(videos: Any) -> None:
+def test_media_info_counts_frames_and_ignores_the_header(videos: Any) -> None:
     found = read_media_info(videos.get("trimmed"))
     with av.open(str(videos.get("trimmed"))) as container:
         assert container.streams.video[0].frames == 60
@@ -233,7 +233,7 @@ def test_probe_counts_instead_of_believing(videos: Any) -> None:
         ("one_frame", {"n_frames": 1, "duration": 0.04, "variable_rate": False}),
     ],
 )
-def test_probe_tells_the_facts(videos: Any, shape: str, expected: dict[str, Any]) -> None:
+def test_media_info_states_the_facts_of_a_file(videos: Any, shape: str, expected: dict[str, Any]) -> None:
     quick, full = read_media_info(videos.get(shape)).to_json(), read_media_info(videos.get(shape), full=True).to_json()
     assert {name: quick[name] for name in expected} == pytest.approx(expected)
     assert full.pop("decoded")

@@ -124,7 +124,7 @@ def test_grey_pictures_have_a_range_too(videos: Any, fmt: str, range_: int, size
     assert videos.psnr(to_rgb(scene(fmt, range_=range_), size), expected) > ENOUGH
 
 
-def test_the_numbers_of_the_standard() -> None:
+def test_primary_colours_have_the_numbers_of_the_standard() -> None:
     """Pure red, green and blue, by the numbers that BT.709 and BT.601 themselves print for 8 bits."""
     flat = np.ones((16, 16))
     for matrix, colours in {
@@ -175,7 +175,7 @@ def test_plain_sd_pictures_keep_every_bit(videos: Any, tmp_path: Path) -> None:
             )
 
 
-def test_the_demo_is_plain(tmp_path: Path) -> None:
+def test_demo_videos_need_no_colour_conversion(tmp_path: Path) -> None:
     """Its frames are what they were before tags were heeded, and what the simulator drew."""
     from siming_tasks.tools.simulator.video import encode
 
@@ -269,7 +269,7 @@ def test_a_full_range_grey_is_the_same_grey_after_a_build(videos: Any, tmp_path:
 
 @pytest.mark.parametrize(("primaries", "curve"), [(1, 1), (6, 6), (5, 13)])
 @pytest.mark.parametrize("suffix", ["mp4", "mkv"], ids=["copied", "encoded"])
-def test_primaries_and_curve_travel(tmp_path: Path, suffix: str, primaries: int, curve: int) -> None:
+def test_clips_and_builds_keep_primaries_and_curve(tmp_path: Path, suffix: str, primaries: int, curve: int) -> None:
     path = filmed(tmp_path / f"v.{suffix}", primaries=primaries, curve=curve)
     assert normalise(path, tmp_path / "built.mp4").copied == (suffix == "mp4")
     write_frames(path, read_timeline(path), range(3), tmp_path / "clip.mp4")
@@ -333,7 +333,7 @@ def test_an_untagged_hd_video_is_tagged_when_it_is_written_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("grey", [False, True], ids=["rgb", "grey"])
-def test_what_has_no_matrix_gets_one(videos: Any, tmp_path: Path, grey: bool) -> None:
+def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(videos: Any, tmp_path: Path, grey: bool) -> None:
     """RGB from a screen recorder, and grey pictures of full range."""
     image = np.full((96, 160, 3), (200, 90, 40), np.uint8)
     if grey:

@@ -24,7 +24,7 @@ def video(*steps: StepLabel) -> Video:
     return Video("v", "v.mp4", 40.0, steps)
 
 
-def test_requests_of_a_video() -> None:
+def test_requests_of_a_video_are_listed_once_each() -> None:
     exam = video(StepLabel("a", 0.0, 10.0), StepLabel("b"), StepLabel("c", 10.0, 20.0, applicable=False))
     full, clip = Request(None, Budget(64)), Request((0.0, 10.0), Budget(16))
     assert Policy(64, 16).requests(exam) == (full, clip)
@@ -48,12 +48,12 @@ def test_nothing_is_decoded_of_a_video_that_nobody_asks_about() -> None:
     assert Policy(8, 4).requests(video(StepLabel("a", 1.0, 2.0, applicable=False))) == ()
 
 
-def test_a_clip_needs_a_span() -> None:
+def test_a_clip_without_a_span_is_an_error() -> None:
     with pytest.raises(ValueError, match="without a span has no clip"):
         Policy(8, 4).request(40.0, None, "clip")
 
 
-def test_mode_by_option_then_by_backend() -> None:
+def test_the_option_media_decides_the_mode_before_the_backend() -> None:
     only_video, both, faulty = (backends()[name] for name in ("chat.longvila", "simple.qwen2_vl", "chat.openai"))
     assert Policy(8, 4).mode_for() is FRAMES  # an unknown class
     assert Policy(8, 4).mode_for(only_video) is VIDEO
@@ -135,7 +135,7 @@ def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Opt
             assert all(len(indices) <= options.clip_frames for indices in sent[name])
 
 
-def test_an_even_timeline() -> None:
+def test_an_even_timeline_has_a_constant_rate() -> None:
     timeline = Timeline.even(5, 25.0)
     assert timeline.times.tolist() == pytest.approx([0.0, 0.04, 0.08, 0.12, 0.16])
     assert (timeline.duration, timeline.rate) == (pytest.approx(0.2), Fraction(25))

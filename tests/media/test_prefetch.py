@@ -43,7 +43,7 @@ def test_one_bad_video_or_span_does_not_stop_the_others(videos: Any, tmp_path: P
     assert (bad.frames, partly.frames, good.frames, good.errors) == (0, 2, 13, ())
 
 
-def test_clips_and_proxies_ahead_of_a_run(videos: Any, tmp_path: Path) -> None:
+def test_prepare_writes_clips_and_proxies(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     (outcome,) = prepare([job(path, mode=VIDEO)], tmp_path)
     assert outcome.frames == 20
@@ -67,7 +67,9 @@ def test_the_estimate_counts_what_is_left(videos: Any, tmp_path: Path) -> None:
     assert estimate(jobs, tmp_path / "c").frames == 0
 
 
-def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_prepare_command_reports_estimate_and_result(
+    short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = [
         "run",
         "prepare",
@@ -100,14 +102,14 @@ def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert found.store.missing(found.indices) == []
 
 
-def test_the_command_says_no_before_it_overflows(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
+def test_the_prepare_command_refuses_more_than_the_cache_limit(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
     command = ["run", "prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.0001"]
     assert main(command) == 2
     assert "more than the limit of 0.0001 GB" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jpg"))
 
 
-def test_the_command_lists_what_failed(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
+def test_the_prepare_command_lists_videos_that_failed(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
     import shutil
 
     data = tmp_path / "data"

@@ -24,7 +24,7 @@ def numbers(videos: Any, images: list[Any]) -> list[int]:
     return [videos.number(np.asarray(image)) for image in images]
 
 
-def test_the_numbers_in_the_pictures(videos: Any, tmp_path: Path) -> None:
+def test_ablations_show_the_frames_and_times_worked_out_by_hand(videos: Any, tmp_path: Path) -> None:
     """Sixty frames of 1/25 s, each with its number; seven of them: 0 9 19 29 39 49 59."""
     found = plain(videos, tmp_path)
     want = [0, 9, 19, 29, 39, 49, 59]
@@ -91,7 +91,7 @@ def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, 
     assert shown.path.stat().st_mtime_ns == before
 
 
-def test_a_backend_that_reads_files_gets_a_proxy_and_one_that_must_see_something_is_no_blind_judge() -> None:
+def test_ablations_are_shown_as_a_proxy_and_no_video_is_refused_where_media_are_needed() -> None:
     policy, reader = Policy.of(Options()), backends()["chat.longvila"]
     assert policy.mode_for(reader) is VIDEO
     for name in (*SHOWN, "mismatched_video"):

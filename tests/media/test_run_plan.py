@@ -74,7 +74,7 @@ def test_observable_steps_by_hand() -> None:
     assert observable_steps(FOUR, 1, has_audio=True) == {"look", "say", "both"}
 
 
-def test_the_default_rubric_at_the_papers_rates() -> None:
+def test_observable_steps_of_the_default_rubric_at_the_papers_rates() -> None:
     """64 frames of 168.9 s are 0.38 a second: only what stays as it is can be seen; compressions need 4 and more."""
     states = {"cpr_06", "cpr_07", "cpr_08", "aed_02", "aed_03", "bmv_02"}
     assert observable_steps(default_rubric(), 64 / 168.9) == states
@@ -84,7 +84,7 @@ def test_the_default_rubric_at_the_papers_rates() -> None:
     assert max(rates[step].min_fps for step in seen) == 1
 
 
-def test_a_plan_by_hand() -> None:
+def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
     """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
     exams = [exam(40.0, spans)] * 2
@@ -103,7 +103,7 @@ def test_a_plan_by_hand() -> None:
     assert timed == replace(full, setting="full_timed_score"), "the same pictures; prompts were not counted here"
 
 
-def test_steps_that_some_videos_show() -> None:
+def test_a_plan_states_the_share_of_videos_that_lack_a_steps_evidence() -> None:
     short, long = (exam(seconds, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
     full = plan_run([short, long], FOUR, Policy(10, 5)).settings[0]
     assert full.unobservable == {"look": (0.5, "rate")}
@@ -129,7 +129,7 @@ def test_matched_clips_have_the_rate_of_the_full_video() -> None:
     assert clip.fps == pytest.approx(full.fps, rel=0.05)
 
 
-def test_200_videos_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_command_plans_200_videos_without_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
     assert "64 frames per video, 16 per clip, longest side 896 pixels. Tokens and cost are upper bounds." in out
@@ -157,7 +157,7 @@ def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytes
     assert message in capsys.readouterr().err
 
 
-def test_a_dataset_on_the_command_line(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_command_reads_a_dataset(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan", "--data", str(short_demo)]) == 0
     out = capsys.readouterr().out
     assert ": 4 videos, " in out

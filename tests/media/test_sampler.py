@@ -22,7 +22,7 @@ def at_25(n_frames: int) -> np.ndarray:
     return np.arange(n_frames) / 25
 
 
-def test_ten_frames_by_hand() -> None:
+def test_frames_of_a_ten_frame_video_equal_those_worked_out_by_hand() -> None:
     assert sample_indices(10, budget=Budget(4)).tolist() == [0, 3, 6, 9]
     assert sample_indices(10, budget=Budget(3)).tolist() == [0, 4, 9]
     assert sample_indices(10, budget=Budget(3), rounding="nearest").tolist() == [0, 4, 9]
@@ -69,7 +69,9 @@ def test_same_count_as_qwen_vl_utils_at_a_rate(n_frames: int, fps: float) -> Non
 
 @settings(deadline=None)
 @given(COUNTS, FRAMES, st.data())
-def test_properties_of_any_sample(n_frames: int, frames: int, data: st.DataObject) -> None:
+def test_any_sample_is_ascending_and_holds_first_and_last_frame(
+    n_frames: int, frames: int, data: st.DataObject
+) -> None:
     first = data.draw(st.integers(0, n_frames - 1))
     last = data.draw(st.integers(first, n_frames - 1))
     taken = sample_indices(n_frames, budget=Budget(frames), span=(first, last))
@@ -81,14 +83,14 @@ def test_properties_of_any_sample(n_frames: int, frames: int, data: st.DataObjec
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 2  # floor of even steps, and of a float just below a whole one
 
 
-def test_floats_decide_as_in_numpy() -> None:
+def test_indices_are_rounded_as_numpy_linspace_rounds() -> None:
     """Exact arithmetic gives 51 here; every reader that calls np.linspace takes 50, and so do we."""
     assert Fraction(21 * 119, 49) == 51
     assert sample_indices(120, budget=Budget(50))[21] == 50
 
 
 @pytest.mark.parametrize(("frames", "n_frames", "count"), [(5, 100, 4), (4, 100, 4), (9, 7, 6), (9, 1, 2), (1, 50, 2)])
-def test_even_counts(frames: int, n_frames: int, count: int) -> None:
+def test_even_counts_are_rounded_down_and_at_least_two(frames: int, n_frames: int, count: int) -> None:
     assert sample_count(n_frames, 25.0, Budget(frames), even=True) == count
     assert len(sample_indices(n_frames, budget=Budget(frames), even=True)) == count
 
@@ -137,7 +139,7 @@ def test_spans_that_meet_share_no_frame_and_lose_none(cuts: list[int]) -> None:
         (3.0, 5.0, "span 3-5 s reaches past the last frame at 3.960 s."),
     ],
 )
-def test_spans_that_cannot_be_shown(start: float, end: float, message: str) -> None:
+def test_empty_negative_and_late_spans_are_refused(start: float, end: float, message: str) -> None:
     with pytest.raises(MediaError) as caught:
         frame_range(at_25(100), start, end)
     assert str(caught.value) == message
@@ -150,7 +152,7 @@ def test_matched_budget_has_the_rate_of_the_full_video() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"frames": 0}, {"fps": 0.0}, {"fps": float("inf")}, {"fps": float("nan")}])
-def test_budgets_that_show_nothing(arguments: dict[str, float]) -> None:
+def test_budgets_below_one_frame_are_refused(arguments: dict[str, float]) -> None:
     with pytest.raises(OptionsError, match="frame budget"):
         Budget(**arguments)  # type: ignore[arg-type]
 
@@ -160,7 +162,7 @@ def test_spans_outside_the_video_are_a_programming_error() -> None:
         sample_indices(10, budget=Budget(4), span=(5, 10))
 
 
-def test_presets_are_table_6() -> None:
+def test_presets_equal_table_6_of_the_paper() -> None:
     """Typed from the table in the paper's appendix D: eleven models, six different budgets."""
     assert sorted(PAPER_FRAMES.values()) == [30, 30, 30, 50, 50, 60, 64, 64, 64, 120, 240]
     assert preset("gpt-4o") == preset("GPT-5.2") == Budget(50)

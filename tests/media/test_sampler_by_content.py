@@ -58,7 +58,7 @@ def by_hand(change: list[float], count: int) -> list[int]:
     return sorted(taken)
 
 
-def test_the_rule_as_it_is_written() -> None:
+def test_frames_by_content_follow_the_written_rule() -> None:
     rng = np.random.default_rng(1)
     for count in (2, 5, 12, 20):
         for _ in range(20):
@@ -83,7 +83,7 @@ def test_a_part_is_chosen_from_its_own_frames_and_too_small_a_grid_offers_no_cho
     assert choose_by_content(signal, "motion", (60, 61), 1) is None
 
 
-def test_what_moves_to_and_fro_is_motion_but_nothing_new() -> None:
+def test_repeated_movement_counts_as_motion_but_not_as_a_new_scene() -> None:
     """Two pictures in turn, then a third: the values by hand."""
     import av
 
@@ -113,7 +113,7 @@ def test_frames_gather_where_the_picture_changes(videos: Any, still: Path, tmp_p
     ]
 
 
-def test_one_pass_stores_all_that_is_asked_for_and_nothing_else(
+def test_one_pass_stores_the_frames_that_requests_take_and_no_others(
     still: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = []
@@ -142,7 +142,7 @@ def test_one_pass_stores_all_that_is_asked_for_and_nothing_else(
     assert held == {index for found in shown for index in found.indices} and outcome.frames == len(held)
 
 
-def test_the_same_frames_from_every_road(still: Path, tmp_path: Path) -> None:
+def test_a_view_a_prepared_store_and_a_proxy_choose_the_same_frames(still: Path, tmp_path: Path) -> None:
     """Asked for first, prepared first, after other frames, in another process's words, as a proxy."""
     request = Request(None, Budget(12), "scene")
     asked = view(still, span=None, budget=Budget(12), cache=tmp_path / "a", sampler="scene").indices
@@ -165,7 +165,7 @@ def test_a_signal_of_another_version_is_made_anew(still: Path, tmp_path: Path) -
         assert again.indices == found.indices and ChangeSignal.read(stored) is not None
 
 
-def test_a_short_part_is_taken_evenly_and_says_so(still: Path, tmp_path: Path) -> None:
+def test_a_short_part_is_sampled_evenly_and_recorded_so(still: Path, tmp_path: Path) -> None:
     found = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path, sampler="motion")
     plain = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path)
     assert found.indices == plain.indices and found.info() == plain.info()

@@ -57,7 +57,7 @@ def test_settings_and_models_share_frames(videos: Any, tmp_path: Path, decoded: 
     assert len(decoded) == 9
 
 
-def test_one_pass_fills_what_else_will_be_asked(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
+def test_one_pass_stores_the_frames_of_further_requests(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
     path = videos.get("plain")
     also = [Request((0.0, 0.4), Budget(2)), Request((9.0, 9.5), Budget(2)), Request((1.0, 1.2), Budget(9))]
     view(path, span=None, budget=Budget(3), cache=tmp_path, also=also)
@@ -95,7 +95,7 @@ def test_size_and_quality_are_part_of_the_key(videos: Any, tmp_path: Path) -> No
     assert good.path(3).stat().st_size > 1.5 * poor.path(3).stat().st_size
 
 
-def test_images_are_the_callers_own(videos: Any, tmp_path: Path) -> None:
+def test_images_can_be_changed_without_changing_the_store(videos: Any, tmp_path: Path) -> None:
     found = view(videos.get("plain"), span=None, budget=Budget(2), cache=tmp_path)
     first = found.images()
     first[0].paste((0, 0, 0), (0, 0, 80, 48))
@@ -124,7 +124,9 @@ def test_frames_of_a_photo_like_video_are_the_right_ones(videos: Any, tmp_path: 
         assert 10 * np.log10(255**2 / np.delete(errors, index).min()) < 26, "the next frame is another picture"
 
 
-def test_interrupted_work_goes_on(videos: Any, tmp_path: Path, decoded: list[int], monkeypatch: Any) -> None:
+def test_an_interrupted_pass_is_completed_by_the_next(
+    videos: Any, tmp_path: Path, decoded: list[int], monkeypatch: Any
+) -> None:
     store = store_of(videos, tmp_path)
 
     def stop(count: int) -> None:
@@ -150,7 +152,9 @@ def test_a_lost_or_evicted_frame_is_decoded_again(videos: Any, tmp_path: Path) -
     assert numbers(videos, found.images()) == [0, 29, 59]
 
 
-def test_frames_that_vanish_at_once_are_an_error(videos: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_frames_that_vanish_as_fast_as_they_are_written_are_an_error(
+    videos: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
     store = store_of(videos, tmp_path)
     monkeypatch.setattr(FrameStore, "_write", lambda *args: 0)
     with pytest.raises(MediaError, match=r"vanish as fast as they are written\. Raise the limit of the cache\."):
@@ -233,7 +237,7 @@ def test_memory_holds_a_few_frames_whatever_the_length(videos: Any, tmp_path: Pa
     assert most[0] <= 3 * module.WRITERS
 
 
-def test_hooks_may_ask_in_threads(videos: Any, tmp_path: Path) -> None:
+def test_threads_that_ask_for_different_frames_get_the_right_images(videos: Any, tmp_path: Path) -> None:
     path = videos.get("vfr")
     with ThreadPoolExecutor(8) as pool:
         views = pool.map(lambda k: view(path, span=None, budget=Budget(k + 1), cache=tmp_path), range(16))

@@ -38,7 +38,7 @@ def pixels(data: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
-def test_it_looks_like_the_image_that_everybody_gets(shown: View) -> None:
+def test_a_stored_image_equals_the_plain_image(shown: View) -> None:
     for decode in (False, True):
         images, _ = shown.to_send(Encoding(), decode=decode)
         for mine, plain in zip(images, shown.images(), strict=True):
@@ -86,7 +86,7 @@ def test_a_lower_quality_is_encoded_from_the_pixels_once(shown: View) -> None:
     assert webp.data_url().startswith("data:image/webp;base64,") and webp.encoded()[1][8:12] == b"WEBP"
 
 
-def test_who_draws_on_it_gets_what_was_drawn(shown: View) -> None:
+def test_an_image_that_was_drawn_on_is_encoded_from_its_pixels(shown: View) -> None:
     def draw(image: Image.Image) -> None:
         ImageDraw.Draw(image).rectangle([0, 0, 40, 40], fill=(255, 0, 0))
 
