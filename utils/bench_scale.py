@@ -30,7 +30,7 @@ COMMANDS = {
     "score": ["score", "data", "p.jsonl"],
     "compare": ["compare", "--data", "data", "p.jsonl", "q.jsonl"],
     "report": ["report", "--data", "data", "p.jsonl", "q.jsonl", "--out", "pages"],
-    "check": ["check", "data", "--quick"],
+    "check": ["data", "check", "data", "--quick"],
 }
 FIRST = "data/media/v000000.mp4"
 MEDIA = ("report", "check")

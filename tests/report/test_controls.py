@@ -20,7 +20,7 @@ def test_step_times_are_no_full_video_in_the_gains(
     run = make_run(exams, tmp_path / "run", "rater_a", model="org/Timed", settings=(*TIMED, "clip_score", "clip_error"))
     whole = make_run(exams, tmp_path / "whole", "rater_a", model="org/Whole", settings=STANDARD_TASKS)
     command = ["report", str(run), str(whole), "--data", str(exams.root), "--out", str(tmp_path / "out")]
-    assert main([*command, "--media", "none", "--resamples", "50"]) == 0
+    assert main([*command, "--video-files", "none", "--resamples", "50"]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     found = {item["name"]: item for item in report["runs"]}
     assert found["org/Timed"]["gains"] == {} and set(found["org/Whole"]["gains"]) == {"score", "error"}

@@ -97,7 +97,7 @@ def test_the_report_has_no_table_of_probes_but_the_models_own(
     exams: Dataset, runs: dict[str, Path], tmp_path: Path
 ) -> None:
     command = ["report", str(runs["model"]), str(runs["reference"]), "--data", str(exams.root), "--resamples", "60"]
-    assert main([*command, "--media", "none", "--out", str(tmp_path / "out")]) == 0
+    assert main([*command, "--video-files", "none", "--out", str(tmp_path / "out")]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert not set(report["standings"]) & set(ABLATION_TASKS)
     model, reference = report["runs"]
@@ -116,7 +116,7 @@ def test_probes_alone_are_no_run_to_report_and_nothing_to_submit(
     exams: Dataset, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ["--data", str(exams.root)]
-    assert main(["report", str(runs["alone"]), *data, "--out", str(tmp_path / "out"), "--media", "none"]) == 1
+    assert main(["report", str(runs["alone"]), *data, "--out", str(tmp_path / "out"), "--video-files", "none"]) == 1
     assert "holds ablations only, which say nothing without the plain tasks" in capsys.readouterr().err
     assert main(["board", "submit", str(runs["alone"]), *data, "--out", str(tmp_path / "a.zip")]) == 1
     assert "holds ablations only (siming_ablation_no_video_full_score" in capsys.readouterr().err

@@ -111,7 +111,7 @@ def test_report_compare_and_submit_take_it(
     data = ["--data", str(exams.root), "--resamples", "20"]
     assert main(["compare", str(whole), str(out), *data]) == 0
     assert "0.000" in capsys.readouterr().out
-    assert main(["report", str(out), "--out", str(tmp_path / "report"), "--media", "none", *data]) == 0
+    assert main(["report", str(out), "--out", str(tmp_path / "report"), "--video-files", "none", *data]) == 0
     assert (tmp_path / "report" / "index.html").is_file()
 
 
