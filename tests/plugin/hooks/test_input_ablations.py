@@ -148,7 +148,7 @@ def test_mismatched_frames_come_from_another_exam() -> None:
         MismatchedVideos(same[:2], minimal_pairs).of(same[0])
 
 
-def test_a_data_set_of_one_exam_refuses_the_mismatched_video(run: Dataset, tmp_path: Path, begin: Callable[..., None]) -> None:
+def test_one_exam_alone_refuses_the_mismatched_video(run: Dataset, tmp_path: Path, begin: Callable[..., None]) -> None:
     shutil.copytree(run.root, tmp_path / "one")
     lines = (tmp_path / "one" / "videos.jsonl").read_text().splitlines()
     (tmp_path / "one" / "videos.jsonl").write_text(lines[0] + "\n")
