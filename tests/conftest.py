@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -92,6 +95,29 @@ def open_chromium(profile: Path) -> Any:
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     driver.set_script_timeout(110)
     return driver
+
+
+def kill_chromium(profile: Path) -> None:
+    """Kill the browser of a profile, as a crash would; its own children end with it.
+
+    The process that selenium knows is the driver's: to kill that one leaves the browser running for good.
+    """
+    flag = f"--user-data-dir={profile}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if flag in words and not any(word.startswith(b"--type=") for word in words):
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def shared_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One headless Chromium for all browser tests of a worker; nothing of it is left at the end."""
+    profile = tmp_path_factory.mktemp("chromium")
+    driver = open_chromium(profile)
+    yield driver
+    driver.quit()
+    kill_chromium(profile)  # one that did not follow the driver's word
 
 
 @pytest.fixture(scope="session")

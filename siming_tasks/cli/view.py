@@ -31,13 +31,13 @@ def view(
 ) -> int:
     """Serve the report until the process is interrupted; 0."""
     from siming_tasks.report.media_links import read_media_links
-    from siming_tasks.tools.local_server.report_viewer import Shown, application, find_dataset
-    from siming_tasks.tools.local_server.serve import serve
+    from siming_tasks.tools.local_server.local_server import serve
+    from siming_tasks.tools.local_server.report_viewer import ViewedReport, application, find_dataset
 
     folder = report.expanduser()
     links = read_media_links(folder)
     named = chosen.folder() if chosen.data is not None else None
-    shown = Shown(folder, links, find_dataset(folder, links, named), options.cache_dir)
+    shown = ViewedReport(folder, links, find_dataset(folder, links, named), options.cache_dir)
     if remark := shown.remark():
         say(remark, error=True)
     serve(

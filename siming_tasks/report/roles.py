@@ -1,4 +1,4 @@
-"""Who a row of a table speaks for: the kinds of judges, in the order of the tables."""
+"""Kinds of judges that a row of a table can stand for, in the order of the tables."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def to_markdown(section: Iterable[Block], *, aligned: bool = False) -> str:
 
 
 def drawable(section: Iterable[Block]) -> Iterator[Any]:
-    """What a terminal draws for a section, a piece at a time: Markdown text, and rich tables with their notes."""
+    """Pieces that a terminal draws for a section: Markdown text, and rich tables with their notes."""
     for block in section:
         if isinstance(block, str):
             yield block

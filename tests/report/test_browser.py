@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,15 @@ import pytest
 from siming_tasks.report.build import page_facts
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.pages.videos import list_videos
-from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.conftest import NEEDS_BROWSER
 
 pytestmark = NEEDS_BROWSER
 HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-gpj.7b"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = open_chromium(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
+@pytest.fixture
+def browser(shared_browser: Any) -> Any:
+    return shared_browser
 
 
 def visit(browser: Any, path: Path, fragment: str = "") -> None:

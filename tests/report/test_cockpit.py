@@ -12,7 +12,7 @@ import pytest
 
 from siming_tasks.parsing import parse_reply
 from siming_tasks.report.pages.videos import difference_kind
-from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.conftest import NEEDS_BROWSER
 from tests.report.serving import Served, viewing
 
 pytestmark = NEEDS_BROWSER
@@ -27,11 +27,10 @@ def served(lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def chromium(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = open_chromium(tmp_path_factory.mktemp("profile"))
-    driver.get(served.address)
-    yield driver
-    driver.quit()
+def chromium(served: Served, shared_browser: Any) -> Any:
+    """The browser, let in to the served report."""
+    shared_browser.get(served.address)
+    return shared_browser
 
 
 @pytest.fixture(params=SIZES)

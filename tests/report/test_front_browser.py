@@ -9,28 +9,21 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.conftest import NEEDS_BROWSER
 from tests.report.test_browser import errors, visit, wait
 
 pytestmark = NEEDS_BROWSER
 WIDTHS = (1440, 1024, 390)
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    found = open_chromium(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.quit()
-
-
 @pytest.fixture(params=WIDTHS)
-def browser(driver: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def browser(shared_browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     width = request.param
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    driver.width = width
-    yield driver
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    shared_browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    shared_browser.width = width
+    yield shared_browser
+    shared_browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_verdict_is_on_the_first_screen(browser: Any, lab: Any) -> None:

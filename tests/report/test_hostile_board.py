@@ -24,7 +24,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
-from siming_tasks.tools.board.admit import admit
+from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
 

@@ -15,7 +15,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS, INPUT_ABLATIONS
-from siming_tasks.tools.board.admit import admit
+from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.submission import ModelCard, pack
 
 FULL = tuple(name for name in ABLATION_TASKS if name.endswith("full_score"))

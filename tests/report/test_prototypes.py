@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from siming_tasks.parsing import Parsed
 from siming_tasks.report.error_quotes import MAX_QUOTES, ErrorQuote, ErrorQuoteSampler, cluster_quotes, sentences_about
+from siming_tasks.results.record import Record
 
 MASK = ("the mask leaks and no chest rise", "no rise of the chest since the mask leaks", "mask leaks badly, chest flat")
 CLEAR = (
@@ -79,8 +81,7 @@ def test_only_what_was_judged_wrong_is_kept_and_not_without_end(lab) -> None:
         wrong = video.step(step.id).consensus < step.max_score
         for value in (0.0, 1.0):
             words = ErrorQuoteSampler(dataset, "consensus")
-            record = {"id": f"full_error/{video.video_id}", "setting": "full_error", "video_id": video.video_id,
-                      "step_id": None, "answers": {step.id: value}}  # fmt: skip
+            record = Record("full_error", video.video_id, None, Parsed("ok", {step.id: value}))
             words.put(record, text)
             found = words.by_setting().get("full_error", [])
             expected = [] if bool(value) == wrong else ["alarm" if value else "miss"]
@@ -88,10 +89,10 @@ def test_only_what_was_judged_wrong_is_kept_and_not_without_end(lab) -> None:
                 (kind, "The chest is pressed deep enough.") for kind in expected
             ]
     one = next(video for video in dataset.videos if video.step(step.id).consensus == step.max_score)
-    records = [
-        {"id": f"clip_error/{k}", "setting": "clip_error", "video_id": one.video_id, "step_id": step.id,
-         "answers": {step.id: 1.0}} for k in range(MAX_QUOTES + 200)
-    ]  # fmt: skip
+    records = [  # a name of its own for each request, all about one step
+        Record("clip_error", one.video_id, f"request_{k}", Parsed("ok", {step.id: 1.0}))
+        for k in range(MAX_QUOTES + 200)
+    ]
     kept = []
     for order in (records, records[::-1], [*records, *records[:50]]):
         words = ErrorQuoteSampler(dataset, "consensus")

@@ -51,7 +51,7 @@ def submit(
     """Write or check an archive; 1 if it is not fit to be sent."""
     from siming_tasks.common.errors import DataError
     from siming_tasks.results.discovery import find_runs
-    from siming_tasks.tools.board.admit import admit, refusal
+    from siming_tasks.tools.board.admission import admit, refusal
 
     sources = [] if check else find_runs([run_path])
     dataset = chosen.open(sources)
@@ -82,14 +82,14 @@ def _pack(
     from siming_tasks.results.record import has_supervised_judge
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import ABLATION_TASKS, TASKS
-    from siming_tasks.tools.board.admit import LEARNT
+    from siming_tasks.tools.board.admission import SUPERVISED_REFUSAL
     from siming_tasks.tools.board.submission import pack
 
     if len(sources) != 1:
         raise DataError(f"{run_path} holds {len(sources)} runs. Give the folder of one.")
     run = read_run(sources[0], dataset)
     if sources[0].role == "supervised" or has_supervised_judge(run.records):
-        raise DataError(f"{run_path}: {LEARNT}")
+        raise DataError(f"{run_path}: {SUPERVISED_REFUSAL}")
     ablations = [TASKS[name].task_name for name in run.settings if name in ABLATION_TASKS]
     if ablations:
         if len(ablations) == len(run.settings):

@@ -42,7 +42,7 @@ def push(
     """Upload the data set, or list what would be uploaded; 0."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.data import is_hub_name
-    from siming_tasks.tools.exchange.push import push as push_dataset
+    from siming_tasks.tools.exchange.hub_upload import push as push_dataset
 
     if not is_hub_name(repo) or "@" in repo:
         raise OptionsError(f"{repo!r} is no name of a repository (org/name).")

@@ -49,7 +49,7 @@ def rate(
 ) -> int:
     """Serve the page until the process is interrupted, and say how much is rated; 0."""
     from siming_tasks.common.errors import DataError
-    from siming_tasks.tools.local_server.serve import serve
+    from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.station.adjudicate import Adjudication
     from siming_tasks.tools.station.app import application
     from siming_tasks.tools.station.event_log import EventLog

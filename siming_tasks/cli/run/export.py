@@ -42,18 +42,18 @@ def export(
     """Write the run in the wanted format; 0."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
-    from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
-    from siming_tasks.tools.exchange.inspect_out import write_inspect
-    from siming_tasks.tools.exchange.latex import write_latex
-    from siming_tasks.tools.exchange.rows import write_jsonl, write_parquet
-    from siming_tasks.tools.exchange.taken import take
+    from siming_tasks.tools.exchange.every_eval_ever_export import write_every_eval_ever
+    from siming_tasks.tools.exchange.exported_run import read_exported_run
+    from siming_tasks.tools.exchange.inspect_export import write_inspect
+    from siming_tasks.tools.exchange.latex_export import write_latex
+    from siming_tasks.tools.exchange.request_and_step_tables import write_jsonl, write_parquet
 
     sources = find_runs(run_paths)
     if len(sources) > 1 and form != "latex":
         raise OptionsError(f"--format {form} takes one run, and {len(sources)} were found. Export them one by one.")
     dataset = chosen.open(sources, reference=form in ("every-eval-ever", "latex"))
     how: dict[str, Any] = {"labels": with_labels, "kept": bool(chosen.labels)}
-    runs = [take(source, dataset, options, **how) for source in sources]
+    runs = [read_exported_run(source, dataset, options, **how) for source in sources]
     for taken in runs:
         show_problems(taken.run.problems)
     files = [out]

@@ -32,7 +32,7 @@ def import_(
     epoch: int | None,
 ) -> int:
     """Write the replies and name the next command; 0."""
-    from siming_tasks.tools.exchange.replies import import_replies
+    from siming_tasks.tools.exchange.imported_replies import import_replies
 
     counts = import_replies(file, format, out, epoch=epoch)
     found = ", ".join(f"{name} {count:,}" for name, count in counts.items())

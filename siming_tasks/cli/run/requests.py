@@ -49,7 +49,7 @@ def requests(
 
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-    from siming_tasks.tools.exchange.requests import media_folder, write_requests
+    from siming_tasks.tools.exchange.request_file import media_folder, write_requests
 
     names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
     if unknown := [name for name in names if name not in TASKS]:

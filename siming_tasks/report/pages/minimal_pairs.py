@@ -133,7 +133,7 @@ def _unchanged_step(pair: Mapping[str, Any], videos: Sequence[Video], differs: S
 
 
 def _answers(pair: Mapping[str, Any], analyses: Sequence[RunAnalysis]) -> list[dict[str, Any]]:
-    """What each judge said facts the step in both minimal_pairs, by setting; judges that were asked facts both."""
+    """Answers of each judge about the step in both exams, by setting; judges that were asked about both."""
     rows = []
     for run in analyses:
         cells = {name: _cell(pair, matrix) for name, matrix in run.matrices.items()}

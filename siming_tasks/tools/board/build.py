@@ -22,10 +22,10 @@ from siming_tasks.report.leaderboard import baseline_rows
 from siming_tasks.results.comparable import TaskRun, groups
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.board.admit import Admitted, admit, refusal
-from siming_tasks.tools.board.order import by_value, ranks
-from siming_tasks.tools.board.page import board_page
-from siming_tasks.tools.board.rerun import agreement
+from siming_tasks.tools.board.admission import AdmittedSubmission, admit, refusal
+from siming_tasks.tools.board.board_page import board_page
+from siming_tasks.tools.board.rerun import rerun_agreement
+from siming_tasks.tools.board.row_order import board_ranks, sort_keys
 
 __all__ = ["FORMAT", "Entry", "build_board", "day_of"]
 
@@ -33,7 +33,7 @@ FORMAT = "siming-board-1"
 
 
 @dataclass(frozen=True)
-class Entry(Admitted):
+class Entry(AdmittedSubmission):
     """One row: what was admitted, and whether a re-run agrees.
 
     ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
@@ -107,7 +107,7 @@ def build_board(
             entries.append(_entry(admit(path, dataset, options), dataset, reruns, match))
         except DataError as error:
             refused.append(refusal(path, error))
-    entries = _ordered(_with_conditions(_with_duplicates(entries), options), options)
+    entries = _sorted_entries(_note_conditions(_note_duplicates(entries), options), options)
     board = _report(dataset, options, entries, refused, match)
     with atomic_write(out / "board.json") as stream:
         json.dump(board, stream, indent=1, allow_nan=False)
@@ -115,8 +115,8 @@ def build_board(
     return entries, refused
 
 
-def _entry(found: Admitted, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
-    share, fault = agreement(found.received.path, found.run.records, dataset, reruns)
+def _entry(found: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
+    share, fault = rerun_agreement(found.received.path, found.run.records, dataset, reruns)
     verified = share is not None and share >= match
     notes = [fault] if fault else []
     if share is not None and not verified:
@@ -125,7 +125,7 @@ def _entry(found: Admitted, dataset: Dataset, reruns: Path | None, match: float)
     return Entry(found.received, found.run, found.settings, findings, agreement=share, verified=verified)
 
 
-def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
+def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     """A note on rows that share predictions or a name."""
     found = []
     for entry in entries:
@@ -141,7 +141,7 @@ def _with_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
+def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     """A note on rows that were made under other conditions than most: they are no ranking of models."""
     notes: dict[int, list[str]] = {}
     others: dict[int, list[str]] = {}
@@ -161,14 +161,14 @@ def _with_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     ]
 
 
-def _ordered(entries: Sequence[Entry], options: Options) -> list[Entry]:
+def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
     """Verified rows first, then those with a rank, then by the imputed value of the first headline."""
     if not entries:
         return []
-    places = by_value(entries, options)
+    places = sort_keys(entries, options)
     setting = next(name for name in TASKS if any(name in entry.settings for entry in entries))
     apart = [k for k, entry in enumerate(entries) if setting in entry.others]
-    ranked = ranks(entries, places, setting, apart)
+    ranked = board_ranks(entries, places, setting, apart)
     keys = [
         (not entry.verified, rank is None, *place, entry.received.path.name)
         for entry, place, rank in zip(entries, places, ranked, strict=True)

@@ -1,4 +1,4 @@
-"""Whether the host's own run gives the answers that were sent: what makes a row *verified*."""
+"""Comparison of a submission with the host's own run of the model, which makes a row *verified*."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import read_run
 
-__all__ = ["agreement"]
+__all__ = ["rerun_agreement"]
 
 
-def agreement(
+def rerun_agreement(
     archive: Path, records: Mapping[str, Sequence[Record]], dataset: Dataset, reruns: Path | None
 ) -> tuple[float | None, str | None]:
     """The share of equal answers, and what is wrong with the re-run.

@@ -22,8 +22,8 @@ from siming_tasks.data.jsonl import parse_object
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.run import Run, load_run
-from siming_tasks.tools.board.archive import read_archive
-from siming_tasks.tools.board.lines import check_lines, room
+from siming_tasks.tools.board.prediction_lines import check_lines, size_limit
+from siming_tasks.tools.board.zip_archive import read_archive
 
 __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_submission"]
 
@@ -44,7 +44,7 @@ class _Model(BaseModel):
 
 
 class ModelCard(_Model):
-    """Who answered. ``url`` leads to the model or its paper; the rest is for readers of the board."""
+    """The model that answered. ``url`` leads to the model or its paper; the rest is for readers of the board."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     organization: Line = ""
@@ -153,7 +153,7 @@ def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
     """
     fix = "Make it with `siming board submit`."
     parts = read_archive(
-        path, MEMBERS if dataset is None else {**MEMBERS, "predictions.jsonl": min(room(dataset), MOST)}, fix
+        path, MEMBERS if dataset is None else {**MEMBERS, "predictions.jsonl": min(size_limit(dataset), MOST)}, fix
     )
     try:
         text = parts["submission.json"].decode("utf-8")

@@ -1,1 +1,1 @@
-"""Pages that are served to this machine alone: the door, the server, files that browsers play."""
+"""Pages that are served to this machine alone: access key, server, viewer of a report, videos that browsers play."""

@@ -18,13 +18,13 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.report.media_links import MediaLinks
 from siming_tasks.report.pages.site import POLICY
-from siming_tasks.tools.local_server.door import Key, Place, guarded
-from siming_tasks.tools.local_server.playable import playable
+from siming_tasks.tools.local_server.access_key import AccessKey, ServedSite, require_key
+from siming_tasks.tools.local_server.playable_video import playable
 
-__all__ = ["Shown", "application", "find_dataset"]
+__all__ = ["ViewedReport", "application", "find_dataset"]
 
 HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "cache-control": "no-cache"}
-PLACE = Place("Report", "report", "siming view", "/static/icon.svg", HEADERS)
+SITE = ServedSite("Report", "report", "siming view", "/static/icon.svg", HEADERS)
 KINDS = {
     ".html": "text/html",
     ".css": "text/css",
@@ -46,7 +46,7 @@ ABOVE = 4
 
 
 @dataclass(frozen=True)
-class Shown:
+class ViewedReport:
     """A report with the data set whose videos it shows.
 
     Attributes:
@@ -72,7 +72,7 @@ class Shown:
         }
 
     def remark(self) -> str:
-        """What a user must know about the videos; empty if all is well."""
+        """A warning about the videos for the user; empty if all is well."""
         if not self.links.videos:
             return "" if (self.folder / "media").is_dir() else "The report was made without videos."
         if self.dataset is None:
@@ -112,23 +112,23 @@ def find_dataset(folder: Path, links: MediaLinks, named: Path | None) -> Dataset
     return None
 
 
-def application(shown: Shown, *, key: Key) -> Starlette:
+def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
     """The application that serves a report: GET and HEAD, parts of files, no listing, nothing by a link out of it."""
-    dataset = shown.dataset
-    videos = {} if dataset is None else {at: name for at, name in shown.addresses.items() if name in dataset.by_id}
+    dataset = viewed.dataset
+    videos = {} if dataset is None else {at: name for at, name in viewed.addresses.items() if name in dataset.by_id}
 
     def page(request: Request) -> Response:
         address = f"/{request.path_params['path']}"
         if dataset and address in videos:
-            return _video(dataset, videos[address], shown.cache)
+            return _video(dataset, videos[address], viewed.cache)
         try:
-            file = inside(shown.folder, address.lstrip("/") or "index.html")
+            file = inside(viewed.folder, address.lstrip("/") or "index.html")
         except ValueError:
-            return _nothing()
+            return _not_found()
         kind = KINDS.get(file.suffix)
-        return FileResponse(file, media_type=kind) if kind and file.is_file() else _nothing()
+        return FileResponse(file, media_type=kind) if kind and file.is_file() else _not_found()
 
-    return guarded([Route("/{path:path}", page, methods=["GET"])], key, PLACE)
+    return require_key([Route("/{path:path}", page, methods=["GET"])], key, SITE)
 
 
 def _video(dataset: Dataset, name: str, cache: Path) -> Response:
@@ -141,5 +141,5 @@ def _video(dataset: Dataset, name: str, cache: Path) -> Response:
     return FileResponse(path, media_type=kind)
 
 
-def _nothing() -> Response:
+def _not_found() -> Response:
     return PlainTextResponse("Not Found", 404)

@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.tools.local_server.door import Key, Place, guarded
-from siming_tasks.tools.local_server.playable import playable
+from siming_tasks.tools.local_server.access_key import AccessKey, ServedSite, require_key
+from siming_tasks.tools.local_server.playable_video import playable
 from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
 __all__ = ["POLICY", "application"]
@@ -38,10 +38,10 @@ STATIC = {
 }
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
-PLACE = Place("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
+SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
 
 
-def application(work: Work, *, key: Key, cache: Path) -> Starlette:
+def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
     """The application that serves one rater's work.
 
     Args:
@@ -86,7 +86,7 @@ def application(work: Work, *, key: Key, cache: Path) -> Starlette:
         Route("/media/{number:int}", media),
         Route("/frame/{number:int}/{frame:int}", frame),
     ]
-    return guarded(routes, key, PLACE)
+    return require_key(routes, key, SITE)
 
 
 def _nothing() -> Response:

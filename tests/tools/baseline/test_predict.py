@@ -25,7 +25,7 @@ from siming_tasks.results.record import has_supervised_judge
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.baseline.predict import Baseline, write_baseline
-from siming_tasks.tools.board.admit import admit
+from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.submission import ModelCard, pack, read_submission
 from tests.records import write_predictions
 from tests.tools.baseline.turned import worst

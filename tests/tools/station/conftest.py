@@ -18,7 +18,6 @@ from urllib.error import HTTPError
 import pytest
 import yaml
 
-from tests.conftest import open_chromium
 from tests.data.conftest import write_video
 
 STEPS = {"look": 2, "call": 12, "press": 3}
@@ -159,8 +158,6 @@ def begin(cache: Path) -> Iterator[Callable[..., Station]]:
         station.process.stdout.close()
 
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = open_chromium(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
+@pytest.fixture
+def browser(shared_browser: Any) -> Any:
+    return shared_browser

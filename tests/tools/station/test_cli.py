@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.tools.local_server.door import Key
+from siming_tasks.tools.local_server.access_key import AccessKey
 from siming_tasks.tools.station.app import application
 from siming_tasks.tools.station.rater import rater_name
 
@@ -80,7 +80,7 @@ def test_a_ticket_opens_once(videos: Path, rubric: Path, tmp_path: Path) -> None
 
     exams = find_exams(videos, tmp_path, rubric)
     work = Rating(EventLog.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)
-    app = application(work, key=Key("T" * 40, "K" * 40, "c"), cache=tmp_path)
+    app = application(work, key=AccessKey("T" * 40, "K" * 40, "c"), cache=tmp_path)
 
     def enter(key: str) -> int:
         client = TestClient(app, base_url="http://127.0.0.1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from siming_tasks.tools.station.event_log import EventLog, replay_exams
-from tests.conftest import NEEDS_BROWSER, open_chromium
+from tests.conftest import NEEDS_BROWSER, kill_chromium, open_chromium
 from tests.tools.station.conftest import UNEVEN, Station, rubric_of
 from tests.tools.station.pages import complaints, current, keys, saved, text, visit, wait
 
@@ -145,9 +144,7 @@ def test_the_browser_is_killed_in_mid_exam(
     visit(first, station)
     exam = text(first, "#who").partition(" · ")[2]
     keys(first, "1", DOWN, "5")
-    import os
-
-    os.kill(first.service.process.pid, signal.SIGKILL)
+    kill_chromium(tmp_path / "one")
     second = open_chromium(tmp_path / "two")
     try:
         visit(second, station)

@@ -1,4 +1,4 @@
-"""What is odd about a submission: coverage, constants, claims that its predictions do not give, wrong arithmetic."""
+"""Oddities of a submission: coverage, constants, claims that its predictions do not give, wrong arithmetic."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.submission import Received
 from siming_tasks.tools.table_lint.lint import lint
 
-__all__ = ["CLAIM_TOLERANCE", "check"]
+__all__ = ["CLAIM_TOLERANCE", "submission_findings"]
 
 CLAIM_TOLERANCE = 0.0005
 """A claim agrees with the recomputed value if it rounds to the same third digit, give or take one rounding."""
 
 
-def check(received: Received, settings: Mapping[str, Mapping[str, Any]], problems: Sequence[Problem]) -> Iterator[str]:
+def submission_findings(
+    received: Received, settings: Mapping[str, Mapping[str, Any]], problems: Sequence[Problem]
+) -> Iterator[str]:
     """Findings in sentences: they say what is odd, not why.
 
     Args:
@@ -30,7 +32,7 @@ def check(received: Received, settings: Mapping[str, Mapping[str, Any]], problem
         problems: of reading the predictions.
     """
     yield from _warnings(problems)
-    yield from _own_lint(received, settings)
+    yield from _coverage_and_claims(received, settings)
     yield from _arithmetic(received)
 
 
@@ -44,7 +46,7 @@ def _warnings(problems: Sequence[Problem]) -> Iterator[str]:
         yield f"{n:,} {words.get(code, code)}."
 
 
-def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _coverage_and_claims(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Coverage, constants, and claims against what the predictions give."""
     about = received.submission
     if about.model.saw_test_data == "yes":
@@ -69,7 +71,7 @@ def _own_lint(received: Received, settings: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _arithmetic(received: Received) -> Iterator[str]:
-    """What the claimed numbers imply about each other, by the table linter."""
+    """Contradictions among the claimed numbers, by the table linter."""
     columns = {"qwk": "kappa"}
     tables = []
     for name, claims in received.submission.claims.items():

@@ -1,4 +1,4 @@
-"""Who gets in to a page on this machine: the one with its key, by this machine's name, and nobody else."""
+"""Access to a page on this machine: for whoever has its key and uses this machine's name, and for nobody else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Key", "Place", "guarded"]
+__all__ = ["AccessKey", "ServedSite", "require_key"]
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -24,15 +24,15 @@ HEADERS = {
 }
 HOSTS = ("127.0.0.1", "localhost")
 """What a browser may call this server: another name in its place comes from a page that had its name point here."""
-GO_ON = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
+CONTINUE_PAGE = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
 <meta http-equiv="refresh" content="0;url=/">
 <p><a href="/">To the {what}</a></p></html>"""
 NO_KEY = "This is a {what}, and this browser has not got its key. Open the whole address that `{command}` printed."
 
 
 @dataclass(frozen=True)
-class Place:
-    """What is served.
+class ServedSite:
+    """A site that is served to this machine.
 
     Attributes:
         title: of the page that takes the key.
@@ -50,8 +50,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Key:
-    """What opens the door: ``token`` in the address, or ``cookie`` with it; ``ticket`` is a token that opens once.
+class AccessKey:
+    """The key to a site: ``token`` in the address, or ``cookie`` with it; ``ticket`` is a token that opens once.
 
     The address that a browser is started with stands in the list of processes, which every user of the machine can
     read: it holds the ticket.
@@ -62,27 +62,27 @@ class Key:
     cookie: str
 
     @classmethod
-    def new(cls, cookie: str) -> Key:
+    def new(cls, cookie: str) -> AccessKey:
         """A key that nobody can guess."""
         return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(32), cookie)
 
 
-def guarded(routes: Sequence[BaseRoute], key: Key, place: Place) -> Starlette:
+def require_key(routes: Sequence[BaseRoute], key: AccessKey, site: ServedSite) -> Starlette:
     """An application whose routes are open to who has the key, and to nobody else."""
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False),
-        Middleware(_Door, key=key, place=place),
+        Middleware(_KeyMiddleware, key=key, site=site),
     ]
     app = Starlette(routes=routes, middleware=middleware)
     app.router.redirect_slashes = False
     return app
 
 
-class _Door:
+class _KeyMiddleware:
     """Lets in who has the token or its cookie; puts the safety headers on every answer."""
 
-    def __init__(self, app: ASGIApp, key: Key, place: Place) -> None:
-        self.app, self.key, self.place, self.tickets = app, key, place, {key.ticket}
+    def __init__(self, app: ASGIApp, key: AccessKey, site: ServedSite) -> None:
+        self.app, self.key, self.site, self.tickets = app, key, site, {key.ticket}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -90,25 +90,25 @@ class _Door:
 
         async def safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = {**HEADERS, **self.place.headers}
+                headers = {**HEADERS, **self.site.headers}
                 more = [(name.encode(), text.encode()) for name, text in headers.items()]
                 message["headers"] = [*message["headers"], *more]
             await send(message)
 
-        await self._answer(Request(scope))(scope, receive, safely)
+        await self._respond(Request(scope))(scope, receive, safely)
 
-    def _answer(self, request: Request) -> ASGIApp:
-        given = request.query_params.get("token", "")
-        if request.url.path == "/" and (self._right(given) or given in self.tickets):
-            self.tickets.discard(given)
+    def _respond(self, request: Request) -> ASGIApp:
+        token = request.query_params.get("token", "")
+        if request.url.path == "/" and (self._is_token(token) or token in self.tickets):
+            self.tickets.discard(token)
             # The page itself goes on: after a redirect, a strict cookie is not sent if a link elsewhere led here.
-            response = Response(GO_ON.format(**vars(self.place)), media_type="text/html")
+            response = Response(CONTINUE_PAGE.format(**vars(self.site)), media_type="text/html")
             response.set_cookie(self.key.cookie, self.key.token, path="/", httponly=True, samesite="strict")
             return response
         own = f"{request.url.scheme}://{request.headers.get('host')}"
-        at_home = request.headers.get("origin", own) == own
-        known = at_home and self._right(request.cookies.get(self.key.cookie, ""))
-        return self.app if known else PlainTextResponse(NO_KEY.format(**vars(self.place)), 403)
+        same_origin = request.headers.get("origin", own) == own
+        allowed = same_origin and self._is_token(request.cookies.get(self.key.cookie, ""))
+        return self.app if allowed else PlainTextResponse(NO_KEY.format(**vars(self.site)), 403)
 
-    def _right(self, text: str) -> bool:
+    def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self.key.token.encode())

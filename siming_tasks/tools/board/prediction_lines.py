@@ -1,4 +1,4 @@
-"""What the predictions of a submission may be: answers to the data set's questions, a line each, and nothing else.
+"""Limits on a submission's predictions: answers to the data set's questions, a line each, and nothing else.
 
 A few kilobytes of zip unpack to hundreds of megabytes of lines that each cost time to read. So there is room for what
 the data set asks and not for more, and everything that `siming board submit` would not write is refused before it is
@@ -18,7 +18,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
-__all__ = ["check_lines", "room"]
+__all__ = ["check_lines", "size_limit"]
 
 FULL_LINE, CLIP_LINE = 20_000, 2_000
 """Bytes for one request's line: `siming board submit` writes 3,000 for 33 steps and 64 frames, 500 for a clip."""
@@ -30,9 +30,9 @@ _KEYS = {"setting", "video_id", "step_id", *_ANSWERS, "status", "missing", "prom
 _FIX = "Make it with `siming board submit`."
 
 
-def room(dataset: Dataset) -> int:
+def size_limit(dataset: Dataset) -> int:
     """Bytes that the predictions may have, all lines together."""
-    asked = _asked(dataset)
+    asked = _count_requests(dataset)
     return 1_000_000 + FULL_LINE * asked["full"] + CLIP_LINE * asked["clip"]
 
 
@@ -44,25 +44,25 @@ def check_lines(archive: Path, predictions: bytes, dataset: Dataset) -> None:
     Raises:
         DataError: names the archive, the line, the limit and the way out.
     """
-    asked = sum(_asked(dataset).values())
+    asked = sum(_count_requests(dataset).values())
     lines = predictions.split(b"\n")
     if len(lines) > 2 * asked + 100:
         what = f"{len(lines):,} lines; {dataset.name} asks {asked:,} questions, one line each."
         raise DataError(f"{archive}: predictions.jsonl: {what} {_FIX}")
     for number, line in enumerate(lines, 1):
-        if fault := _fault(line, len(dataset.rubric.steps)):
+        if fault := _line_fault(line, len(dataset.rubric.steps)):
             raise DataError(f"{archive}: predictions.jsonl:{number}: {fault} {_FIX}")
 
 
-def _asked(dataset: Dataset) -> Counter[str]:
-    """How many requests there are of full videos and of clips, over all settings that a board takes."""
+def _count_requests(dataset: Dataset) -> Counter[str]:
+    """Numbers of requests about full videos and about clips, over all settings that a board takes."""
     found: Counter[str] = Counter()
     for setting in map(TASKS.__getitem__, STANDARD_TASKS):
         found[setting.scope] += len(expected_requests(setting, dataset.videos))
     return found
 
 
-def _fault(line: bytes, steps: int) -> str | None:
+def _line_fault(line: bytes, steps: int) -> str | None:
     if len(line) > FULL_LINE:
         return f"a line of {len(line):,} bytes; at most {FULL_LINE:,} are read."
     try:
@@ -79,7 +79,7 @@ def _fault(line: bytes, steps: int) -> str | None:
     for name in (*_ANSWERS, "missing"):
         value = row.get(name)
         values = value.values() if isinstance(value, dict) else (value,)
-        if len(values) > steps or not all(map(_small, values)):
+        if len(values) > steps or not all(map(_is_short, values)):
             return f"`{name}` holds more than one short answer for each of {steps} steps."
     media = row.get("media")
     if isinstance(media, dict) and len(media) > MOST_FACTS:
@@ -87,5 +87,5 @@ def _fault(line: bytes, steps: int) -> str | None:
     return None
 
 
-def _small(value: Any) -> bool:
+def _is_short(value: Any) -> bool:
     return value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) <= LONGEST_ANSWER)

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.tools.local_server.door import Key
+from siming_tasks.tools.local_server.access_key import AccessKey
 
 __all__ = ["serve"]
 
@@ -20,12 +20,12 @@ HOST = "127.0.0.1"
 
 
 def serve(
-    application: Callable[[Key], ASGIApp], *, name: str, port: int, browser: bool, say: Callable[[str], None]
+    application: Callable[[AccessKey], ASGIApp], *, name: str, port: int, browser: bool, say: Callable[[str], None]
 ) -> None:
     """Serve an application until the process is interrupted; returns then.
 
     Args:
-        application: is given the key that opens it (:func:`siming_tasks.tools.local_server.door.guarded`).
+        application: is given the key that opens it (:func:`siming_tasks.tools.local_server.access_key.require_key`).
         name: of the key's cookie; the port is added, since cookies do not know ports.
         port: 0 takes a free one.
         browser: open the page in the user's browser.
@@ -39,7 +39,7 @@ def serve(
     except OSError as error:
         raise OptionsError(f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one.") from None
     number = bound.getsockname()[1]
-    key = Key.new(f"{name}_{number}")
+    key = AccessKey.new(f"{name}_{number}")
     address = f"http://{HOST}:{number}/?token="
     app = application(key)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What a board takes and what it refuses: the one decision, for the host's board and for the sender's own check."""
+"""Admission to a board: the one decision on an archive, for the host's board and for the sender's own check."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
-from siming_tasks.tools.board.checks import check
 from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
+from siming_tasks.tools.board.submission_findings import submission_findings
 
-__all__ = ["LEARNT", "Admitted", "admit", "refusal"]
+__all__ = ["SUPERVISED_REFUSAL", "AdmittedSubmission", "admit", "refusal"]
 
-LEARNT = (
+SUPERVISED_REFUSAL = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
     "report; submit a model."
 )
 """Why a board does not take what :mod:`siming_tasks.results.record` recognises."""
 
-_ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """What a fault of ours over an unforeseen archive would raise: it costs that archive its row, not the others theirs."""
 
 
 @dataclass(frozen=True)
-class Admitted:
+class AdmittedSubmission:
     """An archive that a board shows: what it says of itself, its answers, their metrics by setting, the findings."""
 
     received: Received
@@ -41,7 +41,7 @@ class Admitted:
     findings: tuple[str, ...]
 
 
-def admit(path: Path, dataset: Dataset, options: Options) -> Admitted:
+def admit(path: Path, dataset: Dataset, options: Options) -> AdmittedSubmission:
     """Read, check and score one archive. Its bytes are not kept.
 
     Raises:
@@ -49,19 +49,19 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Admitted:
     """
     try:
         return _admitted(read_submission(path, dataset), dataset, options)
-    except _ODD as error:
+    except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
         raise DataError(f"{path}: cannot be scored ({what}). Make it with `siming board submit`.") from error
 
 
 def refusal(path: Path, error: DataError) -> str:
-    """Why an archive was refused, on one line that begins with its name."""
+    """The reason of a refusal on one line that begins with the archive's name."""
     why = one_line(str(error).replace(str(path), path.name))
     name = one_line(path.name)
     return why if why.startswith(name) else f"{name}: {why}"
 
 
-def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitted:
+def _admitted(received: Received, dataset: Dataset, options: Options) -> AdmittedSubmission:
     _check_judge(received)
     run = predictions_of(received, dataset)
     _check_untrained(received, run)
@@ -78,8 +78,8 @@ def _admitted(received: Received, dataset: Dataset, options: Options) -> Admitte
             )
     settings = {name: run.evaluate(name, options) for name in run.settings}
     _check_claims(received)
-    findings = tuple(map(one_line, check(received, settings, run.problems)))
-    return Admitted(replace(received, predictions=b""), run, settings, findings)
+    findings = tuple(map(one_line, submission_findings(received, settings, run.problems)))
+    return AdmittedSubmission(replace(received, predictions=b""), run, settings, findings)
 
 
 def _check_judge(received: Received) -> None:
@@ -93,7 +93,7 @@ def _check_judge(received: Received) -> None:
 def _check_untrained(received: Received, run: Run) -> None:
     """Whoever learnt from the labels of these very exams is told apart, whoever packed it."""
     if received.submission.run.get("judge") == SUPERVISED or has_supervised_judge(run.records):
-        raise DataError(f"{received.path}: {LEARNT}")
+        raise DataError(f"{received.path}: {SUPERVISED_REFUSAL}")
 
 
 def _check_claims(received: Received) -> None:

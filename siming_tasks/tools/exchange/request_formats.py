@@ -1,4 +1,4 @@
-"""What the hooks send, in the words of other harnesses; its media as data URLs or as files beside the requests."""
+"""Requests in the formats of other harnesses; their media as data URLs or as files beside the requests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from siming_tasks.media import StoredImage
 from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_text, doc_to_visual
 
-__all__ = ["FORMS", "Beside", "Inline"]
+__all__ = ["REQUEST_FORMATS", "InlineMedia", "MediaFolder"]
 
 
 @dataclass(frozen=True)
-class Inline:
+class InlineMedia:
     """Media inside the requests, as ``data:`` URLs."""
 
     def image(self, image: StoredImage) -> str:
@@ -32,7 +32,7 @@ class Inline:
 
 
 @dataclass(frozen=True)
-class Beside:
+class MediaFolder:
     """Media in a folder beside the requests, each once under the digest of its content; named relative to them."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Beside:
         return f"{self.folder.name}/{target.name}"
 
 
-Place = Inline | Beside
+Place = InlineMedia | MediaFolder
 
 
 def _openai(doc: Doc, place: Place) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _chat(doc: Doc, place: Place, image: _Part, video: _Part) -> dict[str, Any]:
 
 
 def _plain(doc: Doc, place: Place) -> dict[str, Any]:
-    """What simple models get: all media, then one text that tells the frames' times."""
+    """The request of simple models: all media, then one text that tells the frames' times."""
     media = doc_to_visual(doc)
     shown: dict[str, Any] = (
         {"video": place.file(media[0])}
@@ -109,5 +109,9 @@ def _plain(doc: Doc, place: Place) -> dict[str, Any]:
     return {**shown, "text": doc_to_text(doc)}
 
 
-FORMS: Mapping[str, Callable[[Doc, Place], dict[str, Any]]] = {"openai": _openai, "qwen": _qwen, "plain": _plain}
+REQUEST_FORMATS: Mapping[str, Callable[[Doc, Place], dict[str, Any]]] = {
+    "openai": _openai,
+    "qwen": _qwen,
+    "plain": _plain,
+}
 """By name, how a request is worded: as the OpenAI API takes it, as Qwen's processors do, or as media and one text."""

@@ -16,16 +16,16 @@ from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, NOISE
 from siming_tasks.options import Options
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.board.admit import Admitted
+from siming_tasks.tools.board.admission import AdmittedSubmission
 
-__all__ = ["by_value", "ranks"]
+__all__ = ["board_ranks", "sort_keys"]
 
 
-def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, float, float]]:
-    """What to sort each row by: whether it can be compared, then the imputed headline of its first setting, settled.
+def sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tuple[bool, float, float]]:
+    """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
 
     A row is not above another that answered as much unless it is ahead on the items that both answered
-    (:func:`siming_tasks.analysis.comparison.ranking.settled`); of equal ones the first is that with more answers.
+    (:func:`siming_tasks.analysis.comparison.ranking.capped_values`); of equal ones the first is that with more answers.
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
     places: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
@@ -41,7 +41,7 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
         ]
         holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
         for a, b in np.argwhere(value[:, None] > value[None, :]).tolist():
-            holds[a, b] = _holds(tallies[a], tallies[b], metric, sign)
+            holds[a, b] = _lead_holds(tallies[a], tallies[b], metric, sign)
         for k, result, rank in zip(mine, found, capped_values(value, holds).tolist(), strict=True):
             coverage = result["metrics"][COVERAGE]["value"] or 0.0
             rests_on = result["metrics"][metric]["coverage"] or 0.0
@@ -50,13 +50,13 @@ def by_value(rows: Sequence[Admitted], options: Options) -> list[tuple[bool, flo
     return places
 
 
-def ranks(rows: Sequence[Admitted], places: Sequence[tuple[bool, float, float]], setting: str,
+def board_ranks(rows: Sequence[AdmittedSubmission], places: Sequence[tuple[bool, float, float]], setting: str,
           apart: Collection[int] = ()) -> list[int | None]:  # fmt: skip
     """Rank of each row in a setting, 1 = best, equal ones share the better; None for what cannot be compared.
 
     Args:
         rows: of the board.
-        places: of :func:`by_value`.
+        places: of :func:`sort_keys`.
         setting: that the board is ordered by; rows whose first setting is another have no rank.
         apart: places of rows that were made under other conditions than most.
     """
@@ -73,8 +73,8 @@ def _value(estimate: Mapping[str, Any], sign: float) -> float:
     return float("-inf") if estimate["value"] is None or estimate["undefined"] else sign * float(estimate["value"])
 
 
-def _holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
-    """Whether a lead of ``a`` over ``b`` is one of its answers too, over what both were asked."""
+def _lead_holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
+    """Test that a lead of ``a`` over ``b`` is one of its answers too, over what both were asked."""
     if not (a.panel.asked & ~a.panel.answered).any():
         return True  # it left nothing out
     runs = ComparisonEntry("a", a.panel), ComparisonEntry("b", b.panel)

@@ -18,7 +18,7 @@ from typing import Any
 from siming_tasks.common.files import atomic_write, canonical_json
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.taken import Taken
+from siming_tasks.tools.exchange.exported_run import ExportedRun
 
 __all__ = ["aggregate", "instances", "write_every_eval_ever"]
 
@@ -27,19 +27,19 @@ COLLECTION = "siming-bench"
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-def write_every_eval_ever(taken: Taken, out: Path) -> list[Path]:
+def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
     """Write ``out/data/siming-bench/<developer>/<model>/<uuid>.json`` and perhaps ``<uuid>_samples.jsonl``.
 
     Raises:
         DataError: the labels are withheld, so that there is no number.
     """
-    found = aggregate(taken, str(int(time.time())))
+    found = aggregate(exported, str(int(time.time())))
     digest = hashlib.sha256(canonical_json(found).encode()).digest()
     name = uuid.UUID(bytes=digest[:16], version=4)
     folder = Path("data", COLLECTION, *found["model_info"]["id"].split("/"))
     files = [out / folder / f"{name}.json"]
-    if taken.labels:
-        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in instances(taken, found)]
+    if exported.labels:
+        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in instances(exported, found)]
         samples = folder / f"{name}_samples.jsonl"
         with atomic_write(out / samples) as stream:
             stream.writelines(lines)
@@ -56,18 +56,18 @@ def write_every_eval_ever(taken: Taken, out: Path) -> list[Path]:
     return files
 
 
-def aggregate(taken: Taken, now: str) -> dict[str, Any]:
+def aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
     """The aggregate record; ``now`` in seconds since 1970.
 
     A metric without a value has no entry: it is named, with the reason, in ``source_metadata``.
     """
-    facts, model = taken.run.source.facts, _model_id(taken)
+    facts, model = exported.run.source.facts, _model_id(exported)
     rows = [
         (name, metric, estimate)
-        for name, result in taken.results.items()
+        for name, result in exported.results.items()
         for metric, estimate in result["metrics"].items()
     ]
-    left_out = {f"{name}/{metric}": estimate for name, metric, estimate in rows if not _stands(estimate)}
+    left_out = {f"{name}/{metric}": estimate for name, metric, estimate in rows if not _has_value(estimate)}
     library = {"name": "siming-tasks", "version": _version()}
     if facts.get("lmms_eval_version"):
         library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
@@ -82,34 +82,34 @@ def aggregate(taken: Taken, now: str) -> dict[str, Any]:
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
             "additional_details": {
-                "synthetic": _word(taken.dataset.synthetic),
+                "synthetic": _json_boolean_text(exported.dataset.synthetic),
                 **{f"undefined {name}": str(estimate["reason"]) for name, estimate in left_out.items()},
             },
         },
         "eval_library": {**library, "additional_details": {"task_suite": f"siming-tasks {_version()}"}},
         "model_info": {
-            "name": taken.run.name,
+            "name": exported.run.name,
             "id": model,
             "additional_details": {
                 "deployment_type": "unknown",
                 "model_availability": "unknown",
-                "judge": taken.run.source.role,
+                "judge": exported.run.source.role,
                 **({"model_args": str(facts["model_args"])} if facts.get("model_args") else {}),
             },
         },
-        "evaluation_results": [_result(taken, *row) for row in rows if _stands(row[2])],
+        "evaluation_results": [_result(exported, *row) for row in rows if _has_value(row[2])],
     }
 
 
-def instances(taken: Taken, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def instances(exported: ExportedRun, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One line per request: the score is the share of its steps on which the answer is the consensus."""
     lines = []
-    for record in taken.records():
-        answers, reference = taken.answers(record), taken.reference(record)
+    for record in exported.records():
+        answers, reference = exported.answers(record), exported.reference(record)
         met = [answers.get(step) == value for step, value in reference.items()]
         if not met:
             continue
-        prompt, truth = taken.prompt(record), canonical_json(reference)
+        prompt, truth = exported.prompt(record), canonical_json(reference)
         extracted = {
             "turn_idx": 0,
             "source": "output.raw",
@@ -123,25 +123,28 @@ def instances(taken: Taken, found: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "schema_version": SCHEMA,
                 "evaluation_id": found["evaluation_id"],
                 "model_id": found["model_info"]["id"],
-                "evaluation_name": _name(taken, record.setting),
+                "evaluation_name": _name(exported, record.setting),
                 "evaluation_result_id": f"{record.setting}/{headline(TASKS[record.setting].answer)}",
                 "sample_id": record.id,
                 "sample_hash": hashlib.sha256((prompt + truth).encode()).hexdigest(),
                 "interaction_type": "single_turn",
                 "input": {"raw": prompt, "reference": [truth]},
-                "output": {"raw": [taken.replies[record.id]] if record.id in taken.replies else []},
+                "output": {"raw": [exported.replies[record.id]] if record.id in exported.replies else []},
                 "messages": None,
                 "answer_attribution": [extracted],
                 "evaluation": {"score": sum(met) / len(met), "is_correct": all(met)},
                 **({"error": record.status} if failed else {}),
-                "metadata": {"synthetic": _word(taken.dataset.synthetic), "prompt": str(record.conditions.prompt)},
+                "metadata": {
+                    "synthetic": _json_boolean_text(exported.dataset.synthetic),
+                    "prompt": str(record.conditions.prompt),
+                },
             }
         )
     return lines
 
 
-def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
-    row, result = CATALOGUE[metric], taken.results[name]
+def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
+    row, result = CATALOGUE[metric], exported.results[name]
     interval = None
     if estimate["low"] is not None:
         interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
@@ -149,18 +152,18 @@ def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -
         **({"standard_error": {"value": estimate["stderr"], "method": "by video"}} if estimate["stderr"] else {}),
         **({"confidence_interval": {**interval, "method": "resampling of videos"}} if interval else {}),
         "num_samples": estimate["n_videos"],
-        "num_bootstrap_samples": taken.options.resamples,
+        "num_bootstrap_samples": exported.options.resamples,
     }
     return {
         "evaluation_result_id": f"{name}/{metric}",
-        "evaluation_name": _name(taken, name),
+        "evaluation_name": _name(exported, name),
         "source_data": {
-            "dataset_name": taken.dataset.name,
+            "dataset_name": exported.dataset.name,
             "source_type": "other",
             "additional_details": {
-                "version": taken.dataset.version,
-                "digest": taken.dataset.digest,
-                "synthetic": _word(taken.dataset.synthetic),
+                "version": exported.dataset.version,
+                "digest": exported.dataset.digest,
+                "synthetic": _json_boolean_text(exported.dataset.synthetic),
             },
         },
         "metric_config": {
@@ -188,20 +191,20 @@ def _result(taken: Taken, name: str, metric: str, estimate: Mapping[str, Any]) -
     }
 
 
-def _stands(estimate: Mapping[str, Any]) -> bool:
+def _has_value(estimate: Mapping[str, Any]) -> bool:
     return estimate["value"] is not None and not estimate["undefined"]
 
 
-def _name(taken: Taken, setting: str) -> str:
-    return f"siming_{setting}" + (f" [SYNTHETIC {taken.dataset.name}]" if taken.dataset.synthetic else "")
+def _name(exported: ExportedRun, setting: str) -> str:
+    return f"siming_{setting}" + (f" [SYNTHETIC {exported.dataset.name}]" if exported.dataset.synthetic else "")
 
 
-def _model_id(taken: Taken) -> str:
-    name = taken.run.name
-    return name if _ID.fullmatch(name) and not name.endswith(".") else f"unspecified/{taken.run.source.slug}"
+def _model_id(exported: ExportedRun) -> str:
+    name = exported.run.name
+    return name if _ID.fullmatch(name) and not name.endswith(".") else f"unspecified/{exported.run.source.slug}"
 
 
-def _word(value: bool) -> str:
+def _json_boolean_text(value: bool) -> str:
     return "true" if value else "false"
 
 

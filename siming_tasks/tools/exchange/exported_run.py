@@ -22,14 +22,14 @@ from siming_tasks.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
 from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
-__all__ = ["Taken", "take"]
+__all__ = ["ExportedRun", "read_exported_run"]
 
 PARTED = "\n\n---\n\n"
 """Between the prompts, and the replies, of an exam that was asked about in parts."""
 
 
 @dataclass(frozen=True)
-class Taken:
+class ExportedRun:
     """One run.
 
     Attributes:
@@ -47,7 +47,7 @@ class Taken:
 
     @property
     def dataset(self) -> Dataset:
-        """What the run was asked about."""
+        """The data set that the run was asked about."""
         return self.run.dataset
 
     @cached_property
@@ -61,7 +61,7 @@ class Taken:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What every line of an export says of its run."""
+        """Facts about the run that stand in every line of an export."""
         return {
             "run": self.run.name,
             "judge": self.run.source.role,
@@ -97,7 +97,7 @@ class Taken:
 
     def answers(self, record: Record) -> dict[str, float | str]:
         """A record's answers: points, or the two words."""
-        return {step: said(record.setting, value) for step, value in record.answers.items()}
+        return {step: answer_in_words(record.setting, value) for step, value in record.answers.items()}
 
     def reference(self, record: Record) -> dict[str, float | str]:
         """The consensus on the steps that a record is about, as answers are written; empty unless labels may leave."""
@@ -109,15 +109,17 @@ class Taken:
         if setting.answer == "score":
             return {name: value for name, value in points.items() if value is not None}
         wrong = {name: float(value < best[name].max_score) for name, value in points.items() if value is not None}
-        return {name: said(setting.name, value) for name, value in wrong.items()}
+        return {name: answer_in_words(setting.name, value) for name, value in wrong.items()}
 
 
-def said(setting: str, value: float) -> float | str:
+def answer_in_words(setting: str, value: float) -> float | str:
     """An answer as people write it."""
     return value if TASKS[setting].answer == "score" else verdict_word(value)
 
 
-def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool = False, kept: bool = False) -> Taken:
+def read_exported_run(
+    source: RunSource, dataset: Dataset, options: Options, *, labels: bool = False, kept: bool = False
+) -> ExportedRun:
     """Read a run for an export.
 
     Args:
@@ -143,4 +145,4 @@ def take(source: RunSource, dataset: Dataset, options: Options, *, labels: bool 
 
     run = read_run(source, dataset, seen=seen)
     replies = {name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in found.items() if texts}
-    return Taken(run, options, replies, labels)
+    return ExportedRun(run, options, replies, labels)

@@ -9,13 +9,13 @@ from typing import Any
 from siming_tasks.common.files import atomic_path, canonical_json
 from siming_tasks.results.record import Record
 from siming_tasks.tasks.prompt import PROMPT_VERSION
-from siming_tasks.tools.exchange.inspect_in import NO_REPLY, inspect_log
-from siming_tasks.tools.exchange.taken import Taken
+from siming_tasks.tools.exchange.exported_run import ExportedRun
+from siming_tasks.tools.exchange.inspect_import import NO_REPLY, inspect_log
 
 __all__ = ["write_inspect"]
 
 
-def write_inspect(taken: Taken, out: Path) -> list[Path]:
+def write_inspect(exported: ExportedRun, out: Path) -> list[Path]:
     """Write ``out/siming_<setting>.eval``, which ``inspect view`` opens.
 
     A sample's input is the prompt; which frames were shown stands in its metadata. Its score ``read`` is the status of
@@ -27,18 +27,18 @@ def write_inspect(taken: Taken, out: Path) -> list[Path]:
     """
     log = inspect_log()
     files = []
-    for name in taken.run.settings:
+    for name in exported.run.settings:
         path = out / f"siming_{name}.eval"
         with atomic_path(path) as part:
-            log.write_eval_log(_log(log, taken, name), part, format="eval")
+            log.write_eval_log(_log(log, exported, name), part, format="eval")
         files.append(path)
     return files
 
 
-def _log(log: Any, taken: Taken, name: str) -> Any:
-    records = taken.run.records[name]
-    about = {**taken.about, "settings": name, "note": _note(taken)}
-    label = f" [SYNTHETIC {taken.dataset.name}]" if taken.dataset.synthetic else ""
+def _log(log: Any, exported: ExportedRun, name: str) -> Any:
+    records = exported.run.records[name]
+    about = {**exported.about, "settings": name, "note": _note(exported)}
+    label = f" [SYNTHETIC {exported.dataset.name}]" if exported.dataset.synthetic else ""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     spec = log.EvalSpec(
         created=now,
@@ -46,11 +46,11 @@ def _log(log: Any, taken: Taken, name: str) -> Any:
         task_display_name=f"siming_{name}{label}",
         task_version=PROMPT_VERSION,
         dataset=log.EvalDataset(
-            name=taken.dataset.name, samples=len(records), sample_ids=[record.id for record in records]
+            name=exported.dataset.name, samples=len(records), sample_ids=[record.id for record in records]
         ),
-        model=taken.run.name,
+        model=exported.run.name,
         config=log.EvalConfig(),
-        tags=["SYNTHETIC"] if taken.dataset.synthetic else None,
+        tags=["SYNTHETIC"] if exported.dataset.synthetic else None,
         metadata=about,
     )
     done = sum(record.status != "request_failed" for record in records)
@@ -58,21 +58,21 @@ def _log(log: Any, taken: Taken, name: str) -> Any:
         status="success",
         eval=spec,
         results=log.EvalResults(
-            total_samples=len(records), completed_samples=done, scores=_numbers(log, taken, name), metadata=about
+            total_samples=len(records), completed_samples=done, scores=_numbers(log, exported, name), metadata=about
         ),
         stats=log.EvalStats(started_at=now, completed_at=now),
-        samples=[_sample(log, taken, record) for record in records],
+        samples=[_sample(log, exported, record) for record in records],
     )
 
 
-def _note(taken: Taken) -> str:
-    return "SYNTHETIC: simulated exams; no finding about any model." if taken.dataset.synthetic else ""
+def _note(exported: ExportedRun) -> str:
+    return "SYNTHETIC: simulated exams; no finding about any model." if exported.dataset.synthetic else ""
 
 
-def _numbers(log: Any, taken: Taken, name: str) -> list[Any]:
-    if taken.dataset.withheld:
+def _numbers(log: Any, exported: ExportedRun, name: str) -> list[Any]:
+    if exported.dataset.withheld:
         return []
-    found = taken.results[name]["metrics"]
+    found = exported.results[name]["metrics"]
     metrics = {
         metric: log.EvalMetric(name=metric, value=estimate["value"], metadata=estimate)
         for metric, estimate in found.items()
@@ -82,11 +82,11 @@ def _numbers(log: Any, taken: Taken, name: str) -> list[Any]:
     return [log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata={"undefined": undefined})]
 
 
-def _sample(log: Any, taken: Taken, record: Record) -> Any:
+def _sample(log: Any, exported: ExportedRun, record: Record) -> Any:
     from inspect_ai.model import ModelOutput
     from inspect_ai.scorer import Score
 
-    reply, answers, reference = taken.replies.get(record.id), taken.answers(record), taken.reference(record)
+    reply, answers, reference = exported.replies.get(record.id), exported.answers(record), exported.reference(record)
     read = canonical_json(answers)
     scores = {"read": Score(value=record.status, answer=read)}
     if reference:
@@ -98,9 +98,9 @@ def _sample(log: Any, taken: Taken, record: Record) -> Any:
     return log.EvalSample(
         id=record.id,
         epoch=1,
-        input=taken.prompt(record),
+        input=exported.prompt(record),
         target=canonical_json(reference) if reference else "",
-        output=ModelOutput.from_content(taken.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
+        output=ModelOutput.from_content(exported.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
         scores=scores,
         metadata={
             "media": record.media,

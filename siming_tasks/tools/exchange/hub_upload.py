@@ -19,7 +19,7 @@ Gate = Literal["auto", "manual", "no"]
 
 @dataclass(frozen=True)
 class Pushed:
-    """What was uploaded: the files, and the commit (None: nothing was sent)."""
+    """The result of an upload: the files, and the commit (None: nothing was sent)."""
 
     files: tuple[str, ...]
     revision: str | None
@@ -85,13 +85,13 @@ def _send(folder: Path, repo: str, gate: Gate, private: bool, branch: str | None
         if code in (401, 403):
             reason = "no right to write there. Run `hf auth login` with a token that may write, or set HF_TOKEN."
         else:
-            reason = f"{_first(error)}. Try again: what was uploaded is not uploaded twice."
+            reason = f"{_first_line(error)}. Try again: what was uploaded is not uploaded twice."
         raise DataError(f"{repo}: {reason}") from None
     except (errors.HFValidationError, errors.OfflineModeIsEnabled, OSError) as error:
-        raise DataError(f"{repo}: {_first(error)}. Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
+        raise DataError(f"{repo}: {_first_line(error)}. Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
     return str(done.oid)
 
 
-def _first(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     text = str(error).strip()
     return str(redact(text.splitlines()[0].rstrip("."))) if text else type(error).__name__

@@ -16,17 +16,17 @@ from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.messages import FORMS, Beside, Inline
+from siming_tasks.tools.exchange.request_formats import REQUEST_FORMATS, InlineMedia, MediaFolder
 
-__all__ = ["Written", "media_folder", "write_requests"]
+__all__ = ["RequestFile", "media_folder", "write_requests"]
 
 ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True)
 """Who answers is not known: frames unless told otherwise, encoded as the run says."""
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written: the file, and how many requests it holds."""
+class RequestFile:
+    """A written file of requests, and how many it holds."""
 
     path: Path
     requests: int
@@ -34,7 +34,7 @@ class Written:
 
 
 def media_folder(out: Path) -> Path:
-    """Where the frames of a file of requests stand, if they are not inside it."""
+    """The folder for the frames of a file of requests, if they are not inside it."""
     return out.with_name(f"{out.stem}_media")
 
 
@@ -47,14 +47,14 @@ def write_requests(
     files: bool = False,
     limit: int | None = None,
     watched: Any = None,
-) -> Written:
+) -> RequestFile:
     """Write one line per request: its id, what it is about, and what a model is to be sent.
 
     Args:
         options: of the run: data set, frames, sizes, encoding, cache.
         settings: names, in the order in which their requests are written.
         out: the file; ``<stem>_media/`` beside it takes the media if ``files``.
-        form: a key of :data:`siming_tasks.tools.exchange.messages.FORMS`.
+        form: a key of :data:`siming_tasks.tools.exchange.request_formats.REQUEST_FORMATS`.
         files: media as files beside ``out`` instead of ``data:`` URLs.
         limit: only the first so many requests of each setting, as lmms-eval's ``--limit`` has it.
         watched: is given the list of documents and gives them back one by one, such as a progress bar.
@@ -67,31 +67,31 @@ def write_requests(
     RUN.begin(options)
     dataset = RUN.current_dataset()
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
-    place = Beside(media_folder(out)) if files else Inline()
+    place = MediaFolder(media_folder(out)) if files else InlineMedia()
     asked = generation_kwargs()
     with RUN.evaluating(ANYBODY), atomic_write(out) as stream:
-        for doc in _all(docs, watched):
-            sent = FORMS[form](doc, place)
+        for doc in _watched_documents(docs, watched):
+            sent = REQUEST_FORMATS[form](doc, place)
             about = {
                 **{key: doc[key] for key in ("id", "setting", "video_id")},
                 "step_id": doc["step_id"] or None,
                 "synthetic": dataset.synthetic,
                 "dataset": dataset.digest,
                 "prompt": RUN.dataset_of(doc).prompt(doc, options.prompt)[1],
-                **_put(doc),
+                **_question_variant(doc),
                 "media": RUN.media_of(doc),
                 "generation": asked,
             }
             stream.write(json.dumps({**about, **sent}, ensure_ascii=False) + "\n")
-    return Written(out, len(docs), dataset)
+    return RequestFile(out, len(docs), dataset)
 
 
-def _put(doc: Doc) -> dict[str, str]:
-    """How the question is put, where that is not the benchmark's own way."""
+def _question_variant(doc: Doc) -> dict[str, str]:
+    """The way in which the question is put, where that is not the benchmark's own."""
     words, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
     return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
 
 
-def _all(docs: list[dict[str, str]], watched: Any) -> Iterator[Doc]:
+def _watched_documents(docs: list[dict[str, str]], watched: Any) -> Iterator[Doc]:
     found: Iterable[Doc] = watched(docs) if watched else docs
     yield from found

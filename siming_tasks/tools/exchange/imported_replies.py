@@ -10,15 +10,15 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.inspect_in import inspect_replies
-from siming_tasks.tools.exchange.vlmevalkit import vlmevalkit_replies
+from siming_tasks.tools.exchange.inspect_import import inspect_replies
+from siming_tasks.tools.exchange.vlmevalkit_import import vlmevalkit_replies
 
-__all__ = ["FROM", "import_replies"]
+__all__ = ["IMPORTERS", "import_replies"]
 
 Reply = Mapping[str, Any]
 """``id`` of the request, ``reply`` or ``error``, perhaps ``usage``."""
 
-FROM: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Reply]]]] = {
+IMPORTERS: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Reply]]]] = {
     "inspect": inspect_replies,
     "vlmevalkit": vlmevalkit_replies,
 }
@@ -31,7 +31,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
 
     Args:
         file: a VLMEvalKit result file, or an Inspect log.
-        form: a key of :data:`FROM`.
+        form: a key of :data:`IMPORTERS`.
         out: the file.
         epoch: which repetition of the questions; None: there is only one.
 
@@ -43,7 +43,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
     """
     counts: dict[str, int] = {}
     with atomic_write(out) as stream:
-        for reply in _once(FROM[form](file, epoch)):
+        for reply in _distinct_requests(IMPORTERS[form](file, epoch)):
             setting = reply["id"].partition("/")[0]
             counts[setting] = counts.get(setting, 0) + 1
             stream.write(json.dumps(reply, ensure_ascii=False) + "\n")
@@ -52,7 +52,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
     return counts
 
 
-def _once(replies: Iterable[tuple[str, Reply]]) -> Iterator[Reply]:
+def _distinct_requests(replies: Iterable[tuple[str, Reply]]) -> Iterator[Reply]:
     places: dict[str, str] = {}
     for place, reply in replies:
         request = str(reply["id"])

@@ -20,7 +20,7 @@ _PIXELS = ("yuv420p", "yuvj420p")
 
 
 def plays(path: Path) -> bool:
-    """Whether browsers play a file as it is: a codec of theirs in a container of theirs, one video stream, 8 bits.
+    """True if browsers play a file as it is: a codec of theirs in a container of theirs, one video stream, 8 bits.
 
     Raises:
         MediaError: it cannot be read.
