@@ -217,9 +217,8 @@ def test_labels_do_not_leave(
 
 
 def lines_of(records: Any) -> list[dict[str, Any]]:
-    from tests.records import prediction_line
 
-    return [prediction_line(record) for mine in records.values() for record in mine if record["status"] == "ok"]
+    return [record.to_prediction() for rows in records.values() for record in rows if record.status == "ok"]
 
 
 def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) -> None:
