@@ -36,19 +36,19 @@ def preflight(monkeypatch: pytest.MonkeyPatch, data: object, *names: str) -> str
     return str(caught.value)
 
 
-def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     message = preflight(monkeypatch, tmp_path / "nowhere")
     assert "nowhere" in message and "no such folder" in message and "unset SIMING_DATA" in message
 
 
-def test_missing_media(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+def test_a_missing_video_is_named(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
     victim = next((copy / "media").glob("*.mp4"))
     victim.unlink()
     message = preflight(monkeypatch, copy)
     assert victim.name in message and "videos.jsonl:" in message
 
 
-def test_media_that_is_no_video(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+def test_a_file_that_is_no_video_is_named(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
     victim = next((copy / "media").glob("*.mp4"))
     victim.write_text("not a video")
     assert victim.name in preflight(monkeypatch, copy)
@@ -64,7 +64,9 @@ def test_media_that_is_no_video(monkeypatch: pytest.MonkeyPatch, copy: Path) -> 
     ],
     ids=["unknown step", "off scale", "duplicate id", "path escape"],
 )
-def test_wrong_rows(monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, words: tuple[str, ...]) -> None:
+def test_a_wrong_row_is_named_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, words: tuple[str, ...]
+) -> None:
     edit(copy, change)
     message = preflight(monkeypatch, copy)
     for word in words:
@@ -89,7 +91,9 @@ def not_applicable(rows: list[dict[str, Any]]) -> None:
         row["steps"] = [{"step_id": step["step_id"], "applicable": False} for step in row["steps"]]
 
 
-def test_videos_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path, tmp_path: Path) -> None:
+def test_videos_that_differ_from_the_digest_are_refused(
+    monkeypatch: pytest.MonkeyPatch, copy: Path, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
     swap(copy)
     message = preflight(monkeypatch, copy)
@@ -98,7 +102,7 @@ def test_videos_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch
     assert f"siming data check {copy} --restate" in message
 
 
-def test_labels_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
+def test_labels_that_differ_from_the_digest_are_refused(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
     edit(copy, lambda rows: rows[0]["steps"][0]["score"].update(consensus=0))
     assert "the digest is not that of this rubric, these labels and these media" in preflight(monkeypatch, copy)
 
@@ -119,7 +123,7 @@ def test_labels_that_are_not_those_of_the_digest(monkeypatch: pytest.MonkeyPatch
         ),
     ],
 )
-def test_tasks_without_documents(
+def test_tasks_without_documents_are_refused(
     monkeypatch: pytest.MonkeyPatch, copy: Path, change: Any, tasks: list[str], words: tuple[str, ...]
 ) -> None:
     edit(copy, change)

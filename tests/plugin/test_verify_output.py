@@ -155,7 +155,7 @@ def test_a_run_that_is_saved_ends_as_ever(tracker: Any, tmp_path: Path, capsys: 
     assert capsys.readouterr().out == ""
 
 
-def test_a_results_file_that_does_not_fit(tracker: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_results_file_that_does_not_fit_is_renamed_and_named(tracker: Any, tmp_path: Path, capsys: Any) -> None:
     with files_end_at(20_000), pytest.raises(SystemExit) as caught:
         save(tracker, results("a", padding="x" * 30_000), {"a": samples(4)})
     assert files(tmp_path) == ["results.json.partial", "samples_a.jsonl"]
@@ -171,7 +171,7 @@ def test_without_sample_logs_the_run_ends_with_the_results_file(tracker: Any, tm
     assert files(tmp_path) == ["results.json.partial"]
 
 
-def test_a_folder_that_cannot_be_made(tracker: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_ends_the_run_with_an_error(tracker: Any, tmp_path: Path) -> None:
     (tmp_path / "model").write_text("a file in the way")
     with pytest.raises(SystemExit) as caught:
         save(tracker, results("a"), {"a": samples(1)})
@@ -184,7 +184,7 @@ def test_one_log_too_long_does_not_keep_the_next_from_being_saved(tracker: Any, 
     assert files(tmp_path) == ["results.json", "samples_a.jsonl.partial", "samples_b.jsonl"]
 
 
-def test_an_interrupt_in_the_middle_of_a_log(tracker: Any, tmp_path: Path) -> None:
+def test_an_interrupted_log_is_renamed(tracker: Any, tmp_path: Path) -> None:
     class Interrupting(dict[str, Any]):
         def pop(self, *_: Any) -> Any:
             os.kill(os.getpid(), signal.SIGINT)

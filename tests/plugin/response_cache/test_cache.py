@@ -94,7 +94,7 @@ def same_samples(one: Any, other: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_killed_after_some_replies(runs: Runs, warm: Any, tmp_path: Path, model: str) -> None:
+def test_a_killed_run_asks_only_for_what_is_missing(runs: Runs, warm: Any, tmp_path: Path, model: str) -> None:
     def killing(images: tuple[str, ...], text: str, number: int) -> Any:
         if number == 13:
             os.kill(warm.pid, signal.SIGKILL)
@@ -116,7 +116,7 @@ def test_killed_after_some_replies(runs: Runs, warm: Any, tmp_path: Path, model:
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_interrupted(runs: Runs, warm: Any, model: str) -> None:
+def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any, model: str) -> None:
     """Ctrl-C: what is under way in threads is waited for."""
 
     def interrupting(images: tuple[str, ...], text: str, number: int) -> Any:
@@ -135,7 +135,7 @@ def test_interrupted(runs: Runs, warm: Any, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_the_server_is_gone_in_the_middle(runs: Runs, serve: Callable[..., Server], model: str) -> None:
+def test_replies_before_the_server_went_away_are_kept(runs: Runs, serve: Callable[..., Server], model: str) -> None:
     """Refused connections are failed requests: counted, never kept, asked again."""
 
     def leaving(images: tuple[str, ...], text: str, number: int) -> Any:
@@ -213,7 +213,7 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(runs: Runs, tmp_path: Pat
     assert "SIMING_LIMIT_COST=1 cannot be kept: SIMING_PRICES names no price table." in unpriced.output
 
 
-def test_a_full_disk(runs: Runs, command: tuple[str, ...]) -> None:
+def test_a_full_disk_warns_and_the_run_goes_on(runs: Runs, command: tuple[str, ...]) -> None:
     """The run goes on and says loudly that it keeps nothing more; no half line is ever read as a reply."""
     full, sent = runs("openai", launcher=(sys.executable, "-c", FULL, *command))
     assert sent == REQUESTS and full.code == 1  # its results do not fit either, which is said too
@@ -235,7 +235,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 TINY = "device=cpu,device_map=cpu,max_num_frames=4,max_pixels=50176,min_pixels=3136,pretrained="
 
 
-def test_a_local_model_killed_in_the_middle(
+def test_a_killed_local_model_keeps_its_replies(
     host: Callable[..., Any], warm: Any, short_demo: Path, speaking_vlm: Path, tmp_path: Path
 ) -> None:
     """Finished slices are kept, and the two tasks are never asked in one batch."""

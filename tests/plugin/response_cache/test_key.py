@@ -145,7 +145,7 @@ def other_exams(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return root
 
 
-def test_off_means_off(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_replies_off_keeps_nothing(ask: Callable[..., Any], tmp_path: Path) -> None:
     assert [ask(Echo(), REPLIES="OFF")[1] for _ in range(2)] == [3, 3]
     assert not (tmp_path / "kept").exists()
 
@@ -185,7 +185,7 @@ def test_requests_of_other_tasks_are_left_alone(ask: Callable[..., Any], tmp_pat
     assert not (tmp_path / "kept").exists()
 
 
-def test_weights_under_the_same_name(tmp_path: Path, ask: Callable[..., Any]) -> None:
+def test_other_weights_under_the_same_name_are_asked_anew(tmp_path: Path, ask: Callable[..., Any]) -> None:
     folder = tmp_path / "checkpoint"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"one")
@@ -195,7 +195,7 @@ def test_weights_under_the_same_name(tmp_path: Path, ask: Callable[..., Any]) ->
     assert ask(Echo(pretrained=str(folder)))[1] == 3
 
 
-def test_what_cannot_be_told_apart_is_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_replies_of_an_unidentified_model_are_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:
     assert [ask(Echo(pretrained=object()))[1] for _ in range(2)] == [3, 3]  # type: ignore[arg-type]
     assert not (tmp_path / "kept").exists()
     scope: dict[str, Any] = {"Echo": Echo}
