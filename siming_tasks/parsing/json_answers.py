@@ -209,8 +209,8 @@ class Collector:
             if self.answer == "error":
                 return verdict(value.text, place.polarity, nouns=family.nouns)
             reading = points(value.text, step.max_score, step.score_increment)
-            foreign = isinstance(reading, float) and place.top not in (None, step.max_score)
-            return "off_scale" if foreign else reading
+            other_scale = isinstance(reading, float) and place.top not in (None, step.max_score)
+            return "off_scale" if other_scale else reading
         if value.closed and len(value.entries) == 1 and value.entries[0][0] is None:
             return self._reading(value.entries[0][1], step, family, place)  # [2]
         return self._from_object(value, step, place)

@@ -12,7 +12,7 @@ from siming_tasks.rubrics import RubricStep, default_rubric
 STEPS = default_rubric().steps
 
 
-def test_forms(steps: Sequence[RubricStep]) -> None:
+def test_replies_have_the_form_that_the_prompts_ask_for(steps: Sequence[RubricStep]) -> None:
     assert format_answers({"cpr_02": 2.0, "cpr_01": 0.0}, steps, "score") == '{"scores": {"cpr_01": 0, "cpr_02": 2}}'
     assert format_answers({"aed_02": 2.5}, steps, "score") == '{"scores": {"aed_02": 2.5}}'
     assert format_answers({"cpr_01": 1.0}, steps[:2], "error") == '{"verdicts": {"cpr_01": "incorrect"}}'

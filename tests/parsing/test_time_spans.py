@@ -34,7 +34,7 @@ def claimed(text: str, steps: Any = STEPS, answer: Any = "score") -> Any:
         ([[0.0, 1.8000000000000007]], ((0.0, 1.8000000000000007),)), ([], ()),
     ],
 )  # fmt: skip
-def test_forms(said: Any, claim: Any) -> None:
+def test_spans_are_read_in_several_forms(said: Any, claim: Any) -> None:
     steps = {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}
     assert claimed(json.dumps({"scores": steps})) == {"cpr_01": claim}
     assert claimed(json.dumps({"score": 1, "evidence": said}), STEPS[:1]) == {"cpr_01": claim}
@@ -52,20 +52,20 @@ def test_forms(said: Any, claim: Any) -> None:
         "9" * 400,
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_no_claim(said: Any) -> None:
+def test_unreadable_spans_are_left_out_and_cost_no_answer(said: Any) -> None:
     text = json.dumps({"scores": {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}})
     parsed = EVIDENCE.parse(text, STEPS, "score")
     assert parsed.details == {"evidence": {}}
     assert parsed.answers == parse_reply(text, STEPS, "score").answers == {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}
 
 
-def test_two_different_claims_are_none() -> None:
+def test_two_different_spans_of_one_step_are_left_out() -> None:
     one, other = ({"scores": {"cpr_01": {"score": 1, "evidence": [[start, 9]]}}} for start in (1, 2))
     assert claimed(f"{json.dumps(one)}\n{json.dumps(one)}") == {"cpr_01": ((1.0, 9.0),)}
     assert claimed(f"{json.dumps(one)}\n{json.dumps(other)}") == {}
 
 
-def test_thoughts_are_no_claims() -> None:
+def test_spans_within_thoughts_are_not_read() -> None:
     said = json.dumps({"verdicts": {"cpr_01": {"verdict": "correct", "evidence": [[31, 46.5]]}}})
     text = f"<think>{said.replace('31', '1')}</think>{said}"
     assert claimed(text, answer="error") == {"cpr_01": PART}
@@ -74,7 +74,7 @@ def test_thoughts_are_no_claims() -> None:
 @given(st.dictionaries(st.sampled_from([step.id for step in STEPS]), st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: tuple(sorted(n / 10 for n in pair))),
     max_size=4, unique=True).map(sorted).map(tuple)))  # fmt: skip
-def test_what_is_written_is_read_back(claims: dict[str, Any]) -> None:
+def test_formatted_spans_are_read_back(claims: dict[str, Any]) -> None:
     said = {step.id: 1.0 for step in STEPS}
     text = format_answers(said, STEPS, "score", details={"evidence": claims})
     parsed = EVIDENCE.parse(text, STEPS, "score")
@@ -83,5 +83,5 @@ def test_what_is_written_is_read_back(claims: dict[str, Any]) -> None:
 
 
 @given(st.text(alphabet='{}[]",: 0123456789.-scoreviden', max_size=200))
-def test_whatever_is_written_nothing_is_raised(text: str) -> None:
+def test_any_text_is_read_without_an_exception(text: str) -> None:
     assert set(claimed('{"scores": {"cpr_01": {"evidence": ' + text)) <= {"cpr_01", "cpr_02", "cpr_03"}

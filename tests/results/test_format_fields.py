@@ -53,7 +53,7 @@ def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_what_is_written_reads_back_the_same(name: str, dataset: Dataset, tmp_path: Path) -> None:
+def test_fields_of_answer_formats_are_written_and_read_back(name: str, dataset: Dataset, tmp_path: Path) -> None:
     records = answered(name, dataset)
     assert any(any(map(record.get, TASKS[name].answer_format.record_fields)) for record in records)
     path = write_predictions(records, tmp_path / "p.jsonl")
@@ -73,7 +73,7 @@ def test_two_different_abstentions_are_a_conflict(dataset: Dataset) -> None:
     assert conflicts == [one["id"]] and not found[0]["answers"] and "abstained" not in found[0]
 
 
-def test_a_person_may_write_them_too(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_path: Path) -> None:
     rows = [
         {"setting": "full_score_abstain", "video_id": "v001",
          "scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 5, "aed_01": 3}},

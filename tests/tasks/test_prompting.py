@@ -1,4 +1,4 @@
-"""How questions are put: in words, in parts."""
+"""Prompt options: styles of the reply and parts of an exam."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VIDEO = Video("v1", "v1.mp4", 30.0, (*(StepLabel(name, 1.0, 2.0) for name in "ab
 
 
 @pytest.mark.parametrize(("style", "unit"), list(product(("plain", "reasoned"), ("all", "skill", "step"))))
-def test_the_words_say_it_all(style: str, unit: str) -> None:
+def test_the_label_gives_the_options_back(style: str, unit: str) -> None:
     asking = PromptOptions.from_options(Options(prompt=style, ask=unit))  # type: ignore[arg-type]
     assert (asking.style, asking.unit) == (style, unit) and PromptOptions.from_label(asking.label) == asking
     assert asking.changed_options() == {
@@ -29,12 +29,12 @@ def test_the_words_say_it_all(style: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["aloud", "step skill", "plain", "all", "reasoned reasoned", "step:cpr_01"])
-def test_other_words_are_none(words: str) -> None:
+def test_a_label_of_other_words_is_refused(words: str) -> None:
     with pytest.raises(ValueError, match="is no way of asking"):
         PromptOptions.from_label(words)
 
 
-def test_questions() -> None:
+def test_questions_are_asked_by_exam_by_skill_or_by_step() -> None:
     full, clip = TASKS["full_score"], TASKS["clip_score"]
 
     def parts(unit: str) -> list[tuple[str, tuple[str, ...]]]:

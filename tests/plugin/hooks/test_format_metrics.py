@@ -46,7 +46,9 @@ def answered(name: str, run: Dataset, away: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "full_error_abstain", "clip_score_abstain"])
-def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> None:
+def test_a_judge_that_abstains_where_the_frames_lack_the_evidence_is_fully_justified(
+    name: str, run: Dataset, begin: Any
+) -> None:
     """It abstains exactly where the rubric's table says that the frames lack the evidence."""
     begin(run.root, FRAMES="40")
     found = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
@@ -64,7 +66,7 @@ def test_a_judge_that_knows_what_it_saw(name: str, run: Dataset, begin: Any) -> 
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
-def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset) -> None:
+def test_a_judge_that_abstains_from_everything_has_the_value_of_the_step_prior(name: str, run: Dataset) -> None:
     found = answered(name, run, lambda step, rate: True)
     key = headline(TASKS[name].answer)
     blind = evaluate(step_prior(build_reference_matrix(run, name)), resamples=0).metrics[key].value
@@ -72,7 +74,7 @@ def test_who_abstains_from_everything_has_the_blind_row(name: str, run: Dataset)
     assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
 
 
-def test_in_the_benchmark_nobody_abstains(run: Dataset) -> None:
+def test_the_benchmark_reads_no_abstention(run: Dataset) -> None:
     """The same words there are no answer, and the results have no such status."""
     (doc, *_) = docs("clip_score")
     values = hooks.process_results(doc, ['{"score": "not visible"}'])
@@ -94,7 +96,7 @@ def pointing(name: str, run: Dataset, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["full_score_evidence", "full_error_evidence"])
-def test_who_knows_the_spans_names_them(name: str, run: Dataset) -> None:
+def test_a_judge_that_names_the_spans_has_perfect_overlap(name: str, run: Dataset) -> None:
     found = pointing(name, run, "oracle")
     facts = found["siming_stderr"]["evidence"]
     spans = [label.span for video in run.videos for label in video.applicable if label.span]

@@ -122,7 +122,7 @@ def test_the_benchmark_lies_on_top_and_the_others_in_folders() -> None:
     }  # fmt: skip
 
 
-def test_adding_a_setting_takes_five_lines() -> None:
+def test_a_task_file_has_five_lines_of_its_own() -> None:
     """One description, one file: what is no name of the setting's own is shared."""
     for name, setting in TASKS.items():
         lines = PATHS[f"siming_{name}"].read_text().splitlines()
