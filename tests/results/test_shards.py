@@ -255,7 +255,7 @@ def test_shards_of_the_real_command_join_to_its_whole_run(
 ) -> None:
     """The printed commands, run; what is joined scores, and states in its results file, what one command gives."""
     assert main([
-        "shards", "3", "--tasks", "siming_full_score", "--data", str(exams.root), "--model", "siming_reference",
+        "run", "shards", "3", "--tasks", "siming_full_score", "--data", str(exams.root), "--model", "siming_reference",
         "--model_args", "kind=rater_b", "--out", str(tmp_path),
     ]) == 0  # fmt: skip
     folders = []
