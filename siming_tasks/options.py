@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
@@ -190,7 +191,7 @@ class Options:
         "positive class of precision, recall and F1: `error` or `correct`",
     )
     rater: str = _option("consensus", Text("NAME", empty=False), "scored", "whose points are the reference")
-    resamples: int = _option(10_000, Whole(least=2), "scored", "resamples of the cluster bootstrap")
+    resamples: int = _option(RESAMPLES, Whole(least=2), "scored", "resamples of the cluster bootstrap")
     seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
     cache: str = _option(
         "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"

@@ -29,6 +29,9 @@ CORRECT, INCORRECT = "correct", "incorrect"
 CONSENSUS = "consensus"
 """Name of the reference rater in every ``score`` mapping."""
 
+RESAMPLES = 10_000
+"""Resamples of the cluster bootstrap, unless another number is asked for."""
+
 
 def verdict_word(value: float) -> str:
     """Name the verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""

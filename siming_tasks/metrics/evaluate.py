@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics import sensitivity as extra
 from siming_tasks.metrics.agreement.classification import Positive
 from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
@@ -23,8 +24,6 @@ __all__ = ["RESAMPLES", "Evaluation", "Method", "draw", "estimates", "evaluate",
 
 K = TypeVar("K", bound=Hashable)
 Method = Literal["bootstrap", "jackknife"]
-
-RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)

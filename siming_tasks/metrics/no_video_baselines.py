@@ -24,7 +24,7 @@ def always_failed(panel: ScoreMatrix) -> ScoreMatrix:
 
 
 def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
-    """What a judge answers who knows the other exams' labels and not this video (leave one video out).
+    """Answers of a judge who knows the other exams' labels and not this video (leave one video out).
 
     The steps are ranked by their mean share of points in the other videos, and the k-th of S steps is given the
     (k - 1/2) / S quantile of all shares there. Matching the spread of the labels in this way is what makes a blind
@@ -65,7 +65,7 @@ def _rank(mean: FloatArray) -> FloatArray:
 
 
 class NoVideoBaseline(NamedTuple):
-    """What it answers, and the same in words."""
+    """Function that gives its answers, and the same in words."""
 
     judge: Callable[[ScoreMatrix], ScoreMatrix]
     what: str

@@ -53,5 +53,5 @@ def at_boundary(value: float, videos: int) -> tuple[float, float]:
 
 
 def share(hit: BoolArray, among: BoolArray) -> Proportion:
-    """How many of the marked places in ``among`` are also marked in ``hit``."""
+    """Share of the marked places in ``among`` that are also marked in ``hit``."""
     return wilson(int((hit & among).sum()), int(among.sum()))

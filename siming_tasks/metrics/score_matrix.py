@@ -22,7 +22,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix:
-    """What V videos with S steps were worth, what somebody said they were worth, and what was asked.
+    """Reference and predicted judgments of V videos with S steps, and which of them were asked for.
 
     Attributes:
         video_ids: V unique names.

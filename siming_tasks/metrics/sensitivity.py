@@ -1,4 +1,4 @@
-"""What stands beside the headline: other readings of the same answers, and what missing answers could change."""
+"""Sensitivity of the headline: other readings of the same answers, and what missing answers could change."""
 
 from __future__ import annotations
 

@@ -10,15 +10,15 @@ __all__ = ["Stream", "stream"]
 
 
 class Stream(IntEnum):
-    """What is drawn; the value is part of every published number and never changes.
+    """Purpose of a random stream; its value is part of every published number and never changes.
 
     Which videos a resample takes comes from the seed itself, hence the same videos for all metrics and all runs.
     """
 
     STEPS = 1
-    """Which steps a resample of videos and steps takes."""
+    """Steps that a resample of videos and steps takes."""
     EXCHANGES = 3
-    """Which other video's answers a video is given."""
+    """Other video whose answers a video is given."""
     DIAGNOSES = 7
     """Resamples and random splits of the diagnoses in a report."""
     STANDARD = 11

@@ -1,4 +1,4 @@
-"""What every metric needs of a panel, per video: counts and totals. Everything after this is arithmetic on weights."""
+"""Sufficient statistics of a score matrix, per video: counts and totals. All that follows is arithmetic on weights."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Tally:
         return values
 
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
-        """What :meth:`errors` are computed of, by family, under every row of ``weights``: ``float64[B, columns]``."""
+        """Sums that :meth:`errors` are computed from, by family, under every row of ``weights``: ``float64[B, columns]``."""
         found: dict[Family, FloatArray] = {
             family: weights @ columns for family, (_, columns, _) in self._linear.items()
         }
@@ -229,7 +229,7 @@ class Tally:
         return float((away**3).mean()) / spread**1.5 if spread > NOISE**2 else 0.0
 
     def reason(self, metric: str) -> str:
-        """Why the metric has no value or is undefined, given that it is."""
+        """Reason why the metric has no value or is undefined, given that it is."""
         if not self.asked.any():
             return "No step was asked about."
         if not self.panel.counted.any():

@@ -1,4 +1,4 @@
-"""What makes two runs comparable: one rule, for every command that puts runs side by side.
+"""Comparability of two runs: one rule, for every command that puts runs side by side.
 
 They must have been asked about the same data, in the same words, and been shown the same: mode of the media, and where
 our frames were sent, their number, size, density, the rule that took them and what encoding cost them, request by
@@ -25,7 +25,7 @@ __all__ = ["CONDITIONS", "DIFFERENCES", "TaskRun", "check_allowed", "comparable"
 
 CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
-"""What runs may differ in, by the names under which a user allows it."""
+"""Differences that runs may have, by the names under which a user allows them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def check_allowed(allow: Collection[str]) -> None:
 
 
 def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]:
-    """Why two runs cannot be compared, in words; empty if they can.
+    """Reasons why two runs cannot be compared, as sentences; empty if they can.
 
     Args:
         a: one run in a setting.
@@ -135,7 +135,7 @@ def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str])
 
 
 def _conditions(record: Record) -> tuple[Any, ...]:
-    """What one request was asked under."""
+    """Conditions under which one request was asked, in the order of :data:`CONDITIONS`."""
     media = record.media
     mode, digest = recorded_mode(media), record.conditions.dataset
     ours = mode.sampled  # else the backend's reader chooses, whatever the file holds
@@ -151,7 +151,7 @@ def _conditions(record: Record) -> tuple[Any, ...]:
 
 
 def _pixels(media: Mapping[str, Any]) -> str | None:
-    """What the pixels have gone through: as PNG, or given to a local model, they are those of the stored file."""
+    """Encoding that the pixels went through: as PNG, or given to a local model, that of the stored file."""
     stored, sent = f"jpeg{media['quality']}" if media.get("quality") else None, media.get("encoding")
     return stored if sent in (None, "png") else str(sent)
 

@@ -36,7 +36,7 @@ MAX_RESULTS = 256_000_000
 
 @dataclass(frozen=True)
 class RunSource:
-    """Where a run is, what it is called, and what its results files say about it.
+    """Path and name of a run, and the facts that its results files state.
 
     Attributes:
         name: shown to readers; unique within a report.
@@ -55,22 +55,22 @@ class RunSource:
 
     @property
     def limited(self) -> bool:
-        """Whether it was told to make only some of the requests of some setting."""
+        """True if it was to make only some of the requests of some setting."""
         return any(not any(part.whole for part in parts) for parts in self.slices.values())
 
     @property
     def reference(self) -> bool:
-        """Whether this is a judge without a model (``--model siming_reference``)."""
+        """True for a judge without a model (``--model siming_reference``)."""
         return self.facts.get("model") == REFERENCE_MODEL
 
     @property
     def kind(self) -> str | None:
-        """Which reference judge it is: ``oracle``, a rater's name, ...; None for a model or a bare prediction file."""
+        """Name of the reference judge: ``oracle``, a rater, ...; None for a model or a bare prediction file."""
         return _kind(self.facts) if self.reference else None
 
     @property
     def role(self) -> str:
-        """What it is called in tables and charts."""
+        """Word for its role in tables and charts: ``supervised``, ``reference`` or ``model``."""
         if self.facts.get("judge") == SUPERVISED:
             return "supervised"
         return "reference" if self.reference else "model"
@@ -161,7 +161,7 @@ def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def _stated(path: Path) -> dict[str, Any]:
-    """What the first lines of prediction files, one or a folder of them, state of their judge; mostly nothing."""
+    """Facts that the first lines of prediction files state about their judge; mostly none."""
     files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
     return next(filter(None, map(_stated_in, files)), {})
 
@@ -185,7 +185,7 @@ def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def _facts(results: Mapping[str, Any]) -> dict[str, Any]:
-    """What a results file says of how the run was made, without secrets."""
+    """Facts of a results file about how the run was made, without secrets."""
     config = results["config"]
     tasks = {name: task for name, task in (results.get("configs") or {}).items() if name.startswith("siming_")}
     first: Mapping[str, Any] = next(iter(tasks.values()), {})

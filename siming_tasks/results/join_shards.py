@@ -32,7 +32,7 @@ _ALIKE = ("model", "model_name", "generation", "gen_kwargs", "lmms_eval_version"
 
 @dataclass(frozen=True)
 class Joined:
-    """What became of the shards: the folder of the one run, its requests by setting, and what is missing of them."""
+    """Result of joining: the folder of the one run, its requests by setting, and the slices that are missing."""
 
     folder: Path
     requests: Mapping[str, int]

@@ -40,7 +40,7 @@ Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=Fal
 
 
 class _Media(BaseModel):
-    """What is read anywhere of what a model was shown; other keys may be there and are nobody's concern."""
+    """Types of the media facts that are read anywhere; other keys may be there and are not looked at."""
 
     mode: Short | None = None
     n_frames: Whole | None = None
@@ -269,7 +269,7 @@ class RecordParser:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where problems are noted."""
+    """Place in a file to which problems are noted."""
 
     problems: list[Problem]
     file: str
@@ -307,7 +307,7 @@ def _plain(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed
 
 
 def _on_scale(value: Any, step: RubricStep) -> TypeGuard[float]:
-    """Whether a value is points on the step's scale and score_increment: what a reply may say."""
+    """True for points on the step's scale, in its score increment: what a reply may say."""
     return isinstance(value, int | float) and not isinstance(value, bool) and step.on_scale(value)
 
 

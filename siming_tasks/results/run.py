@@ -31,7 +31,7 @@ __all__ = ["Run", "load", "load_run", "read_run"]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one judge answered.
+    """Answers of one judge to the questions of one data set.
 
     Attributes:
         source: where it comes from and how it was made.
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Name of the run in tables."""
         return self.source.name
 
     @cached_property

@@ -93,7 +93,7 @@ def f1_slope(counts: FloatArray) -> FloatArray:
 
 
 def _share_slope(value: FloatArray, counts: FloatArray, *, hit: tuple[int, ...], among: tuple[int, ...]) -> FloatArray:
-    """Of a value that is the counts times ``hit`` over the counts times ``among``."""
+    """Gradient of a value that is the counts times ``hit`` over the counts times ``among``."""
     with np.errstate(invalid="ignore", divide="ignore"):
         slope: FloatArray = (np.array(hit) - value[..., None] * np.array(among)) / (counts @ np.array(among))[..., None]
     return slope

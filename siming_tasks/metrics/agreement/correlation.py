@@ -55,7 +55,7 @@ def totals(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatAr
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which of n videos share both totals: C distinct pairs, ascending by x, then y.
+    """Videos that share both totals: C distinct pairs of n videos, ascending by x, then y.
 
     Attributes:
         order: the videos, sorted in this way, ``intp[n]``.
@@ -91,7 +91,7 @@ class Cells:
 
 
 def shares(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """What is correlated: the share of the available points that :func:`totals` are, ``float64[V]`` each.
+    """Totals that are correlated: the share of the available points that :func:`totals` are, ``float64[V]`` each.
 
     Sums of points would grow with the points available: a judge that calls everything correct would correlate with the
     truth as soon as a step is not applicable in some videos. As a share it is a constant, and has no correlation.
@@ -202,7 +202,7 @@ def _dot(weights: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def moments(pairs: Paired) -> FloatArray:
-    """What each video adds to the sums that a Pearson correlation is made of, ``float64[n, 6]``."""
+    """Terms that each video adds to the sums that a Pearson correlation is made of, ``float64[n, 6]``."""
     # Deviations from the median keep whole points whole (sums stay exact) and are at most one sd from the mean.
     x, y = (values - np.sort(values)[len(values) // 2 :][:1] for values in (pairs.x, pairs.y))
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)

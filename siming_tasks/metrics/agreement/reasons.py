@@ -1,4 +1,4 @@
-"""Why a metric that is undefined has no value here: one sentence for each way to divide nothing by nothing."""
+"""Reasons why a metric is undefined: one sentence for each way to divide zero by zero."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Classes = tuple[str, str]
 
 
 def one_total(pairs: Paired) -> str:
-    """Of a correlation of totals."""
+    """Reason of a correlation of totals."""
     if not len(pairs):
         return f"No video had {100 * MIN_ANSWERED:g} % of its steps answered."
     if len(pairs) == 1:
@@ -26,12 +26,12 @@ def one_total(pairs: Paired) -> str:
 
 
 def one_label(counts: FloatArray) -> str:
-    """Of kappa, whatever the label."""
+    """Reason of kappa, whatever the label."""
     return "Reference and prediction are one and the same label everywhere: 0/0."
 
 
 def single_class(counts: FloatArray, classes: Classes) -> str:
-    """Of a coefficient that needs both classes on both sides; ``counts`` are TN, FP, FN, TP."""
+    """Reason of a coefficient that needs both classes on both sides; ``counts`` are TN, FP, FN, TP."""
     positive, negative = classes
     tn, fp, fn, tp = counts
     if 0 in (tn + fn, tp + fp):

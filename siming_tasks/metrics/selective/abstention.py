@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.agreement.classification import binary_counts, mcc
 from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.estimate import Estimate
@@ -61,7 +62,7 @@ def abstention(
     hidden: BoolArray | None = None,
     *,
     mapping: LabelMapping = "absolute",
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
     why: str = "What the model was shown is not known.",
 ) -> Abstention:

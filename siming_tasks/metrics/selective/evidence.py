@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
@@ -142,7 +143,7 @@ def evidence(
     answered: BoolArray,
     right: BoolArray,
     *,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Evidence:
     """The numbers of a run, with intervals from a bootstrap over videos.

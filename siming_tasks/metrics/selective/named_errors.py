@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
 from siming_tasks.metrics.score_matrix import BoolArray
@@ -45,7 +46,7 @@ def named_errors(
     reasoned: BoolArray,
     answered: BoolArray,
     *,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NamedErrors:
     """The numbers of a run, with intervals from a bootstrap over videos.
