@@ -105,7 +105,7 @@ class Tally:
         return values
 
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
-        """Sums that :meth:`errors` are computed from, by family, under every row of ``weights``: ``float64[B, columns]``."""
+        """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``."""
         found: dict[Family, FloatArray] = {
             family: weights @ columns for family, (_, columns, _) in self._linear.items()
         }

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ABSTAINED", "MISSING", "STATUSES", "Parsed"]
+__all__ = ["ABSTAINED", "BUDGET_MARKER", "FAILURE_MARKER", "MISSING", "STATUSES", "Parsed"]
+
+FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
+"""Beginning of the text that stands for the reply of a request that failed, as lmms-eval's classes write it."""
+
+BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
+"""Beginning of the text that lmms-eval writes for a request that was not sent because too much was spent."""
 
 ABSTAINED = "abstained"
 """Status of a reply, and reading of a step, that is neither an answer nor missing."""

@@ -14,7 +14,7 @@ from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.parsing.normalize import strip_invisible
-from siming_tasks.parsing.parsed_reply import ABSTAINED, Parsed
+from siming_tasks.parsing.parsed_reply import ABSTAINED, BUDGET_MARKER, FAILURE_MARKER, Parsed
 from siming_tasks.parsing.refusals import is_failure, is_placeholder, is_refusal
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
@@ -26,7 +26,7 @@ __all__ = ["parse_reply"]
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py (a choice without content: _FAILED_UNLESS_READ);
 # models/simple/llava_vid.py and oryx.py; llava_onevision_moviechat.py.
 _FAILED = re.compile(
-    r"\s*(?:\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)"
+    rf"\s*(?:{re.escape(FAILURE_MARKER)}|{re.escape(BUDGET_MARKER)}"
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )

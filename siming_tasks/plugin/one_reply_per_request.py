@@ -16,12 +16,13 @@ from typing import Any
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
+from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 
 __all__ = ["FAILED", "one_reply_per_request"]
 
 logger = logging.getLogger(__name__)
 
-FAILED = "[LMMS_EVAL_REQUEST_FAILED by the model's class] "
+FAILED = f"{FAILURE_MARKER} by the model's class] "
 """Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
 
 

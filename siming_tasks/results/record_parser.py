@@ -19,7 +19,7 @@ from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
-from siming_tasks.parsing.parsed_reply import MISSING
+from siming_tasks.parsing.parsed_reply import FAILURE_MARKER, MISSING
 from siming_tasks.results.record import Conditions, Record, read_as, stated_judge
 from siming_tasks.results.usage import Usage
 from siming_tasks.rubrics import RubricStep
@@ -110,9 +110,6 @@ _LINE_FIELDS = {
 }
 _LineOfAnyFormat: type[_Line] = create_model("_LineOfAnyFormat", __base__=_Line, **cast(Any, _LINE_FIELDS))
 """A line with the fields that answer formats add."""
-
-FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED]"
-"""Begins the reply of a request that no model answered."""
 
 _Steps = Mapping[str, RubricStep]
 _BareClip = tuple[str, str, Any, type]
@@ -334,7 +331,7 @@ def _request_of_reply(row: Mapping[str, Any]) -> dict[str, Any]:
     video_id, _, rest = rest.partition("/")
     part, step_id = (rest, None) if ":" in rest else (None, rest or None)
     failed = row.get("reply") is None and row.get("error")
-    response = f"{FAILURE_MARKER} {row['error']}"[:2000] if failed else row.get("reply")
+    response = f"{FAILURE_MARKER}] {row['error']}"[:2000] if failed else row.get("reply")
     asking = row.get("asking") or (part and part.partition(":")[0])
     about = {"setting": setting, "video_id": video_id, "step_id": step_id, "part": part, "asking": asking}
     return {**about, "response": response}

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.one_reply_per_request import one_reply_per_request
@@ -35,7 +36,7 @@ OnReply = Callable[[int, Any, Usages | None], None]
 """Gets the number of a request, what the class returned for it, and the usage of its service's answers (None where it
 was one of a batch, in which lmms-eval's classes count padding as tokens)."""
 
-NOT_SENT = "[LMMS_EVAL_BUDGET_EXCEEDED]"
+NOT_SENT = f"{BUDGET_MARKER}]"
 """Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
 
 MAX_SLICE = 64
