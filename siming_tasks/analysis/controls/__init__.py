@@ -1,1 +1,1 @@
-"""What the video contributed to the agreement: splits, no-video baselines, counterfactual pairs."""
+"""Controls of the agreement: contribution of the video, no-video baselines, input ablations, minimal pairs."""

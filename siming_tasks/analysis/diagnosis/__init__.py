@@ -1,1 +1,1 @@
-"""Why the agreement is what it is."""
+"""Diagnosis of the agreement: steps, severity, use of the procedure's state, pass decisions, robustness."""

@@ -1,1 +1,1 @@
-"""How far physicians agree, and how far a run is from that."""
+"""Agreement of the physicians with each other, and the distance of a run from it."""

@@ -1,4 +1,4 @@
-"""How far a run is from the human ceiling: as a ratio, and as a difference that is tested."""
+"""Distance of a run from the human ceiling: as a ratio, and as a difference that is tested."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _any(marked: BoolArray) -> BoolArray:
 def _inflation(
     humans: ScoreMatrix, against: ScoreMatrix, *, mapping: LabelMapping, resamples: int, seed: int
 ) -> dict[str, Estimate]:
-    """What a rater gains by being compared with the consensus instead of the other rater; paired."""
+    """Gain of a rater by being compared with the consensus instead of the other rater; paired."""
     metrics = select("score", compared=True)
     tallies = [Tally.of(panel, mapping, metrics=metrics) for panel in (against, humans)]
 

@@ -1,1 +1,1 @@
-"""How many videos a question takes."""
+"""Power: number of videos that a comparison needs, by simulation."""

@@ -36,7 +36,7 @@ Labels = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """What a data set and its judges are like.
+    """Parameters of a simulated data set and its judges.
 
     Attributes:
         steps: rubric steps per video.

@@ -1,1 +1,1 @@
-"""What psychometricians ask of an exam: reliability, generalisability, difficulty, cut scores, decisions."""
+"""Psychometrics of the exam: reliability, generalisability, difficulty, cut scores, decisions."""

@@ -1,4 +1,4 @@
-"""Could the judge replace a physician? The alternative annotator test (Calderon, Reichart & Dror 2025).
+"""Non-inferiority of the judge to a physician: the alternative annotator test (Calderon, Reichart & Dror 2025).
 
 Each physician is left out in turn, and judge and physician are compared with the others.
 """

@@ -99,7 +99,7 @@ def g_study(scores: FloatArray) -> GStudy:
 
 
 def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = (), fixed: bool = True) -> list[Design]:
-    """What exams of other sizes would reach; ``steps`` default to those of the study.
+    """Reliability that exams of other sizes would reach; ``steps`` default to those of the study.
 
     With ``fixed`` steps a trainee's strength at the steps belongs to what is measured; else the steps are a sample.
     Negative components count as 0.
@@ -125,7 +125,7 @@ def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = 
 
 
 def raters_needed(study: GStudy, dependability: float, steps: int | None = None, fixed: bool = True) -> int | None:
-    """How many raters' mean reaches a dependability between 0 and 1; None if no number does."""
+    """Number of raters whose mean reaches a dependability between 0 and 1; None if no number does."""
     one, many = (decision_study(study, (r,), (steps or study.steps,), fixed)[0] for r in (1, 10**9))
     if not one.absolute or not many.absolute or many.absolute <= dependability:
         return None

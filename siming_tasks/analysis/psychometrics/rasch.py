@@ -172,7 +172,7 @@ class Likelihood:
         self.cells, self.times = np.unique(np.stack([group.reshape(-1), scores], axis=1), axis=0, return_counts=True)
 
     def difficulties(self, free: FloatArray) -> FloatArray:
-        """Of every item."""
+        """Difficulty of every item."""
         return np.asarray(self.design @ free)
 
     def value(self, free: FloatArray) -> float:

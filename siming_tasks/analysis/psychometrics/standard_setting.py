@@ -91,7 +91,7 @@ def contrasting_groups(shares: FloatArray, able: BoolArray, resamples: int = 100
 
 
 def _crossing(able: FloatArray, others: FloatArray) -> float | None:
-    """Where two normal densities are equal, between their means."""
+    """Point between the means at which two normal densities are equal; None if there is none."""
     m1, m0, v1, v0 = float(able.mean()), float(others.mean()), float(able.var(ddof=1)), float(others.var(ddof=1))
     if m1 <= m0 or min(v1, v0) <= 0:
         return None

@@ -159,7 +159,7 @@ def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
 
 
 def _mean_squares(x: FloatArray) -> tuple[float, float, float]:
-    """Of rows, columns and the rest of a two-way table."""
+    """Mean squares of rows, columns and the rest of a two-way table."""
     n, k = x.shape
     grand, rows, columns = x.mean(), x.mean(axis=1), x.mean(axis=0)
     rest = x - rows[:, None] - columns[None, :] + grand

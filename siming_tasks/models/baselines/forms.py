@@ -1,4 +1,4 @@
-"""What reference judges abstain from, and which seconds they name."""
+"""Abstentions, evidence spans and named errors of the baseline judges."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class FrameEncoder(nn.Module):
         return raw
 
     def features(self, pictures: Tensor) -> Tensor:
-        """What the judge is given: values of the continuous features, probabilities of the binary ones."""
+        """Features for the judge: values of the continuous features, probabilities of the binary ones."""
         return self.read(self(pictures))
 
     def read(self, raw: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ _KEY = re.compile(r'the single key "(scores|score|verdicts|verdict)"')
 
 @dataclass(frozen=True)
 class Question:
-    """What a prompt asks.
+    """Question of a prompt.
 
     Attributes:
         steps: asked step ids and the maximum of each, in the prompt's order.
@@ -32,27 +32,27 @@ class Question:
 
     @property
     def clip(self) -> bool:
-        """Whether a clip of the one asked step is shown, rather than a whole exam."""
+        """True if a clip of the one asked step is shown, rather than a whole exam."""
         return self.key in ("score", "verdict")
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What is shown: pictures, and when each was, in seconds since the start of what is shown."""
+    """Pictures that are shown, with their times in seconds since the start of the video or clip."""
 
     pictures: Sequence[Any]
     times: NDArray[np.float32]
 
 
 def question(messages: Sequence[Mapping[str, Any]]) -> Question:
-    """What the messages ask."""
+    """Question that the messages ask."""
     text = "\n".join(part["text"] for part in _parts(messages) if part.get("type") == "text")
     keys = _KEY.findall(text)
     return Question({step: float(top) for step, top in _STEP.findall(text)}, keys[-1] if keys else "")
 
 
 def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
-    """What the messages show: images with their times, or up to ``frames`` frames of a video file.
+    """Pictures that the messages show: images with their times, or up to ``frames`` frames of a video file.
 
     Returns:
         None if there is nothing to see, or images without their times.

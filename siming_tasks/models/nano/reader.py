@@ -75,7 +75,7 @@ class FrameReader:
         return (*self.facts.continuous, *self.facts.binary)
 
     def features(self, pictures: Sequence[Image | NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """What each picture shows, shape (pictures, features): see :attr:`names`; made for drawn exams."""
+        """Features of each picture, shape (pictures, features): see :attr:`names`; made for drawn exams."""
         return self._run(pictures, "features", len(self.names))
 
     def embeddings(self, pictures: Sequence[Image | NDArray[np.uint8]]) -> NDArray[np.float32]:

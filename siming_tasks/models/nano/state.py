@@ -1,4 +1,4 @@
-"""What a frame of a simulated exam shows, as numbers: the features that the frame encoder learns to read.
+"""Visible state of a frame of a simulated exam, as numbers: the features that the frame encoder learns to read.
 
 A feature is *continuous* (a place, a depth; shifted and scaled to about one) or *binary* (a hand's shape, a lamp, a
 word in a bubble). What is not in the picture has the neutral value 0: a feature is always a function of the pixels.
@@ -107,7 +107,7 @@ def features_of(
 
 
 def _seen(state: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool_]]:
-    """Where a channel shows in the picture, for those that do not always."""
+    """Frames in which a channel is visible, for the channels that are not always visible."""
     device = (state["a_seen"] > 0.5) & (state["a_x"] > -20)
     bag, mask = state["b_seen"] > 0.5, state["o_seen"] > 0.5
     seen: dict[str, NDArray[np.bool_]] = {"p_hx": state["p_depth"] > 0.3, "p_hz": state["p_depth"] > 0.3}

@@ -24,7 +24,7 @@ _FORMAT = "1"
 
 @dataclass(frozen=True)
 class Facts:
-    """What the weights were trained for.
+    """Purpose of the weights: features, steps and threshold that they were trained for.
 
     Attributes:
         continuous: names of the continuous features that the encoder reads, in order.

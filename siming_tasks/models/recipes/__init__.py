@@ -1,4 +1,4 @@
-"""How to run the paper's models and their successors, and what services accept: dated facts, kept as data."""
+"""Recipes to run the paper's models and their successors, and limits of services: dated facts, kept as data."""
 
 from siming_tasks.models.recipes.model import Recipe, recipe, recipes
 from siming_tasks.models.recipes.services import Service, Weight, service_at, service_of_backend, services

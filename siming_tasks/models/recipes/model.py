@@ -22,7 +22,7 @@ CHECKED = ("run", "read", "not verified")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to run one model.
+    """Recipe to run one model.
 
     Attributes:
         name: of the recipe.

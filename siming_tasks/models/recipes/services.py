@@ -1,4 +1,4 @@
-"""What services accept in one request, and which settings fit."""
+"""Limits of services on one request, and the number of images that fit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Service:
     note: str = ""
 
     def refuses(self, weight: Weight) -> list[str]:
-        """Why it would refuse a request, with the number of images that would fit; empty if it would not."""
+        """Reasons to refuse a request, with the number of images that would fit; empty if it is accepted."""
         found = []
         if weight.images > self.images:
             found.append(f"{weight.images} images, and at most {self.images} are taken")
@@ -72,14 +72,14 @@ class Service:
         return found
 
     def fitting(self, weight: Weight) -> int:
-        """How many images of this kind fit into a request."""
+        """Number of images of this kind that fit into a request."""
         mean = weight.total / max(1, weight.images)
         return min(self.images, int((self.request_mb * 1e6 - OVERHEAD) / (mean * BASE64))) if mean else self.images
 
 
 @dataclass(frozen=True)
 class Weight:
-    """What one request holds: images, bytes of all and of the largest (before base64), the longest side in pixels."""
+    """Contents of one request: images, bytes of all and of the largest (before base64), the longest side in pixels."""
 
     images: int
     total: int
