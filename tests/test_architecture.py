@@ -1,18 +1,22 @@
-"""The plan of the house: who may import whom, what stays unloaded, what is packaged."""
+"""Layers of the package: the imports of each folder, libraries that stay unloaded, and the words of docstrings."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "siming_tasks"
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
-LAYERS = [
+LAYERS = (
     {"common"},
     {"options", "rubrics", "metrics", "parsing"},
     {"tasks"},
@@ -24,118 +28,190 @@ LAYERS = [
     {"plugin"},
     {"tools"},
     {"cli", "__init__"},
-]
-"""Folders from the bottom to the top; one imports from its own level and below. The road of a request runs upwards."""
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+)
+"""Folders from the bottom to the top; a folder imports from its own level and below. A request travels upwards."""
+LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 UPWARDS = {("data/resolve.py", "siming_tasks.tools.simulator")}
 """The declared exception: the demo that is made when no data are named."""
 FRAMEWORK = {"models", "plugin"}
+"""Folders that may import lmms_eval."""
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """Every imported module of a file, and whether the import runs when the file is imported."""
-    tree = ast.parse(path.read_text())
-    found = []
+@dataclass(frozen=True)
+class Import:
+    """One import of a module: the dotted name and, by its first folder, the place that it comes from."""
 
-    def visit(node: ast.AST, at_import: bool) -> None:
-        if isinstance(node, ast.Import):
-            found.extend((alias.name, at_import) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            packages = node.module in ("siming_tasks", "siming_tasks.tools")  # what is imported is a folder
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if packages else [node.module or ""]
-            found.extend((name, at_import) for name in names)
-        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            visit(child, at_import and not inside)
+    file: str
+    folder: str
+    name: str
 
-    visit(tree, True)
-    return found
+    @property
+    def target(self) -> str | None:
+        """Folder of this package that is imported; None for other packages and for the version."""
+        parts = self.name.split(".")
+        return parts[1] if parts[0] == "siming_tasks" and parts[1:] not in ([], ["__version__"]) else None
 
-
-def room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    @property
+    def is_declared(self) -> bool:
+        """True for the exception that is allowed to point upwards."""
+        return (self.file, self.name) in UPWARDS
 
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
+def read_imports(package: Path) -> Iterator[Import]:
+    """Every import below a folder, those for type checking too."""
+    for path in sorted(package.rglob("*.py")):
+        file = path.relative_to(package)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: relative import"
+                # `from siming_tasks import data` imports a folder, not a name of one
+                is_folder = node.module in ("siming_tasks", "siming_tasks.tools")
+                names = [f"{node.module}.{alias.name}" for alias in node.names] if is_folder else [node.module or ""]
+            for name in names:
+                yield Import(file.as_posix(), file.parts[0].removesuffix(".py"), name)
 
 
-def test_every_room_has_a_level() -> None:
-    assert {room(path) for path in MODULES} <= set(LEVEL)
+def upward_imports(package: Path) -> list[str]:
+    """Imports that point to a higher level, and imports of lmms_eval from folders that must not know it."""
+    upward = []
+    for line in read_imports(package):
+        is_upward = line.target is not None and LEVEL[line.target] > LEVEL[line.folder] and not line.is_declared
+        if is_upward or (line.name.split(".")[0] == "lmms_eval" and line.folder not in FRAMEWORK):
+            upward.append(f"{line.file} imports {line.name}")
+    return upward
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_downwards(path: Path) -> None:
-    for name, _ in imports(path):
-        parts = name.split(".")
-        if parts[0] == "siming_tasks" and parts[1:] not in ([], ["__version__"]):
-            allowed = (str(path.relative_to(PACKAGE)), name) in UPWARDS
-            assert allowed or LEVEL[parts[1]] <= LEVEL[room(path)], f"{room(path)} imports {name}"
-        if parts[0] == "lmms_eval":
-            assert room(path) in FRAMEWORK, f"{room(path)} imports {name}"
-
-
-def test_rooms_of_one_level_do_not_form_a_circle() -> None:
+def circles(package: Path) -> list[str]:
+    """Folders that import each other, directly or through others."""
     edges: dict[str, set[str]] = {}
-    for path in MODULES:
-        for name, _ in imports(path):
-            parts = name.split(".")
-            declared = (str(path.relative_to(PACKAGE)), name) in UPWARDS
-            outside = parts[0] == "siming_tasks" and parts[1:] not in ([], ["__version__"], [room(path)])
-            if outside and parts[1] != room(path) and not declared:
-                edges.setdefault(room(path), set()).add(parts[1])
+    for line in read_imports(package):
+        if line.target not in (None, line.folder) and not line.is_declared:
+            edges.setdefault(line.folder, set()).add(str(line.target))
 
-    def reach(start: str, seen: frozenset[str] = frozenset()) -> set[str]:
-        return {
-            target
-            for step in edges.get(start, set()) - seen
-            for target in {step} | reach(step, seen | {step})
-        }  # fmt: skip
+    def reachable(start: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        targets = edges.get(start, set()) - seen
+        return targets | {other for target in targets for other in reachable(target, seen | targets)}
 
-    assert [name for name in edges if name in reach(name)] == []
+    return sorted(folder for folder in edges if folder in reachable(folder))
+
+
+def test_every_folder_has_a_level() -> None:
+    assert {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} == set(LEVEL)
+
+
+def test_imports_point_downwards_and_two_folders_alone_import_lmms_eval() -> None:
+    assert upward_imports(PACKAGE) == []
+    assert len(list(read_imports(PACKAGE))) > 1000
+
+
+def test_folders_do_not_import_each_other_in_a_circle() -> None:
+    assert circles(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "problem"),
+    [
+        ("metrics/kappa.py", "from siming_tasks.report.build import write_report", "siming_tasks.report.build"),
+        ("data/hub.py", "from siming_tasks.tools import board", "siming_tasks.tools.board"),
+        ("results/run.py", "import lmms_eval.tasks", "lmms_eval.tasks"),
+        ("media/x.py", "if TYPE_CHECKING:\n    from siming_tasks.data import Dataset", "siming_tasks.data"),
+        ("tasks/x.py", "def late():\n    from siming_tasks.media import view", "siming_tasks.media"),
+    ],
+)
+def test_an_import_that_points_upwards_is_seen(tmp_path: Path, file: str, line: str, problem: str) -> None:
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).write_text(line + "\n")
+    assert upward_imports(tmp_path) == [f"{file} imports {problem}"]
+
+
+def test_a_circle_is_seen(tmp_path: Path) -> None:
+    for folder, line in (("parsing", "siming_tasks.rubrics"), ("rubrics", "siming_tasks.metrics.x"),
+                         ("metrics", "siming_tasks.parsing")):  # fmt: skip
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text(f"import {line}\n")
+    assert circles(tmp_path) == ["metrics", "parsing", "rubrics"]
 
 
 def run(code: str) -> str:
+    """What a new Python process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return done.stdout.strip()
 
 
 @pytest.mark.parametrize(
     "module",
-    ["siming_tasks.results.run", "siming_tasks.data", "siming_tasks.cli", "siming_tasks.plugin.hooks"],
+    [
+        "siming_tasks.results.run",
+        "siming_tasks.data",
+        "siming_tasks.cli",
+        "siming_tasks.plugin.hooks",
+        "siming_tasks.report.build",
+        "siming_tasks.tools.builder",
+        "siming_tasks.tools.station.app",
+        "siming_tasks.tools.board.build",
+    ],
 )
-def test_importing_loads_no_heavy_library(module: str) -> None:
+def test_scoring_rating_building_and_reporting_load_no_framework(module: str) -> None:
     heavy = "{'torch', 'lmms_eval', 'decord', 'transformers', 'datasets', 'cv2'}"
     assert run(f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))") == "[]"
 
 
-def test_the_check_above_can_fail() -> None:
+def test_the_check_for_loaded_libraries_can_fail() -> None:
     assert run("import sys, torch; print(sorted({'torch', 'lmms_eval'} & set(sys.modules)))") == "['torch']"
 
 
 def test_commands_that_only_print_load_neither_arrays_nor_models() -> None:
     slow = "{'numpy', 'pydantic', 'PIL', 'scipy'}"
     listed = (
-        f"import sys; from siming_tasks.cli import main; main(['recipe']); print(sorted({slow} & set(sys.modules)))"
+        "import sys; from siming_tasks.cli import main; "
+        f"print('exit', main(['run', 'recipe'])); print(sorted({slow} & set(sys.modules)))"
     )
-    assert run(listed).splitlines()[-1] == "[]"
+    assert run(listed).splitlines()[-2:] == ["exit 0", "[]"]
     assert run(f"import sys, siming_tasks.media.policy; print(sorted({slow} & set(sys.modules)))") != "[]"
 
 
 @pytest.mark.parametrize("name", ["media", "parsing"])
-def test_names_that_are_loaded_late_are_all_there_and_no_module_takes_the_place_of_one(name: str) -> None:
+def test_lazily_loaded_names_exist_and_no_module_takes_the_place_of_one(name: str) -> None:
     modules = {path.stem for path in (PACKAGE / name).glob("*.py")}
     late = run(
-        f"import siming_tasks.{name} as room; print(len(room.__all__) > 4, set(room.__all__) <= set(dir(room)));"
-        f"[__import__(f'siming_tasks.{name}.{{one}}') for one in {sorted(modules - {'__init__'})}];"
-        "print([one for one in room.__all__ if type(getattr(room, one)).__name__ == 'module']);"
-        "print(hasattr(room, 'no_such_name'))"
+        f"import siming_tasks.{name} as folder;"
+        "print(len(folder.__all__) > 4, set(folder.__all__) <= set(dir(folder)));"
+        f"[__import__(f'siming_tasks.{name}.{{module}}') for module in {sorted(modules - {'__init__'})}];"
+        "print([name for name in folder.__all__ if type(getattr(folder, name)).__name__ == 'module']);"
+        "print(hasattr(folder, 'no_such_name'))"
     )
     assert late.splitlines() == ["True True", "[]", "False"]
 
 
-def test_nothing_is_read_from_the_environment_outside_options() -> None:
-    for path in MODULES:
-        text = path.read_text()
-        if room(path) != "options":
-            assert "os.environ" not in text and "getenv" not in text, path
+def test_environment_variables_are_read_by_the_options_alone() -> None:
+    readers = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        if re.search(r"os\.environ|getenv", path.read_text(encoding="utf-8"))
+    ]
+    assert readers == ["options.py"]
+
+
+def docstrings(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and docstring of a module and of everything in it that has one."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and (text := ast.get_docstring(node)):
+            yield getattr(node, "name", "module"), text
+
+
+QUESTION = re.compile(r"(What|Whether|How|Where|Why|Which|When|Who|Nothing|Of)\b")
+
+
+def test_docstrings_begin_with_what_the_thing_is_or_does() -> None:
+    questions = [
+        f"{path.relative_to(ROOT)}: {name}: {text.splitlines()[0]}"
+        for path in (*MODULES, *sorted((ROOT / "utils").glob("*.py")))
+        for name, text in docstrings(path)
+        if QUESTION.match(text)
+    ]
+    assert questions == []
+    assert QUESTION.match("Whether a file is an SQLite file.")

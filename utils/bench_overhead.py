@@ -116,7 +116,10 @@ def run(task: str, folder: Path, differ: bool) -> None:
 
         def generate_until(self, requests: list[Any]) -> list[str]:
             if differ:  # args[3] is the number of the document
-                return [f'Seen {request.args[3]} times.\n\n{{"score": {request.args[3] % 3}}}' for request in requests]
+                return [
+                    f'VideoFeatures {request.args[3]} times.\n\n{{"score": {request.args[3] % 3}}}'
+                    for request in requests
+                ]
             return ['{"score": 1}' for _ in requests]
 
         def loglikelihood(self, requests: list[Any]) -> Any:

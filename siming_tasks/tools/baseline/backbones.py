@@ -1,4 +1,4 @@
-"""Frozen features of an image backbone that the user names: a folder, or a repository on the hub."""
+"""Backbone features of an image backbone that the user names: a folder, or a repository on the hub."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class BackboneFeatures:
     def __call__(self, pictures: Sequence[Image]) -> NDArray[np.float32]:
         """Features, shape (pictures, width of the hidden state)."""
         with self._said("cannot be run on single pictures"):
-            found = [self._some(pictures[first : first + _AT_ONCE]) for first in range(0, len(pictures), _AT_ONCE)]
-        features = np.concatenate(found)
+            batches = [self._some(pictures[first : first + _AT_ONCE]) for first in range(0, len(pictures), _AT_ONCE)]
+        features = np.concatenate(batches)
         if not np.isfinite(features).all():
             raise DataError(f"--backbone {self.name}: its features are not all numbers. Try --device cpu.")
         return features

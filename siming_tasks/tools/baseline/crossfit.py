@@ -13,12 +13,12 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.tools.baseline.heads import STRENGTHS, head
 
-__all__ = ["Judged", "cross_fitted", "folds_of", "groups_of"]
+__all__ = ["StepJudgments", "cross_fitted", "folds_of", "groups_of"]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the heads of one step say of every video.
+class StepJudgments:
+    """Answers of the heads of one step for every video.
 
     Attributes:
         points: the median of what is likely, NaN where nothing could be trained.
@@ -69,10 +69,10 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
     names = {name: len(number) + place for place, name in enumerate(dict.fromkeys(name for _, name in tied))}
     rows, columns = [place for place, _ in tied], [names[name] for _, name in tied]
     size = len(number) + len(names)
-    _, found = connected_components(
+    _, component = connected_components(
         coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size)), directed=False
     )
-    return np.asarray(found[: len(number)], np.int64)
+    return np.asarray(component[: len(number)], np.int64)
 
 
 def folds_of(groups: Sequence[int] | NDArray[np.int64], folds: int) -> NDArray[np.int64]:
@@ -100,7 +100,7 @@ def cross_fitted(
     top: float,
     groups: NDArray[np.int64] | None = None,
     strengths: Sequence[float] = STRENGTHS,
-) -> Judged:
+) -> StepJudgments:
     """Predictions of one step: a :func:`~siming_tasks.tools.baseline.heads.head` for each fold, trained on the others.
 
     Args:
@@ -128,8 +128,8 @@ def cross_fitted(
             points[test] = levels[0]
         else:
             with threadpool_limits(1):  # matrices so small that several threads take ten times as long
-                said = head(features[train], labels[train], groups[train], features[test], strengths)
-            points[test] = said.points
-            unchosen += not said.chosen
-            used.append(said.strength)
-    return Judged(points, points < top, constant, untrained, unchosen, tuple(used))
+                predicted = head(features[train], labels[train], groups[train], features[test], strengths)
+            points[test] = predicted.points
+            unchosen += not predicted.chosen
+            used.append(predicted.strength)
+    return StepJudgments(points, points < top, constant, untrained, unchosen, tuple(used))

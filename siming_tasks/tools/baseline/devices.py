@@ -1,4 +1,4 @@
-"""Where a baseline computes."""
+"""Choice of the device on which a baseline computes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def device_of(name: str) -> torch.device:
         device = best_device(None if name == "auto" else name)
         torch.zeros(1, device=device).cpu()
     except (AssertionError, NotImplementedError, RuntimeError) as error:  # what torch says of a device not there
-        said = str(error).splitlines()[0][:200]
-        raise OptionsError(f"--device {name!r} cannot be used here ({said}). Leave it out, or say cpu.") from None
+        reason = str(error).splitlines()[0][:200]
+        raise OptionsError(f"--device {name!r} cannot be used here ({reason}). Leave it out, or say cpu.") from None
     return device

@@ -1,4 +1,4 @@
-"""What a baseline is given, and what it gives back, whatever it learns with."""
+"""Input and output of a baseline, whatever it learns with."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.tools.baseline.crossfit import Judged
+from siming_tasks.tools.baseline.crossfit import StepJudgments
 
-__all__ = ["SCOPES", "Exams", "Key", "Learnt", "Watched"]
+__all__ = ["SCOPES", "BaselineResult", "Exams", "Key", "Watched"]
 
 SCOPES: tuple[Scope, ...] = ("full", "clip")
 
@@ -59,8 +59,8 @@ class Exams:
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """What came of it.
+class BaselineResult:
+    """Result of training and judging.
 
     Attributes:
         judged: by scope and step, what is said, and of which videos (their places).
@@ -69,7 +69,7 @@ class Learnt:
         facts: how it was made, for the prediction file.
     """
 
-    judged: Mapping[Key, tuple[Judged, list[int]]]
+    judged: Mapping[Key, tuple[StepJudgments, list[int]]]
     media: Mapping[str, Mapping[str, Mapping[str, Any]]]
     unreadable: tuple[str, ...]
     facts: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Frozen features of what each question shows: pooled over its frames, kept by the video's content."""
+"""Backbone features of what each question shows: pooled over its frames, kept by the video's content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["POOLS", "Frozen", "Seen", "media_of", "pool", "seen_of", "shown_facts", "views_of"]
+__all__ = ["POOLS", "Backbone", "VideoFeatures", "media_of", "pool", "seen_of", "shown_facts", "views_of"]
 
 POOLS = ("mean", "max", "std", "first third", "middle third", "last third")
 """What is kept of each feature, in this order; the thirds are means over thirds of the time."""
@@ -32,8 +32,8 @@ _AT_ONCE = 64
 """Frames in memory, whatever the length of the video."""
 
 
-class Frozen(Protocol):
-    """What turns pictures into features; it is never trained here.
+class Backbone(Protocol):
+    """Backbone that turns pictures into features; it is never trained here.
 
     Attributes:
         name: for people.
@@ -48,8 +48,8 @@ class Frozen(Protocol):
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Of one video, by step id, and under the empty name for the whole video.
+class VideoFeatures:
+    """Features of one video by step id, and under the empty name of the whole video.
 
     Attributes:
         vectors: pooled features, shape (6 × features,).
@@ -78,7 +78,7 @@ def pool(frames: NDArray[np.float32], times: Sequence[float]) -> NDArray[np.floa
 
 
 def requests_of(video: Video, policy: Policy) -> dict[str, Request]:
-    """What a model is shown of a video: by step id of its clips, and under the empty name the whole of it."""
+    """Media requests of a video: by step id of its clips, and under the empty name of the whole."""
     asked: dict[str, Request] = {"": policy.request(video.duration, None, "full")}
     return asked | {name: policy.request(video.duration, video.step(name).span, "clip") for name in video.timed_ids}
 
@@ -86,7 +86,7 @@ def requests_of(video: Video, policy: Policy) -> dict[str, Request]:
 def shown_facts(video: Video, policy: Policy) -> list[Any]:
     """All that decides which frames these are, but for the file."""
     asked = requests_of(video, policy).items()
-    return [policy.facts(), [[name, one.span, one.budget.frames, one.budget.fps] for name, one in asked]]
+    return [policy.facts(), [[name, view.span, view.budget.frames, view.budget.fps] for name, view in asked]]
 
 
 def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> dict[str, View]:
@@ -116,14 +116,14 @@ def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> d
 
 
 def media_of(views: Mapping[str, View], options: Options) -> dict[str, Mapping[str, Any]]:
-    """Which frames these are, as the record of a request says it."""
+    """Media facts of these frames, as the record of a request states them."""
     policy = Policy.of(options)
     return {
-        name: {**one.info(), "density": policy.density_of("clip" if name else "full")} for name, one in views.items()
+        name: {**view.info(), "density": policy.density_of("clip" if name else "full")} for name, view in views.items()
     }
 
 
-def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Frozen, options: Options) -> Seen:
+def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Backbone, options: Options) -> VideoFeatures:
     """Features of a video and of its steps' clips, from exactly the frames that a model is shown; computed once.
 
     Raises:
@@ -136,26 +136,26 @@ def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Frozen, options
     if (known := _read(kept, list(requests_of(video, policy)))) is not None:
         return known
     views = views_of(dataset, video, digest, options)
-    by_frame = _by_frame(views[""], sorted({index for one in views.values() for index in one.indices}), frozen)
+    by_frame = _by_frame(views[""], sorted({index for view in views.values() for index in view.indices}), frozen)
     vectors = {
-        name: pool(np.stack([by_frame[index] for index in one.indices]), one.times) for name, one in views.items()
+        name: pool(np.stack([by_frame[index] for index in view.indices]), view.times) for name, view in views.items()
     }
     media = media_of(views, options)
     with atomic_write(kept, "wb") as stream:
         np.savez(stream, vectors=np.stack(list(vectors.values())), media=np.array(json.dumps(media)))
-    return Seen(vectors, media)
+    return VideoFeatures(vectors, media)
 
 
-def _by_frame(shown: View, indices: Sequence[int], frozen: Frozen) -> dict[int, NDArray[np.float32]]:
-    found: dict[int, NDArray[np.float32]] = {}
+def _by_frame(shown: View, indices: Sequence[int], frozen: Backbone) -> dict[int, NDArray[np.float32]]:
+    by_index: dict[int, NDArray[np.float32]] = {}
     for first in range(0, len(indices), _AT_ONCE):
         some = indices[first : first + _AT_ONCE]
-        found.update(zip(some, frozen(shown.store.images(some)), strict=True))
-    return found
+        by_index.update(zip(some, frozen(shown.store.images(some)), strict=True))
+    return by_index
 
 
-def _read(path: Path, names: Sequence[str]) -> Seen | None:
-    """What was kept; None if there is nothing, or nothing whole."""
+def _read(path: Path, names: Sequence[str]) -> VideoFeatures | None:
+    """Stored features; None if there are none, or none whole."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
             vectors, media = kept["vectors"], json.loads(str(kept["media"]))
@@ -163,4 +163,4 @@ def _read(path: Path, names: Sequence[str]) -> Seen | None:
         return None
     if len(vectors) != len(names) or list(media) != list(names) or not np.isfinite(vectors).all():
         return None
-    return Seen(dict(zip(names, vectors, strict=True)), media)
+    return VideoFeatures(dict(zip(names, vectors, strict=True)), media)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["INNER", "STRENGTHS", "Said", "head"]
+__all__ = ["INNER", "STRENGTHS", "HeadPrediction", "head"]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Variances, before anything is learnt, of a video's log odds: from a head that learns next to nothing upwards."""
@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a head says of videos that it was not trained on.
+class HeadPrediction:
+    """Prediction of a head for videos that it was not trained on.
 
     Attributes:
         points: the median of what it holds likely.
@@ -45,7 +45,7 @@ def head(
     groups: NDArray[np.int64],
     test: NDArray[np.float32],
     strengths: Sequence[float] = STRENGTHS,
-) -> Said:
+) -> HeadPrediction:
     """Train on some videos, and say what others have. Nothing of the others is used, for the choice neither.
 
     For each level but the lowest, one logistic regression tells how likely the points reach it; all levels share the
@@ -76,7 +76,7 @@ def head(
     best = strengths[int(losses.argmin())] if chosen else _DEFAULT
     seen, unseen = _rotated(train, test)
     chance = _reach(seen, reached, unseen, best)
-    return Said(levels[(chance >= 0.5).sum(1)], best, chosen)
+    return HeadPrediction(levels[(chance >= 0.5).sum(1)], best, chosen)
 
 
 def _rotated(train: NDArray[np.float32], test: NDArray[np.float32]) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ def _rotated(train: NDArray[np.float32], test: NDArray[np.float32]) -> tuple[Arr
 
 
 def _reach(train: Array, reached: NDArray[np.bool_], test: Array, strength: float) -> Array:
-    """How likely each video reaches each level but the lowest, falling; shape (videos, levels - 1)."""
+    """Probability of each video to reach each level but the lowest, falling; shape (videos, levels - 1)."""
     from sklearn.linear_model import LogisticRegression
 
     step = _LEVEL_SPREAD / np.sqrt(strength)

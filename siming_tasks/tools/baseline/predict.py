@@ -19,8 +19,8 @@ from siming_tasks.results.record import SUPERVISED, Conditions, Record
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.baseline.crossfit import folds_of, groups_of
-from siming_tasks.tools.baseline.exams import Exams, Learnt, Watched
-from siming_tasks.tools.baseline.features import Frozen
+from siming_tasks.tools.baseline.exams import BaselineResult, Exams, Watched
+from siming_tasks.tools.baseline.features import Backbone
 from siming_tasks.tools.baseline.frozen import with_heads
 from siming_tasks.tools.baseline.tuning import Tuner, fine_tuned
 
@@ -29,7 +29,7 @@ __all__ = ["Baseline", "write_baseline"]
 
 @dataclass(frozen=True)
 class Baseline:
-    """What came out.
+    """Result of a baseline.
 
     Attributes:
         path: the prediction file.
@@ -53,7 +53,7 @@ class Baseline:
 def write_baseline(
     dataset: Dataset,
     options: Options,
-    learner: Frozen | Tuner,
+    learner: Backbone | Tuner,
     out: Path,
     *,
     folds: int = 5,
@@ -86,34 +86,39 @@ def write_baseline(
         raise DataError(f"{dataset.root}: no video can be shown. {learnt.unreadable[0]}")
     made = {"kind": SUPERVISED, **learnt.facts, "folds": folds, "group": group or "video"}
     write_predictions(_records(dataset, learnt, made), out)
-    known = [one for one, _ in learnt.judged.values()]
+    known = [judged for judged, _ in learnt.judged.values()]
     return Baseline(
         out,
         len(set(groups.tolist())),
         sum(len(set(fold[places].tolist())) for _, places in learnt.judged.values()),
-        sum(one.constant for one in known),
-        sum(one.untrained for one in known),
-        sum(one.unchosen for one in known),
+        sum(judged.constant for judged in known),
+        sum(judged.untrained for judged in known),
+        sum(judged.unchosen for judged in known),
         learnt.unreadable,
     )
 
 
-def _records(dataset: Dataset, learnt: Learnt, judge: Mapping[str, Any]) -> Iterator[Record]:
+def _records(dataset: Dataset, learnt: BaselineResult, judge: Mapping[str, Any]) -> Iterator[Record]:
     number = {video.video_id: place for place, video in enumerate(dataset.videos)}
-    said: dict[tuple[Scope, str, int], tuple[float, bool]] = {
+    predictions: dict[tuple[Scope, str, int], tuple[float, bool]] = {
         (scope, step, place): (float(points), bool(wrong))
-        for (scope, step), (one, places) in learnt.judged.items()
-        for place, points, wrong in zip(places, one.points, one.wrong, strict=True)
+        for (scope, step), (judged, places) in learnt.judged.items()
+        for place, points, wrong in zip(places, judged.points, judged.wrong, strict=True)
         if not np.isnan(points)
     }
     for setting in map(TASKS.__getitem__, BENCHMARK_TASKS):
         for name, step in expected_requests(setting, [v for v in dataset.videos if v.video_id in learnt.media]):
             asked = steps_of(setting, dataset.video(name), step)
-            found = {one: said[key] for one in asked if (key := (setting.scope, one, number[name])) in said}
-            answers = {
-                one: points if setting.answer == "score" else float(wrong) for one, (points, wrong) in found.items()
+            step_answers = {
+                judged: predictions[key]
+                for judged in asked
+                if (key := (setting.scope, judged, number[name])) in predictions
             }
-            missing = {one: "absent" for one in asked if one not in found}
+            answers = {
+                judged: points if setting.answer == "score" else float(wrong)
+                for judged, (points, wrong) in step_answers.items()
+            }
+            missing = {judged: "absent" for judged in asked if judged not in step_answers}
             parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
             media = learnt.media[name][step or ""]
             conditions = Conditions(dataset=dataset.digest, media=media, judge=judge)

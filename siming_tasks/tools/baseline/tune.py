@@ -125,9 +125,9 @@ class Tuned:
 
         view = lesson.views[name]
         place = {index: number for number, index in enumerate(indices)}
-        told = np.round(np.array(view.times) - (view.times[0] if name else 0), 1)  # as the prompt tells them
+        seconds = np.round(np.array(view.times) - (view.times[0] if name else 0), 1)  # as the prompt tells them
         seen = features[[place[index] for index in view.indices]]
-        logits = self._watcher.logits(seen, torch.tensor(told, dtype=torch.float32), steps, bool(name))
+        logits = self._watcher.logits(seen, torch.tensor(seconds, dtype=torch.float32), steps, bool(name))
         return torch.log_softmax(logits, -1)
 
     def _targets(self, points: Sequence[float], like: torch.Tensor) -> Any:

@@ -14,9 +14,9 @@ from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.media import Policy
 from siming_tasks.models.nano.weights import load
-from siming_tasks.tools.baseline.crossfit import Judged
+from siming_tasks.tools.baseline.crossfit import StepJudgments
 from siming_tasks.tools.baseline.devices import device_of
-from siming_tasks.tools.baseline.exams import Exams, Key, Learnt
+from siming_tasks.tools.baseline.exams import BaselineResult, Exams, Key
 from siming_tasks.tools.baseline.features import media_of, shown_facts, views_of
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ Answers = dict[str, dict[str, dict[str, float]]]
 
 @dataclass(frozen=True)
 class Tuner:
-    """How the network is fine-tuned: where, and how often each training video is seen."""
+    """Settings of fine-tuning: the device, and the number of looks at each training video."""
 
     device: str = "auto"
     epochs: int = 3
 
 
-def fine_tuned(exams: Exams, tuner: Tuner) -> Learnt:
-    """What a network says of the videos of each fold that was trained, from the shipped weights, on the other folds.
+def fine_tuned(exams: Exams, tuner: Tuner) -> BaselineResult:
+    """Answers for the videos of each fold, of a network trained from the shipped weights on the other folds.
 
     Raises:
         DataError: the network knows no step of the rubric; or its weights are not those that belong here.
@@ -62,9 +62,9 @@ def fine_tuned(exams: Exams, tuner: Tuner) -> Learnt:
     for number in np.unique(exams.fold).tolist():
         answers |= _fold(exams, tuner, lessons, number, where)
     judged = {key: _judged(exams, lessons, answers, key) for key in exams.questions()}
-    media = {name: media_of(one.views, exams.options) for name, one in lessons.items()}
+    media = {name: media_of(lesson.views, exams.options) for name, lesson in lessons.items()}
     made = {"network": f"siming_nano {digest[:12]}, fine-tuned", "epochs": tuner.epochs, "seed": exams.options.seed}
-    return Learnt(judged, media, tuple(unreadable), made)
+    return BaselineResult(judged, media, tuple(unreadable), made)
 
 
 def _lesson(exams: Exams, name: str, known: Sequence[str]) -> Lesson:
@@ -80,7 +80,7 @@ def _lesson(exams: Exams, name: str, known: Sequence[str]) -> Lesson:
 
 
 def _fold(exams: Exams, tuner: Tuner, lessons: Mapping[str, Lesson], number: int, where: str) -> Answers:
-    """What is said of one fold's videos: as it was kept, or of a network that is trained now."""
+    """Answers for one fold's videos: as they were stored, or of a network that is trained now."""
     sides: dict[bool, list[str]] = {True: [], False: []}
     for video, fold in zip(exams.dataset.videos, exams.fold.tolist(), strict=True):
         if video.video_id in lessons:
@@ -91,11 +91,11 @@ def _fold(exams: Exams, tuner: Tuner, lessons: Mapping[str, Lesson], number: int
     taught = {name: lessons[name].points for name in train}
     order = [_VERSION, where, tuner.epochs, exams.options.seed, number, held, {n: lessons[n].asked for n in held}]
     kept = exams.options.cache_dir / "baseline" / f"fold-{sha256_json([order, shown, taught])[:16]}.json"
-    if (found := _read(kept, lessons, held)) is None:
-        found = _trained(exams, tuner, lessons, held, train, number)
+    if (answers := _read(kept, lessons, held)) is None:
+        answers = _trained(exams, tuner, lessons, held, train, number)
         with atomic_write(kept) as stream:
-            json.dump(found, stream)
-    return found
+            json.dump(answers, stream)
+    return answers
 
 
 def _trained(
@@ -111,10 +111,10 @@ def _trained(
         net.learn(lessons[name])
     taught = {("" if part == "" else "clip", step) for name in train for part, steps in lessons[name].asked.items()
               for step in steps if step in lessons[name].points}  # fmt: skip
-    found: Answers = {}
+    answers: Answers = {}
     for name in held:
         chances, asked = net.chances(lessons[name]), lessons[name].asked
-        found[name] = {
+        answers[name] = {
             part: {
                 step: float((chance[::-1].cumsum()[::-1][1:] >= 0.5).sum())  # the median
                 for step, chance in zip(steps, chances.get(part, ()), strict=True)
@@ -122,14 +122,14 @@ def _trained(
             }
             for part, steps in asked.items()
         }
-    return found
+    return answers
 
 
 def _read(path: Path, lessons: Mapping[str, Lesson], held: Sequence[str]) -> Answers | None:
-    """What was kept of a fold; None if there is nothing, or nothing whole."""
+    """Stored answers of a fold; None if there are none, or none whole."""
     try:
         kept: Any = json.loads(path.read_bytes())
-        found = {
+        answers = {
             name: {
                 part: {step: float(points) for step, points in kept[name][part].items() if step in steps}
                 for part, steps in lessons[name].asked.items()
@@ -138,14 +138,14 @@ def _read(path: Path, lessons: Mapping[str, Lesson], held: Sequence[str]) -> Ans
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    return found
+    return answers
 
 
-def _judged(exams: Exams, lessons: Mapping[str, Lesson], answers: Answers, key: Key) -> tuple[Judged, list[int]]:
+def _judged(exams: Exams, lessons: Mapping[str, Lesson], answers: Answers, key: Key) -> tuple[StepJudgments, list[int]]:
     scope, step = key
     asked = list(exams.asked(key, lessons))
     part = step if scope == "clip" else ""
     points = np.array([answers[video.video_id].get(part, {}).get(step, np.nan) for _, video in asked], float)
     places = [place for place, _ in asked]
     untrained = len(set(exams.fold[places][np.isnan(points)].tolist())) if places else 0
-    return Judged(points, points < exams.dataset.rubric.by_id[step].max_score, 0, untrained), places
+    return StepJudgments(points, points < exams.dataset.rubric.by_id[step].max_score, 0, untrained), places

@@ -95,7 +95,7 @@ def implied_prevalence(
 
 
 def _crossing(identity: Identity, p: float, r: float, target: float, *, at_least: bool) -> float | None:
-    """Where the falling identity meets ``target``.
+    """Point at which the falling identity meets ``target``.
 
     ``at_least``: the largest prevalence with identity >= target; otherwise the smallest with identity <= target.
     """

@@ -70,8 +70,8 @@ def lint(document: Document) -> LintReport:
     """
     outside = {table.name: tuple(ranges(table)) for table in document.tables}
     document = replace(document, tables=tuple(possible(table) for table in document.tables))
-    found = {table.name: common_prevalence(table) for table in document.tables}
-    shared = {name: pair[0] for name, pair in found.items() if pair}
+    by_table = {table.name: common_prevalence(table) for table in document.tables}
+    shared = {name: pair[0] for name, pair in by_table.items() if pair}
     anywhere = next(iter(shared.values()), None)
     findings: list[Finding] = []
     for table in document.tables:

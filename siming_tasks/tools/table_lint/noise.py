@@ -1,4 +1,4 @@
-"""What chance alone does to a column of correlations: its spread, its best row, its differences.
+"""Effects of chance alone on a column of correlations: its spread, its best row, its differences.
 
 Theory under "no true correlation": a Pearson correlation over n videos has standard error ``1 / sqrt(n - 1)``; Fisher's
 z = atanh(r) has variance ``1 / (n - 3)``, Spearman's 1.06 times that (Fieller, Hartley and Pearson 1957). MCC over N
@@ -47,8 +47,8 @@ def best_of_k(correlation: float, n: int, k: int) -> float:
     if abs(correlation) >= 1:
         return 0.0
     t = correlation * math.sqrt((n - 2) / (1 - correlation**2))
-    one = float(stats.t.sf(t, n - 2))
-    return 1.0 if one >= 1 else -math.expm1(k * math.log1p(-one))
+    tail = float(stats.t.sf(t, n - 2))
+    return 1.0 if tail >= 1 else -math.expm1(k * math.log1p(-tail))
 
 
 def differences(correlations: list[float], n: int, variance: float = 1.0) -> tuple[int, int, int]:
@@ -96,7 +96,7 @@ def column_noise(table: Table) -> Iterator[Finding]:
 
 
 def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
-    """Which differences from the base row exceed what two unrelated correlations differ by."""
+    """Differences from the base row that exceed what two unrelated correlations differ by."""
     for metric, variance in (("plcc", 1.0), ("srcc", FIELLER)):
         n = table.n_videos
         if n is None or n < 10:

@@ -31,7 +31,7 @@ def common_prevalence(table: Table) -> tuple[Range, tuple[str, ...]] | None:
 
     A printed ``prevalence`` counts as a row's own.
     """
-    ranges = {row.name: found for row in table.rows if (found := _own(row))}
+    ranges = {row.name: prevalence for row in table.rows if (prevalence := _own(row))}
     best: tuple[str, ...] = ()
     for low, _ in ranges.values():  # a deepest overlap of intervals begins at some interval's lower end
         best = max(best, tuple(name for name, (a, b) in ranges.items() if a <= low <= b), key=len)
@@ -92,22 +92,22 @@ def _left_out(share: float) -> str:
 
 def disagreement(table: Table) -> Iterator[Finding]:
     """Rows without a prevalence that most of them share: do they have one at all?"""
-    found = {row.name: own for row in table.rows if (own := _own(row))}
+    prevalences = {row.name: own for row in table.rows if (own := _own(row))}
     if (
-        len(found) < 2
+        len(prevalences) < 2
         or common_prevalence(table)
-        or max(a for a, _ in found.values()) <= min(b for _, b in found.values())
+        or max(a for a, _ in prevalences.values()) <= min(b for _, b in prevalences.values())
     ):
         return
-    each = "; ".join(f"{name} {_span(own)}" for name, own in found.items())
-    apart = max(a for a, _ in found.values()) - min(b for _, b in found.values())
+    each = "; ".join(f"{name} {_span(own)}" for name, own in prevalences.items())
+    apart = max(a for a, _ in prevalences.values()) - min(b for _, b in prevalences.values())
     # One row without positives, the other without negatives: both ends meet at this share of missing items.
     what = f"The rows imply prevalences that have no value in common: {each}. {_left_out(apart / (1 + apart))}"
-    yield Finding("prevalence-disagrees", "note", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(found))
+    yield Finding("prevalence-disagrees", "note", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(prevalences))
 
 
 def baselines(table: Table) -> Iterator[Finding]:
-    """What calling every item positive scores at the common prevalence, and which rows do not reach it."""
+    """Scores of calling every item positive at the common prevalence, and the rows that do not reach them."""
     common = common_prevalence(table)
     if common is None:
         return
@@ -125,7 +125,7 @@ def baselines(table: Table) -> Iterator[Finding]:
 
 
 def _wrong_side(row: Row, expected: Range) -> str:
-    """What is wrong with the sign of the row's MCC, or nothing: MCC has the sign of precision minus prevalence."""
+    """Fault in the sign of the row's MCC, if any: MCC has the sign of precision minus prevalence."""
     precision, recall, printed = (row.values[name] for name in ("precision", "recall", "mcc"))
     below, above = precision.high < expected[0], precision.low > expected[1]
     if not (below and printed.low > 0) and not (above and printed.high < 0):
@@ -145,7 +145,7 @@ def _wrong_side(row: Row, expected: Range) -> str:
 def _own(row: Row) -> Range | None:
     if printed := row.values.get("prevalence"):
         return printed.low, printed.high
-    return next((found for found in row_prevalences(row).values() if found), None)
+    return next((prevalence for prevalence in row_prevalences(row).values() if prevalence), None)
 
 
 def _all_positive(table: Table, name: str) -> bool:
@@ -153,8 +153,8 @@ def _all_positive(table: Table, name: str) -> bool:
     return recall is not None and recall.high >= 1
 
 
-def _meet(one: Range, other: Range) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
+def _meet(first: Range, second: Range) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
 
 
 def _span(pair: Range) -> str:
