@@ -96,6 +96,6 @@ def test_the_report_is_json(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda path: None, lambda path: path.write_text("x"), lambda path: path.mkdir()])
-def test_no_folder_to_speak_of(tmp_path: Path, make: Callable[[Path], Any]) -> None:
+def test_check_refuses_what_is_no_folder(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     make(tmp_path / "x")
     assert check_dataset(tmp_path / "x").errors

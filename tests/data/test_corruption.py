@@ -431,7 +431,7 @@ def test_opening_refuses_it_by_name(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DECODED)
-def test_the_doctor_finds_it(folder: Path, name: str) -> None:
+def test_check_finds_each_corruption(folder: Path, name: str) -> None:
     spoil, code, words, severity = DECODED[name]
     spoil(folder)
     open_dataset(folder)  # none of these stops a run from starting

@@ -46,7 +46,7 @@ def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @FEW
 @given(st.binary(max_size=400))
-def test_any_bytes_as_json_lines(root: Path, data: bytes) -> None:
+def test_any_bytes_as_json_lines_are_read_or_refused(root: Path, data: bytes) -> None:
     path = root.parent / "any.jsonl"
     path.write_bytes(data)
     rows = list(read_jsonl(path))
@@ -56,7 +56,7 @@ def test_any_bytes_as_json_lines(root: Path, data: bytes) -> None:
 
 @FEW
 @given(JSON)
-def test_strict_json_is_json(value: Any) -> None:
+def test_strict_reader_agrees_with_json(value: Any) -> None:
     text = json.dumps(value)
     try:
         assert parse_object(text) == value
@@ -67,7 +67,7 @@ def test_strict_json_is_json(value: Any) -> None:
 
 @FEW
 @given(st.dictionaries(st.text(max_size=10), JSON, max_size=4))
-def test_lenient_lines_are_json(root: Path, value: dict[str, Any]) -> None:
+def test_lenient_reader_agrees_with_json(root: Path, value: dict[str, Any]) -> None:
     """Logs are read by another library; what it declines is read by :mod:`json`. Whole numbers up to 64 bits."""
     path = root.parent / "log.jsonl"
     path.write_text(json.dumps(value) + "\n")
@@ -135,7 +135,7 @@ def numbers(value: Any) -> list[float]:
 
 @FEW
 @given(st.data())
-def test_any_value_anywhere_in_a_row(root: Path, data: st.DataObject) -> None:
+def test_any_value_anywhere_in_a_row_is_read_or_refused(root: Path, data: st.DataObject) -> None:
     """One value of a good row replaced by an arbitrary one: opened, or refused with the line's number."""
     good = (root / "videos.jsonl").read_text()
     rows = [json.loads(line) for line in good.splitlines()]
@@ -158,7 +158,7 @@ def test_any_value_anywhere_in_a_row(root: Path, data: st.DataObject) -> None:
 
 @FEW
 @given(st.binary(max_size=300))
-def test_any_bytes_as_a_sheet(root: Path, data: bytes) -> None:
+def test_any_bytes_as_a_sheet_are_read_or_refused(root: Path, data: bytes) -> None:
     for name in ("any.csv", "any.xlsx"):
         path = root.parent / name
         path.write_bytes(data)
@@ -175,7 +175,7 @@ CELL = st.text(max_size=8) | st.sampled_from(
 
 @FEW
 @given(st.lists(st.lists(CELL, min_size=5, max_size=5), min_size=1, max_size=6))
-def test_any_cells_in_a_sheet(root: Path, cells: list[list[str]]) -> None:
+def test_any_cells_in_a_sheet_are_read_or_refused(root: Path, cells: list[list[str]]) -> None:
     rows = [["video_id", "step_id", "start", "end", "consensus"], *cells]
     text = "\r\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
     path = root.parent / "cells.csv"
@@ -210,7 +210,7 @@ def test_any_cells_in_a_sheet(root: Path, cells: list[list[str]]) -> None:
         JSON | st.sampled_from(["full_score", "clip_error", "v001", "cpr_01", {"cpr_01": 1}]),
     )
 )
-def test_any_prediction_line(root: Path, row: dict[str, Any]) -> None:
+def test_any_prediction_line_is_read_or_refused(root: Path, row: dict[str, Any]) -> None:
     path = root.parent / "any_predictions.jsonl"
     path.write_text(json.dumps(row) + "\n")
     try:

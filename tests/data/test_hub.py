@@ -140,6 +140,6 @@ def test_what_cannot_be_fetched_says_what_to_do(hub: Hub, tmp_path: Path) -> Non
     ]
 
 
-def test_no_hub_at_all(hub: Hub, tmp_path: Path) -> None:
+def test_an_unreachable_hub_is_named(hub: Hub, tmp_path: Path) -> None:
     (message,) = fetch(hub, tmp_path / "home", "org/exams", HF_ENDPOINT="http://127.0.0.1:9")
     assert str(message).startswith("SIMING_DATA=org/exams: not in the local cache and the hub cannot be reached.")

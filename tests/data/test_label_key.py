@@ -42,7 +42,7 @@ def refused(public: Dataset, key: Path) -> list[str]:
     return said
 
 
-def test_the_labels_come_back(folder: Path, public: Dataset, key: Path) -> None:
+def test_withheld_labels_come_back_with_their_key(folder: Path, public: Dataset, key: Path) -> None:
     full = open_dataset(folder)
     assert public.withheld
     assert [video.steps for video in with_labels(public, key).videos] == [video.steps for video in full.videos]
@@ -67,7 +67,7 @@ def test_a_label_file_of_the_first_releases_is_read(public: Dataset, key: Path) 
     ],
     ids=["video", "step", "other video", "other step", "scale", "format", "public digest"],
 )
-def test_a_key_that_does_not_fit(
+def test_a_key_of_another_data_set_is_refused(
     public: Dataset, key: Path, how: Callable[[Key], Any], words: str, stated: bool
 ) -> None:
     if not stated:
@@ -87,7 +87,7 @@ def test_a_key_that_does_not_fit(
     ],
     ids=["points", "rater", "source", "digest"],
 )
-def test_a_key_that_was_changed(public: Dataset, key: Path, how: Callable[[Key], Any]) -> None:
+def test_a_changed_key_is_refused(public: Dataset, key: Path, how: Callable[[Key], Any]) -> None:
     change(key, how)
     (said,) = refused(public, key)
     assert "changed after it was written" in said and "siming data split" in said
@@ -103,7 +103,7 @@ def test_a_key_that_was_changed(public: Dataset, key: Path, how: Callable[[Key],
     ],
     ids=["video", "step", "rater", "head"],
 )
-def test_a_key_that_says_something_twice(public: Dataset, key: Path, old: str, new: str, name: str) -> None:
+def test_a_key_with_a_doubled_entry_is_refused(public: Dataset, key: Path, old: str, new: str, name: str) -> None:
     key.write_text(key.read_text().replace(old, new, 1))
     (said,) = refused(public, key)
     assert f"{name!r} stands twice in one object" in said

@@ -27,7 +27,7 @@ from tests.data.conftest import make_folder, unstate, write_video
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 
 
-def test_a_dataset_in_memory(folder: Path) -> None:
+def test_a_data_set_is_opened_with_its_rows_as_written(folder: Path) -> None:
     dataset = open_dataset(str(folder))
     assert (dataset.name, dataset.version, dataset.synthetic, dataset.withheld) == ("tiny", "1", True, False)
     assert [video.video_id for video in dataset.videos] == ["v001", "v002", "v003"]
@@ -76,7 +76,7 @@ def test_the_computed_digest_follows_the_content_and_nothing_else(folder: Path, 
     assert open_dataset(folder).digest not in (stated, by_ends, relabelled)
 
 
-def test_the_digest_by_hand(folder: Path) -> None:
+def test_digest_equals_hand_calculation(folder: Path) -> None:
     dataset = open_dataset(folder)
     rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
@@ -138,7 +138,7 @@ def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["/no/such/folder", "no-such-name", "a/b/c", "../x"])
-def test_neither_folder_nor_repository(data: str) -> None:
+def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> None:
     with pytest.raises(DataError) as caught:
         resolve_dataset(Options(data=data))
     assert str(caught.value) == (

@@ -40,7 +40,7 @@ def made(given: tuple[Path, Path], out: Path, *flags: str) -> Any:
     return openpyxl.load_workbook(out)
 
 
-def test_what_the_workbook_has(given: tuple[Path, Path], tmp_path: Path) -> None:
+def test_workbook_has_a_column_for_every_step(given: tuple[Path, Path], tmp_path: Path) -> None:
     book = made(given, tmp_path / "t.xlsx")
     assert book.sheetnames == ["rater_a", "rater_b", "spans"]
     for sheet in book:
@@ -219,7 +219,7 @@ def test_a_long_scale_gets_a_rule_instead_of_a_list(given: tuple[Path, Path], tm
         (["t.xlsx", "--videos", "nowhere"], 1, "nowhere: no such folder."),
     ],
 )
-def test_refusals(
+def test_template_refuses_bad_arguments(
     given: tuple[Path, Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -34,7 +34,7 @@ def clips(minimal_pairs):
 @pytest.mark.parametrize(
     "minimal_pairs", TWINS[::2], ids=lambda minimal_pairs: f"{minimal_pairs.step_id}-{minimal_pairs.changed[0]}"
 )
-def test_history_twins_show_the_same_clip_and_deserve_different_points(minimal_pairs):
+def test_history_pairs_show_the_same_clip_and_deserve_different_points(minimal_pairs):
     assert minimal_pairs.kind == "history"
     first, second = performances(minimal_pairs)
     assert second.spans[minimal_pairs.step_id] == first.spans[minimal_pairs.step_id]
@@ -47,7 +47,7 @@ def test_history_twins_show_the_same_clip_and_deserve_different_points(minimal_p
 
 
 @pytest.mark.parametrize("minimal_pairs", TWINS[1::2], ids=lambda minimal_pairs: minimal_pairs.changed[0])
-def test_local_twins_differ_in_the_step_itself(minimal_pairs):
+def test_local_pairs_differ_in_the_step_itself(minimal_pairs):
     assert minimal_pairs.kind == "local"
     row = pair_row(minimal_pairs)
     assert {error.rpartition(".")[0] for error in minimal_pairs.changed} == {minimal_pairs.step_id}
@@ -56,7 +56,7 @@ def test_local_twins_differ_in_the_step_itself(minimal_pairs):
     assert len(row["unchanged_steps"]) >= 30
 
 
-def test_a_judge_of_clips_is_right_on_local_twins_only():
+def test_a_judge_of_clips_is_right_on_local_pairs_only():
     """The best it can do is to know every clip by heart: the points that were given to these very pixels."""
     rows, known, answers = [pair_row(minimal_pairs) for minimal_pairs in TWINS], {}, []
     for minimal_pairs, row in zip(TWINS, rows, strict=True):
@@ -72,7 +72,7 @@ def test_a_judge_of_clips_is_right_on_local_twins_only():
     assert result.right.value == result.bound == 0.5
 
 
-def test_either_twin_may_be_the_spoiled_one():
+def test_either_video_of_a_pair_may_have_the_error():
     assert {pair_row(minimal_pairs)["direction"] for minimal_pairs in TWINS} == {-1, 1}
 
 

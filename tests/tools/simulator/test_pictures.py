@@ -39,7 +39,7 @@ def like_skin(bgr):
     return (hue < 50 / 360 or hue > 350 / 360) and 0.15 < saturation < 0.70 and value > 0.3
 
 
-def test_the_measure_knows_skin_and_the_old_clothes_that_looked_like_it():
+def test_skin_measure_tells_skin_from_clothes():
     assert all(like_skin(look.skin) and like_skin(look.trainee.skin) for look in LOOKS)
     assert like_skin((120, 150, 205)) and like_skin((60, 75, 95))  # a salmon top and brown trousers
 
@@ -52,7 +52,7 @@ def test_nobody_wears_skin_and_no_floor_has_its_colour():
         assert not [color for color in (*worn, look.floor, look.wall) if like_skin(color)]
 
 
-def test_what_lies_on_what_differs_from_it():
+def test_overlapping_things_differ_in_colour():
     def far(one, other):
         return np.abs(np.subtract(one, other)).max()
 

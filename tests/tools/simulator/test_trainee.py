@@ -116,7 +116,7 @@ def ordinal(points):
     return np.where(points <= 0, 0, np.where(lost == 0, 3, np.where(lost <= 1, 2, 1))).ravel()
 
 
-def test_points_of_a_rubric_in_half_points_are_on_its_grain() -> None:
+def test_points_of_a_rubric_in_half_points_are_multiples_of_its_increment() -> None:
     """The embedded rubric with every second deduction half a point smaller."""
     data = RUBRIC.model_dump(mode="json")
     errors = [error for skill in data["skills"] for step in skill["steps"] for error in step["errors"]]

@@ -44,7 +44,7 @@ def test_a_flawless_exam_has_all_100_points():
         ({"aed_03": "omitted"}, "aed_08", 0),
     ],
 )
-def test_points_by_hand(errors, step, expected):
+def test_points_equal_hand_calculation(errors, step, expected):
     assert points(**errors)[step] == expected
 
 
@@ -68,7 +68,7 @@ def test_effective_points_agree_with_judge():
     assert effective_points(RUBRIC, raw) == {step: result.points for step, result in truth.items()}
 
 
-def test_a_rubric_of_ones_own():
+def test_effective_points_of_another_rubric():
     text = {"full": "a", "partial": "b", "fail": "c"}
     step = {"name": "n", "requirement": "r", "criteria": text}
     rubric = rubric_from(

@@ -150,7 +150,7 @@ def test_the_frames_are_those_that_a_model_gets(
         assert work.picture(item, len(ours)) is None
 
 
-def test_other_conditions_are_another_work(folder: Path, tmp_path: Path) -> None:
+def test_answers_under_other_conditions_are_another_worklist(folder: Path, tmp_path: Path) -> None:
     few, _ = worker(folder, "clip_score", tmp_path, clip_frames=2)
     answer(few, lambda video, step: 1)
     assert few.write() == 8

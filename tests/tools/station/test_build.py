@@ -160,7 +160,7 @@ def test_spans_of_two_raters_are_not_mixed(decided: EventLog, exams: Exams, make
     assert built.videos[0].step("call").span == (1.1, 1.3), "the adjudicated marks come first"
 
 
-def test_a_event_log_beside_a_sheet(
+def test_an_event_log_and_a_sheet_are_built_together(
     event_log: EventLog, exams: Exams, make: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Points of a sheet, marks of a log in which nobody gave points; flags that meet no event log are refused."""
@@ -181,7 +181,7 @@ def test_a_event_log_beside_a_sheet(
         make(event_log, "half", labels=sheet, spans=event_log.path)
 
 
-def test_other_videos_rubrics_and_silence_about_simulation(
+def test_other_videos_other_rubrics_and_unstated_simulation_are_refused(
     decided: EventLog, exams: Exams, make: Callable[..., Any], videos: Path, tmp_path: Path
 ) -> None:
     swapped = tmp_path / "swapped"
@@ -211,7 +211,9 @@ def test_a_forged_act_is_refused(decided: EventLog, make: Callable[..., Any], ex
         make(decided)
 
 
-def test_by_the_command(decided: EventLog, rubric: Path, videos: Path, tmp_path: Path, capsys: Any) -> None:
+def test_command_builds_from_an_event_log(
+    decided: EventLog, rubric: Path, videos: Path, tmp_path: Path, capsys: Any
+) -> None:
     words = ["data", "build", "--rubric", rubric, "--labels", decided.path, "--videos", videos, tmp_path / "out"]
     assert main(list(map(str, words))) == 0
     assert main(["data", "check", str(tmp_path / "out")]) == 0
@@ -255,7 +257,9 @@ def test_adjudication_waits_for_both(event_log: EventLog, exams: Exams) -> None:
     assert [item.exam.name for item in found.items] == ["exam a.mp4"] and found.waiting == 1
 
 
-def test_event_log_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, make: Callable[..., Any]) -> None:
+def test_event_logs_of_two_machines_are_joined(
+    videos: Path, exams: Exams, tmp_path: Path, make: Callable[..., Any]
+) -> None:
     """Each physician has a file; both are built together, or joined (twice is once) and adjudicated."""
     files = {}
     for rater in ("Dr. Li", "Dr. Wu"):
@@ -277,7 +281,7 @@ def test_event_log_of_two_machines(videos: Path, exams: Exams, tmp_path: Path, m
         li.join(other)
 
 
-def test_two_event_log_are_built_together(exams: Exams, tmp_path: Path, rubric: Path, videos: Path) -> None:
+def test_two_event_logs_are_built_together(exams: Exams, tmp_path: Path, rubric: Path, videos: Path) -> None:
     paths = []
     for rater in ("Dr. Li", "Dr. Wu"):
         event_log = EventLog.begin(tmp_path / f"{rater}.sqlite", exams.rubric)

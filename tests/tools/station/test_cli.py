@@ -31,7 +31,7 @@ from siming_tasks.tools.station.rater import rater_name
         (["--adjudicate"], "--adjudicate needs two raters; in"),
     ],
 )
-def test_flags_that_do_not_go_together(
+def test_flags_that_exclude_each_other_are_refused(
     words: list[str], said: str, videos: Path, rubric: Path, tmp_path: Path, capsys: Any
 ) -> None:
     more = [] if "--as-model" in words else ["--rubric", str(rubric)]
@@ -39,7 +39,7 @@ def test_flags_that_do_not_go_together(
     assert said in capsys.readouterr().err
 
 
-def test_what_is_no_folder_of_exams(videos: Path, tmp_path: Path, capsys: Any) -> None:
+def test_rate_refuses_a_folder_without_exams(videos: Path, tmp_path: Path, capsys: Any) -> None:
     def refused(folder: Path) -> str:
         assert main(["data", "rate", str(folder), "--rater", "x", "--store", str(tmp_path / "s.sqlite")]) == 1
         return str(capsys.readouterr().err)
@@ -56,7 +56,7 @@ def test_what_is_no_folder_of_exams(videos: Path, tmp_path: Path, capsys: Any) -
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_a_port_that_is_taken(videos: Path, rubric: Path, tmp_path: Path, capsys: Any) -> None:
+def test_rate_names_a_port_that_is_taken(videos: Path, rubric: Path, tmp_path: Path, capsys: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         words = ["--rater", "x", "--rubric", rubric, "--store", tmp_path / "s.sqlite", "--no-browser"]
         port = taken.getsockname()[1]
@@ -70,7 +70,7 @@ def test_names_of_raters() -> None:
     assert rater_name("李医生") == "李医生"
 
 
-def test_a_ticket_opens_once(videos: Path, rubric: Path, tmp_path: Path) -> None:
+def test_a_ticket_is_accepted_once(videos: Path, rubric: Path, tmp_path: Path) -> None:
     """By the application's own client: who reads a browser's command line in the list of processes comes too late."""
     from starlette.testclient import TestClient
 

@@ -156,7 +156,9 @@ def test_the_browser_is_killed_in_mid_exam(
         first.service.stop()
 
 
-def test_two_raters_at_once(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
+def test_two_raters_work_at_once_without_mixing(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
     """Two stations on one store; neither page shows anything of the other's."""
     stations = {name: begin(videos, "--rater", name, "--rubric", rubric, "--store", store) for name in ("a", "b")}
     for name, digit in (("a", "2"), ("b", "1"), ("a", "1")):

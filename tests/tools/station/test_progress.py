@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_pace_and_doubt_by_hand(store: Path) -> None:
+def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
     found = read_progress(store, Options(resamples=20))
     x, y = found.raters["x"], found.raters["y"]
     assert (x.finished, x.begun, x.of, x.minutes, x.seconds) == (1, 2, 2, 0.5, 10)
@@ -64,7 +64,7 @@ def test_pace_and_doubt_by_hand(store: Path) -> None:
     assert table.raters == ("x", "y") and table.agreement.metrics["qwk"].n_items == 2, "press: only x gave points"
 
 
-def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
+def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert main(["study", "raters", str(store), "--resamples", "20"]) == 0
     printed = " ".join(capsys.readouterr().out.split())  # columns are padded
     assert "| y | 1 | 1 | 2 | 4.0 | 60 |" in printed
@@ -77,7 +77,7 @@ def test_it_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert "'z' has rated nothing; x, y has" in capsys.readouterr().err
 
 
-def test_a_beginning_has_no_agreement(tmp_path: Path, capsys: Any) -> None:
+def test_progress_without_two_raters_has_no_agreement(tmp_path: Path, capsys: Any) -> None:
     event_log = EventLog.begin(tmp_path / "s.sqlite", rubric_from(rubric_of(dict(STEPS))), synthetic=True)
     event_log.know([Known("a.mp4", A, tuple(STEPS))])
     assert main(["study", "raters", str(tmp_path / "s.sqlite")]) == 0

@@ -145,7 +145,7 @@ def test_a_variable_rate_keeps_every_frames_own_length(tmp_path: Path, exams: Da
     assert np.allclose(np.diff(read_timeline(tmp_path / "out.mp4").times), lengths[order[:-1]], atol=1e-4)
 
 
-def test_what_can_be_edited(exams: Dataset) -> None:
+def test_only_steps_with_certain_consequences_can_be_edited(exams: Dataset) -> None:
     (video, *_) = exams.videos
     found = candidates(video, exams.rubric)
     assert [edit.step for edit in found["drop"]] == [edit.step for edit in found["freeze"]] == ["a", "b", "c", "g"]
@@ -168,7 +168,9 @@ def test_what_can_be_edited(exams: Dataset) -> None:
         (Edit("drop", "g"), {"g": 0}, {"f"}),
     ],
 )
-def test_labels_by_hand(exams: Dataset, edit: Edit, changed: dict[str, float], unsure: set[str]) -> None:
+def test_edited_labels_equal_hand_calculation(
+    exams: Dataset, edit: Edit, changed: dict[str, float], unsure: set[str]
+) -> None:
     (video, *_) = exams.videos
     found = labels_after(video, exams.rubric, edit)
     assert set(found.unsure) == unsure and set(found.points) == set(SPANS) - unsure

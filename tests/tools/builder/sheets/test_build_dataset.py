@@ -280,7 +280,7 @@ def test_killed_in_the_middle_and_run_again(given: dict[str, Path], tmp_path: Pa
     assert not list((tmp_path / "exams").rglob(".*"))
 
 
-def test_two_builds_at_once(given: dict[str, Path], tmp_path: Path) -> None:
+def test_two_builds_of_one_folder_do_not_disturb_each_other(given: dict[str, Path], tmp_path: Path) -> None:
     both = [command(given, tmp_path / "exams") for _ in range(2)]
     for process in both:
         output, errors = process.communicate(timeout=120)
@@ -289,7 +289,7 @@ def test_two_builds_at_once(given: dict[str, Path], tmp_path: Path) -> None:
     assert check_dataset(tmp_path / "exams").errors == ()
 
 
-def test_the_command(given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
     assert main(["data", "build", str(tmp_path / "exams"), *options]) == 0
     digest = open_dataset(tmp_path / "exams").digest[:12]

@@ -287,7 +287,7 @@ def test_a_workbook_that_states_a_wrong_size_is_read_whole(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.6, 0.9, 0.99])
-def test_a_truncated_workbook(tmp_path: Path, keep: float) -> None:
+def test_a_truncated_workbook_is_refused(tmp_path: Path, keep: float) -> None:
     path = corner(tmp_path / "a.xlsx", "D9")
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * keep)])
@@ -298,7 +298,7 @@ def test_a_truncated_workbook(tmp_path: Path, keep: float) -> None:
 @pytest.mark.parametrize(
     "how", [lambda xml: xml[:-40], lambda xml: b"", lambda xml: xml.replace(b'r="A2"', b'r="?"'), lambda xml: b"<a/>"]
 )
-def test_a_workbook_with_a_broken_sheet(tmp_path: Path, how: Any) -> None:
+def test_a_workbook_with_a_broken_sheet_is_refused(tmp_path: Path, how: Any) -> None:
     path = corner(tmp_path / "a.xlsx", "D9")
     rewritten(path, "xl/worksheets/sheet1.xml", how)
     with pytest.raises(DataError, match=r"not a readable .xlsx file|no row below the heading"):
@@ -316,7 +316,7 @@ def test_every_byte_of_a_workbook_may_be_wrong(tmp_path: Path) -> None:
             assert str(path) in str(error)
 
 
-def test_a_workbook_of_charts_only(tmp_path: Path) -> None:
+def test_a_workbook_of_charts_only_is_refused(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.remove(book.active)
     book.create_chartsheet("plot")
@@ -325,7 +325,7 @@ def test_a_workbook_of_charts_only(tmp_path: Path) -> None:
         read_labels(tmp_path / "a.xlsx", TINY)
 
 
-def test_a_protected_workbook(tmp_path: Path) -> None:
+def test_a_protected_workbook_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     with pytest.raises(DataError, match=r"an old .xls file or protected by a password"):
         read_labels(tmp_path / "a.xlsx", TINY)

@@ -26,7 +26,9 @@ def row(scores: dict[str, float], **more: Any) -> LabelRow:
         ({"a": 2.0}, "a", 2.0, "points of a"),
     ],
 )
-def test_decided(scores: dict[str, float], rule: str, expected: float, origin: str) -> None:
+def test_consensus_rules_decide_as_calculated_by_hand(
+    scores: dict[str, float], rule: str, expected: float, origin: str
+) -> None:
     decision = decide([row(scores)], rule)
     assert decision.scores["v1", "cpr_01"] == {**scores, "consensus": expected}
     assert (decision.origins, decision.problems, decision.open) == ({origin: 1}, (), ())
@@ -46,7 +48,7 @@ def test_decided(scores: dict[str, float], rule: str, expected: float, origin: s
         ({}, "mean", "label-missing", "no rater gave points."),
     ],
 )
-def test_left_open(scores: dict[str, float], rule: str, code: str, message: str) -> None:
+def test_undecided_steps_are_listed(scores: dict[str, float], rule: str, code: str, message: str) -> None:
     undecided = row(scores)
     decision = decide([undecided, row({"a": 1.0, "b": 1.0})], rule)
     assert [problem.code for problem in decision.problems] == [code]

@@ -74,7 +74,7 @@ def fifo(path: Path) -> Path:
     ],
 )
 @pytest.mark.parametrize("role", ["rubric", "labels", "spans", "adjudicated", "mapping"])
-def test_what_is_no_file(
+def test_build_refuses_inputs_that_are_no_files(
     given: dict[str, Path], tmp_path: Path, role: str, make_it: Callable[[Path], Path], said: str, monkeypatch: Any
 ) -> None:
     path = make_it(tmp_path / ("x.yaml" if role in ("rubric", "mapping") else "x.csv"))
@@ -92,7 +92,7 @@ def test_what_is_no_file(
         (loop, "no such folder."),
     ],
 )
-def test_what_is_no_folder_of_videos(
+def test_build_refuses_a_folder_without_videos(
     given: dict[str, Path], tmp_path: Path, make_it: Callable[[Path], Path], said: str, monkeypatch: Any
 ) -> None:
     path = make_it(tmp_path / "x")
@@ -109,7 +109,7 @@ def test_what_is_no_folder_of_videos(
         (lambda path: path.with_name(".out.part").symlink_to("nowhere"), ".out.part is no folder. Name another place"),
     ],
 )  # fmt: skip
-def test_out_cannot_be_made(
+def test_build_refuses_an_output_that_cannot_be_made(
     given: dict[str, Path], tmp_path: Path, make_it: Callable[[Path], Any], said: str, monkeypatch: Any
 ) -> None:
     make_it(tmp_path / "out")
@@ -125,7 +125,9 @@ def test_out_cannot_be_made(
         ("x" * 300, "cannot be written: File name too long"),
     ],
 )
-def test_out_is_nowhere(given: dict[str, Path], tmp_path: Path, out: str, said: str, monkeypatch: Any) -> None:
+def test_build_refuses_an_output_in_a_missing_folder(
+    given: dict[str, Path], tmp_path: Path, out: str, said: str, monkeypatch: Any
+) -> None:
     assert said in refused(tmp_path / out, given, monkeypatch)
 
 
@@ -215,7 +217,7 @@ def test_a_sheet_is_known_by_its_content(given: dict[str, Path], tmp_path: Path)
         ("x.ods", b"text", "a sheet is .csv, .tsv, .xlsx or .jsonl."),
     ],
 )
-def test_sheets_that_are_none(
+def test_files_that_are_no_sheets_are_refused(
     given: dict[str, Path], tmp_path: Path, name: str, content: bytes, said: str, monkeypatch: Any
 ) -> None:
     (tmp_path / name).write_bytes(content)

@@ -141,7 +141,7 @@ LONG = "video_id,step_id,rater_a,rater_b\nv1,cpr_01,2,1\n"
         ("video_id,step_id,rater_a,start,end\nv1,cpr_01,1,0,1:75:00\n", {}, "not-a-time", "'1:75:00' is not a time."),
     ],
 )
-def test_nothing_is_lost_without_a_word(
+def test_every_unread_cell_is_reported(
     tmp_path: Path, content: str, mapping: dict[str, Any], code: str, message: str
 ) -> None:
     _, problems = read(tmp_path / "a.csv", content, **mapping)
@@ -215,7 +215,9 @@ RATER_COLUMN = "{id},step_id,rater,points\n" + "".join(
 @pytest.mark.parametrize("names", [("rater_a", "rater_b"), ("王", "赵")])
 @pytest.mark.parametrize("title", ["", "Exam of 3 March, ward 7\n\n"])
 @pytest.mark.parametrize("form", [SIDE, BY_RATER, RATER_COLUMN])
-def test_forms_of_one_sheet(tmp_path: Path, form: str, title: str, names: tuple[str, str]) -> None:
+def test_equivalent_forms_of_one_sheet_give_the_same_labels(
+    tmp_path: Path, form: str, title: str, names: tuple[str, str]
+) -> None:
     a, b = names
     raters = {"王": "rater_a", "赵": "rater_b"} if a == "王" else {}
     rows, problems = read(tmp_path / "a.csv", title + form.format(id="video_id", a=a, b=b), raters=raters)
@@ -276,7 +278,7 @@ def change(path: Path, how: Callable[[Any], Any]) -> Path:
     return path
 
 
-def test_merged_cells(tmp_path: Path) -> None:
+def test_merged_cells_hold_for_all_their_rows(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["Exam", None, None, None]]
     rows += [["video_id", "rater", "cpr_01", "cpr_02"]]
     rows += [["v1", "rater_a", 2, 1], [None, "rater_b", 1, 2], ["v2", "rater_a", 0, 2], [None, "rater_b", 1, 2]]
@@ -297,7 +299,7 @@ def test_merged_cells(tmp_path: Path) -> None:
     assert any("column 'cpr_01': a merged cell. Undo the merging" in str(problem) for problem in problems)
 
 
-def test_merged_headings(tmp_path: Path) -> None:
+def test_merged_headings_hold_for_all_their_columns(tmp_path: Path) -> None:
     rows: list[list[Any]] = [
         ["video_id", "cpr_01", None, "cpr_02", None],
         [None, "A", "B", "A", "B"],

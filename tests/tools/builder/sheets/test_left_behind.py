@@ -199,7 +199,7 @@ def test_private_boxes_stay_behind(tmp_path: Path) -> None:
     assert not any(word in data for word in (SECRET, b"Zhang", b"+39.90", b"2024", b"uuid"))
 
 
-def test_the_doctor_names_user_data(tmp_path: Path) -> None:
+def test_check_names_user_data(tmp_path: Path) -> None:
     plain = write_video(tmp_path / "plain.mp4")
     source = planted(plain, tmp_path / "v.mp4", KINDS["user data"])
     duration = read_timeline(plain).duration

@@ -115,7 +115,7 @@ def test_files_that_name_their_raters_are_taken_together(tmp_path: Path) -> None
     assert dataset.physicians == ("rater_a", "rater_b")
 
 
-def test_unequal_steps(tmp_path: Path) -> None:
+def test_sheets_with_unequal_steps_are_refused(tmp_path: Path) -> None:
     files = sheet(tmp_path / "a.csv"), sheet(tmp_path / "b.csv", rows=slice(0, 5))
     said = refused(tmp_path, *files)
     assert (
@@ -153,7 +153,9 @@ def test_a_consensus_of_what_nobody_scored(tmp_path: Path) -> None:
         (["absent1.csv", "absent2.csv"], "absent2.csv: No such file or directory"),
     ],
 )
-def test_what_cannot_be_meant(tmp_path: Path, labels: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contradicting_flags_and_files_are_refused(
+    tmp_path: Path, labels: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.csv", "b.csv"):
         sheet(tmp_path / name)

@@ -70,18 +70,20 @@ EXPECTED = [
         ("blank lines.csv", "\n" + LONG.replace("\n", "\n\n,,,,,,\n")),
     ],
 )
-def test_one_sheet_in_many_clothes(tmp_path: Path, name: str, content: str | bytes) -> None:
+def test_one_sheet_in_many_encodings_and_separators_reads_the_same(
+    tmp_path: Path, name: str, content: str | bytes
+) -> None:
     assert labels(sheet(tmp_path / name, content)) == EXPECTED
 
 
-def test_excel_and_json_lines(tmp_path: Path) -> None:
+def test_excel_and_json_lines_read_as_csv_does(tmp_path: Path) -> None:
     rows = [HEAD.split(","), ["v1", "cpr_01", 0, 1.5, 2, 1, 2], ["v1", "cpr_02", 1.5, 3, "2", "２", None]]
     assert labels(excel(tmp_path / "a.xlsx", rows)) == EXPECTED
     lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     assert labels(sheet(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines)))) == EXPECTED
 
 
-def test_gbk_is_read_and_said(tmp_path: Path) -> None:
+def test_gb18030_is_read_with_a_warning(tmp_path: Path) -> None:
     path = sheet(tmp_path / "a.csv", LONG.replace("v1", "张三").encode("gbk"))
     rows, problems = read_labels(path, TINY)
     assert {row.video for row in rows} == {"张三"}
@@ -104,7 +106,7 @@ WORDS = SheetMapping(
 )
 
 
-def test_the_wide_form(tmp_path: Path) -> None:
+def test_wide_sheet_gives_the_labels_of_the_long_one(tmp_path: Path) -> None:
     assert labels(sheet(tmp_path / "a.csv", WIDE), WORDS) == [
         ("甲", "cpr_01", None, None, {"rater_a": 2.0, "rater_b": 2.0}, True),
         ("甲", "cpr_02", None, None, {"rater_a": 1.0, "rater_b": 2.0}, True),
@@ -186,7 +188,7 @@ def test_columns_that_nobody_reads_are_said(tmp_path: Path) -> None:
         ("a.csv", None, "No such file or directory"),
     ],
 )
-def test_a_file_that_is_no_sheet(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -196,7 +198,7 @@ def test_a_file_that_is_no_sheet(tmp_path: Path, name: str, content: bytes | Non
     assert str(path) in str(caught.value)
 
 
-def test_a_sheet_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+def test_a_sheet_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 70_000_000)
@@ -212,7 +214,7 @@ def test_a_sheet_of_gigabytes_is_not_read(tmp_path: Path) -> None:
         read_table(path)
 
 
-def test_the_mapping_file(tmp_path: Path) -> None:
+def test_mapping_file_translates_columns_raters_and_steps(tmp_path: Path) -> None:
     path = sheet(tmp_path / "m.yaml", "columns: {video_id: 录像}\nraters: {张: rater_a}\nnot_applicable: [缺]\n")
     assert read_mapping(path) == SheetMapping(
         columns={"video_id": "录像"}, raters={"张": "rater_a"}, not_applicable=("缺",)

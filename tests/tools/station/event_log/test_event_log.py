@@ -42,7 +42,7 @@ def write(
     return event_log.append(name, work="rate", rater=rater, exam=EXAM, kind=kind, step=step, value=value)
 
 
-def test_undo_and_redo_by_hand() -> None:
+def test_undo_and_redo_equal_hand_calculation() -> None:
     told = [("look", "points", 1), ("look", "points", 2), ("call", "applicable", False), (None, "undo", None)]
     state = replay(events(*told))
     assert state.step("look").points == 2 and state.step("call").applicable
@@ -80,13 +80,13 @@ def test_time_is_counted_without_breaks() -> None:
     assert seconds_by_step(rows) == {"look": 10, "call": 20, "press": 5}
 
 
-def test_half_points_and_odd_scales() -> None:
+def test_half_points_and_odd_scales_are_kept() -> None:
     steps = rubric_from(rubric_of({"whole": 3, "odd": 2.5})).by_id
     assert allowed_points(steps["whole"]) == (0, 1, 2, 3)
     assert allowed_points(steps["odd"]) == (0, 0.5, 1, 1.5, 2, 2.5)
 
 
-def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
+def test_event_log_is_private_and_append_only(tmp_path: Path, three: Rubric) -> None:
     path = tmp_path / "new" / "s.sqlite"
     event_log = EventLog.begin(path, three)
     event_log.know([Known("exam a", EXAM, ("look",))])
@@ -106,7 +106,7 @@ def test_it_is_its_owners_and_grows_only(tmp_path: Path, three: Rubric) -> None:
         write(EventLog.read(path), "name-0003", "undo")
 
 
-def test_the_order_is_the_raters_own_and_stays(tmp_path: Path, three: Rubric) -> None:
+def test_each_rater_has_a_stable_order(tmp_path: Path, three: Rubric) -> None:
     from siming_tasks.tools.station.rater import shuffled
 
     keys = [f"{number:064x}" for number in range(20)]
@@ -139,7 +139,7 @@ def test_another_rubric_or_kind_of_data_is_refused(tmp_path: Path, three: Rubric
     EventLog.begin(tmp_path / "s.sqlite", three).close()
 
 
-def test_files_that_are_no_event_log(tmp_path: Path, three: Rubric) -> None:
+def test_files_that_are_no_event_log_are_refused(tmp_path: Path, three: Rubric) -> None:
     text = tmp_path / "s.csv"
     text.write_text("video_id,step_id\n" * 100)
     foreign = tmp_path / "f.sqlite"
