@@ -291,7 +291,7 @@ def test_the_command_shows_the_good_ones_and_exits_with_1(kit: Kit, lab, tmp_pat
     (tmp_path / "inbox").mkdir()
     kit.zip(tmp_path / "inbox" / "good.zip")
     HOSTILE["claims-huge"][0](kit, tmp_path / "inbox" / f"bad{EVIL[:-1]}.zip")
-    arguments = ["board", str(tmp_path / "inbox"), "--out", str(tmp_path / "out"), "--resamples", "10"]
+    arguments = ["board", "build", str(tmp_path / "inbox"), "--out", str(tmp_path / "out"), "--resamples", "10"]
     assert main([*arguments, "--data", str(lab.dataset.root)]) == 1
     out, err = capsys.readouterr()
     assert "0 verified, 1 community rows" in out and "refused: bad" in err and "1e999 is beyond every scale" in err
