@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import NEEDS_BROWSER
-from tests.report.test_browser import errors, visit, wait
+from tests.report.test_pages_in_browser import errors, visit, wait
 
 pytestmark = NEEDS_BROWSER
 WIDTHS = (1440, 1024, 390)
