@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.models.nano.state import features_of
+from siming_tasks.models.nano.frame_state import features_of
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.draw.appearance import draw_appearance
 from siming_tasks.tools.simulator.draw.scene import Scene

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from siming_tasks.models.nano.encoder import SIZE, FrameEncoder
-from siming_tasks.models.nano.state import BINARY, CONTINUOUS, FEATURES
+from siming_tasks.models.nano.frame_state import BINARY, CONTINUOUS, FEATURES
 
 __all__ = ["Frames", "fit_encoder", "load_encoder", "measure_residuals", "read_exams"]
 

@@ -21,7 +21,7 @@ from nano_exams import RUBRIC, STEPS
 from nano_minimal_pairs import pair_result
 from nano_table import TOP, VIEWS, judged, kept, said
 
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.models.nano.weights import WEIGHTS
 from siming_tasks.report.charts.forest_plot import STYLE
 

@@ -23,7 +23,7 @@ from siming_tasks.media import observable_steps
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.no_video_baselines import step_prior
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.models.nano.weights import WEIGHTS
 
 TOP = np.array([step.max_score for step in RUBRIC.steps])

@@ -10,8 +10,8 @@ from nano_exams import STEPS
 from nano_fit_encoder import load_encoder
 from nano_fit_judge import TOP, mcc, probabilities, readings
 
-from siming_tasks.models.nano.judge import StepJudge
-from siming_tasks.models.nano.state import BINARY, CONTINUOUS, FEATURES
+from siming_tasks.models.nano.frame_state import BINARY, CONTINUOUS, FEATURES
+from siming_tasks.models.nano.step_judge import StepJudge
 from siming_tasks.models.nano.weights import WEIGHTS, Facts, save
 
 __all__ = ["write_weights"]

@@ -102,7 +102,7 @@ class Backend:
 
 
 OURS = {
-    "siming_tasks.models.nano.model": Backend(
+    "siming_tasks.models.nano.chat_model": Backend(
         "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, tested=True,
         note="trained on drawings, useless on real exams",
     )

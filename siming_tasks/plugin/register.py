@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 MODELS = {
     "siming_reference": "siming_tasks.plugin.reference_model.SimingReference",
-    "siming_nano": "siming_tasks.models.nano.model.SimingNano",
+    "siming_nano": "siming_tasks.models.nano.chat_model.SimingNano",
 }
 
 

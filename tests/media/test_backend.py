@@ -75,7 +75,7 @@ def test_a_class_is_known_by_its_module_or_its_nearest_base() -> None:
         is (rows["simple.qwen3_omni"])
     )
     assert backend_of(["my.plugin", "builtins"]) is UNKNOWN
-    ours = backend_of(["siming_tasks.models.nano.model", "lmms_eval.api.model"])
+    ours = backend_of(["siming_tasks.models.nano.chat_model", "lmms_eval.api.model"])
     assert (ours.name, ours.mode("auto"), ours.mode("video")) == ("chat.siming_nano", FRAMES, VIDEO)
     assert UNKNOWN.media is Policy.of(Options()).mode_for() is FRAMES
 

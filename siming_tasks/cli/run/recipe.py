@@ -16,7 +16,7 @@ def recipe(model: str | None) -> None:
     """Print a recipe, or the table of all."""
     from siming_tasks.models.recipes import recipe as find_recipe
     from siming_tasks.models.recipes import recipes
-    from siming_tasks.models.recipes.page import as_text
+    from siming_tasks.models.recipes.recipe_text import as_text
 
     if model:
         print(as_text(find_recipe(model)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.models.nano.reader import best_device
+from siming_tasks.models.nano.frame_features import best_device
 
 if TYPE_CHECKING:
     import torch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.models.nano.reader import FrameReader
+from siming_tasks.models.nano.frame_features import FrameReader
 from siming_tasks.tools.baseline.devices import device_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.media import View
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 
 if TYPE_CHECKING:
     import torch

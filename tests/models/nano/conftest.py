@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from siming_tasks.data import open_dataset
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tools.simulator import make_demo

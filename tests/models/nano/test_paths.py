@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import matthews_corrcoef
 
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 from tests.models.nano.conftest import Clips, Messages
 
 Frames = list[np.ndarray]

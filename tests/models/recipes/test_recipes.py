@@ -19,7 +19,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import PAPER_FRAMES
 from siming_tasks.models.recipes import Weight, recipe, recipes, service_at, service_of_backend, services
-from siming_tasks.models.recipes.page import as_page
+from siming_tasks.models.recipes.recipe_text import as_page
 
 MB = 1_000_000
 

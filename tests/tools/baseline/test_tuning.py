@@ -16,7 +16,7 @@ import torch
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.models.nano.reader import pixels
+from siming_tasks.models.nano.frame_features import pixels
 from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric

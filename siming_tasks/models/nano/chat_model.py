@@ -14,7 +14,7 @@ from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
 from siming_tasks.common.errors import SimingError
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 
 __all__ = ["SimingNano"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from siming_tasks.models.recipes.model import Recipe, recipes
+from siming_tasks.models.recipes.run_recipes import Recipe, recipes
 from siming_tasks.models.recipes.services import services
 
 __all__ = ["as_page", "as_text"]

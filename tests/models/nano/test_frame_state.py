@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from siming_tasks.models.nano.state import BINARY, FEATURES, PHRASES, features_of
+from siming_tasks.models.nano.frame_state import BINARY, FEATURES, PHRASES, features_of
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.performance import CHANNELS
 from siming_tasks.tools.simulator.procedure.perform import FULL, perform

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.models.nano.reader import FrameReader
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
+from siming_tasks.models.nano.frame_features import FrameReader
 from siming_tasks.models.nano.weights import DIGEST_FILE, WEIGHTS, load
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
@@ -98,7 +98,7 @@ def test_features_of_other_sizes_are_nearly_the_same(watcher: Watcher, clips: ob
 ALONE = """
 import json, sys
 import numpy as np
-from siming_tasks.models.nano.watcher import Watcher
+from siming_tasks.models.nano.exam_judge import Watcher
 given = np.load(sys.argv[1])
 content = []
 for time, picture in zip(given["times"], given["pictures"]):

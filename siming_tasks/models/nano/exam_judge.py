@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.models.nano.messages import Question, Sight, question, sight
-from siming_tasks.models.nano.reader import FrameReader, part, pixels
+from siming_tasks.models.nano.chat_messages import Question, Sight, question, sight
+from siming_tasks.models.nano.frame_features import FrameReader, part, pixels
 from siming_tasks.models.nano.weights import WEIGHTS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Watcher:
     def __init__(
         self, device: str | None = None, *, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
     ) -> None:
-        from siming_tasks.models.nano.judge import StepJudge
+        from siming_tasks.models.nano.step_judge import StepJudge
 
         self.reader = FrameReader(device, weights=weights)
         facts = self.reader.facts
