@@ -21,12 +21,8 @@ from siming_tasks.rubrics import load_rubric
 from tests.landed.conftest import HERE, numbers
 
 COMMANDS = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["commands"]
-PRESENT = {
-    "siming study raters": "siming study raters",
-    "siming data check": "siming data check",
-    "siming study diagnose": "siming study diagnose",
-    "siming board submit": "siming board submit",
-}
+GROUPS = {"raters": "study", "check": "data", "diagnose": "study", "submit": "board"}
+"""Present group of the commands that version 0.1 had at the top."""
 WORDS = {"filled": "imputed", "blind": "no_video"}
 
 
@@ -38,9 +34,8 @@ def siming(landed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("SIMING_CACHE", str(landed / "other-cache"))
 
     def run(command: str) -> str:
-        for former, present in PRESENT.items():
-            command = command.replace(former, present)
-        assert main(shlex.split(command)[1:]) == 0
+        words = shlex.split(command)[1:]
+        assert main([*([GROUPS[words[0]]] if words[0] in GROUPS else []), *words]) == 0
         return capsys.readouterr().out
 
     return run
