@@ -164,7 +164,7 @@ def _copies(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[P
             what = (
                 f"videos {names[first]!r} and {names[second]!r} show the same (similarity {same[first, second]:.2f})."
             )
-            fix = "Remove one, unless they are meant to be minimal_pairs."
+            fix = "Remove one, unless they are meant to be a minimal pair."
             yield Problem("media-copy", what, fix, "videos.jsonl", dataset.lines[names[second]], "media", "warning")
 
 
