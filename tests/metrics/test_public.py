@@ -39,5 +39,5 @@ def test_example_of_the_documentation_prints_what_it_says(capsys):
     code = text.split("```python\n")[1].split("```")[0]
     exec(compile(code, "docs/reference/metrics.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    assert f'print(found.metrics["qwk"])          # {printed[0]}' in code
+    assert f'print(evaluation.metrics["qwk"])          # {printed[0]}' in code
     assert printed[1].startswith("('Fewer than 10 videos")
