@@ -24,7 +24,7 @@ from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.usage import load_prices
+from siming_tasks.results.run_usage import load_prices
 from siming_tasks.tasks import TaskSpec, tasks_of
 
 __all__ = [

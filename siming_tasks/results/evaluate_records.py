@@ -13,8 +13,8 @@ from siming_tasks.metrics.resample import one_thread
 from siming_tasks.options import Options
 from siming_tasks.results.format_results import format_results
 from siming_tasks.results.record import Record, distinct_records
+from siming_tasks.results.run_usage import load_prices, usage_summary
 from siming_tasks.results.score_matrix import build_score_matrix
-from siming_tasks.results.usage import load_prices, usage_summary
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Requests
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash

@@ -8,7 +8,7 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
-from siming_tasks.results.usage import Prices, load_prices
+from siming_tasks.results.run_usage import Prices, load_prices
 
 __all__ = ["Budget"]
 

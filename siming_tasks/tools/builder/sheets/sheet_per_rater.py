@@ -13,7 +13,7 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.tools.builder.sheets.cell_values import folded, plain
 from siming_tasks.tools.builder.sheets.column_roles import Layout, rater_named
-from siming_tasks.tools.builder.sheets.labels import LabelRow
+from siming_tasks.tools.builder.sheets.label_rows import LabelRow
 from siming_tasks.tools.builder.sheets.mapping import Words
 
 __all__ = ["LabelFile", "label_files", "owner_problems", "owners", "rater_names", "stated_twice", "unequal"]
