@@ -54,18 +54,18 @@ def shown(images: NDArray[np.uint8], ablation: InputAblation, request: str) -> N
 
 def points(images: NDArray[np.uint8] | None, video: Video, rubric: Rubric) -> dict[str, float]:
     """Points of the reader for each step that it has a rule for; without pictures it finds no error."""
-    found: dict[str, tuple[str, ...]] = {}
+    errors: dict[str, tuple[str, ...]] = {}
     spans = {step.step_id: step.span for step in video.applicable if step.span and step.step_id in RULES}
     for span in sorted(set(spans.values())) if images is not None else ():
         first, last = (min(round(time * FPS), len(images) - 1) for time in span)
         for step, (rule, _) in RULES.items():
             if spans.get(step) == span:
                 try:
-                    found[step] = tuple(sorted(rule(rectify(images[first : max(last, first + 1)]))))
+                    errors[step] = tuple(sorted(rule(rectify(images[first : max(last, first + 1)]))))
                 except (ArithmeticError, IndexError, ValueError):
-                    found[step] = ()  # nothing to be read
+                    errors[step] = ()  # nothing to be read
     known = {error.name for step in rubric.steps for error in step.errors}
-    read = {step: tuple(name for name in names if name in known) for step, names in found.items()}
+    read = {step: tuple(name for name in names if name in known) for step, names in errors.items()}
     truth = compute_true_scores(rubric, read)
     return {step: truth[step].points for step in spans}
 
@@ -89,12 +89,12 @@ def main() -> None:
                 images = films[mismatched.of(video)[0].video_id]
             elif ablation:
                 images = shown(films[video.video_id], ablation, video.video_id) if ablation.shows_media else None
-            given = points(images, video, dataset.rubric)
-            steps = [step for step in dataset.rubric.steps if step.id in given]
-            parsed = parse_reply(format_answers(given, steps, BASE_TASK.answer), steps, BASE_TASK.answer)
+            scores = points(images, video, dataset.rubric)
+            steps = [step for step in dataset.rubric.steps if step.id in scores]
+            parsed = parse_reply(format_answers(scores, steps, BASE_TASK.answer), steps, BASE_TASK.answer)
             conditions = Conditions(prompt="", dataset=dataset.digest)
             records.append(Record.from_reply(name, video.video_id, None, parsed, conditions))
-            print(f"{video.video_id} {name}: {sum(given.values()):g}", flush=True)
+            print(f"{video.video_id} {name}: {sum(scores.values()):g}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = read_run(run_at(write_predictions(records, Path(folder) / "reader.jsonl")), dataset, partial=True)
         print(f"SYNTHETIC: {len(dataset.videos)} simulated exams, {len(RULES)} steps\n")

@@ -52,13 +52,13 @@ def main() -> None:
             for _ in range(arguments.repeats):
                 for name in names:
                     times[name].append(once(name, table, arguments.data))
-            found = {name: min(each) for name, each in times.items()}
-            print(f"{mode}, {plain}: {found[plain]:.2f} CPU s")
+            fastest = {name: min(each) for name, each in times.items()}
+            print(f"{mode}, {plain}: {fastest[plain]:.2f} CPU s")
             for name in names[1:]:
                 ablation = TASKS[name].ablation
-                ratio = found[name] / found[plain]
+                ratio = fastest[name] / fastest[plain]
                 worst = max(worst, ratio)
-                print(f"  {ablation.name if ablation else name:10}{found[name]:8.2f}{ratio:8.2f} x")
+                print(f"  {ablation.name if ablation else name:10}{fastest[name]:8.2f}{ratio:8.2f} x")
     print(f"most: {worst:.2f} x (aim: 1.1)")
     sys.exit(worst > 1.1)
 

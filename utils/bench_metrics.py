@@ -48,20 +48,20 @@ def loop(panel: ScoreMatrix, weights: np.ndarray) -> dict[str, list[float]]:
     totals = [side.sum(axis=1) for side in sides]
     labels = [ordinal_labels(side, panel.max_score) for side in sides]
     wrong = [side < panel.max_score for side in sides]
-    found: dict[str, list[float]] = {name: [] for name in METRICS}
+    values: dict[str, list[float]] = {name: [] for name in METRICS}
     for row in weights:
         taken = np.repeat(np.arange(len(row)), row.astype(int))
         x, y = (side[taken] for side in totals)
-        found["plcc"].append(stats.pearsonr(x, y)[0])
-        found["srcc"].append(stats.spearmanr(x, y)[0])
+        values["plcc"].append(stats.pearsonr(x, y)[0])
+        values["srcc"].append(stats.spearmanr(x, y)[0])
         a, b = (side[taken].ravel() for side in labels)
-        found["qwk"].append(sk.cohen_kappa_score(a, b, weights="quadratic", labels=[0, 1, 2, 3]))
+        values["qwk"].append(sk.cohen_kappa_score(a, b, weights="quadratic", labels=[0, 1, 2, 3]))
         a, b = (side[taken].ravel() for side in wrong)
-        found["mcc"].append(sk.matthews_corrcoef(a, b))
+        values["mcc"].append(sk.matthews_corrcoef(a, b))
         three = sk.precision_recall_fscore_support(a, b, average="binary")[:3]
         for name, value in zip(("precision", "recall", "f1"), three, strict=True):
-            found[name].append(value)
-    return found
+            values[name].append(value)
+    return values
 
 
 def clocks() -> np.ndarray:

@@ -153,7 +153,7 @@ def main() -> None:
         cases = {"bare": "bare", "kept as they come": OURS, "all found": OURS, "none kept": OURS, DIFFER: OURS}
         seconds: dict[str, list[list[float]]] = {name: [] for name in cases}
         for _ in range(arguments.repeats):
-            for name, found in seconds.items():
+            for name, times in seconds.items():
                 if name in ("bare", DIFFER):
                     shutil.rmtree(folder / "replies", ignore_errors=True)
                 task = cases[name]
@@ -163,10 +163,10 @@ def main() -> None:
                 line = next((line for line in done.stdout.splitlines() if line.startswith("SECONDS")), None)
                 if line is None:
                     raise SystemExit(done.stdout[-2000:] + done.stderr[-4000:])
-                found.append([float(part) for part in line.split()[1:]])
+                times.append([float(part) for part in line.split()[1:]])
     print(f"{33 * arguments.videos:,} documents, median of {arguments.repeats}")
     medians = {
-        task: [statistics.median(column) for column in zip(*found, strict=True)] for task, found in seconds.items()
+        task: [statistics.median(column) for column in zip(*times, strict=True)] for task, times in seconds.items()
     }
     print(f"{'':26}{'evaluate, s':>13}{'cpu s':>8}{'process, s':>13}{'cpu s':>8}")
     for task, (wall, cpu, whole, all_cpu) in medians.items():

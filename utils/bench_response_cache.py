@@ -69,13 +69,15 @@ def cost(task: str, number: int, replies: str) -> float:
     os.environ["SIMING_REPLIES"] = replies
     RUN.begin()
     manager = TaskManager(include_path=tasks_path(), include_defaults=False, model_name="async_openai")
-    (found,) = get_task_dict([task], manager, "chat").values()
+    (task_object,) = get_task_dict([task], manager, "chat").values()
     assert models  # importing them is what lets the suite in
     model = Sleeper("bench")
-    model.task_dict[task] = found.dataset
-    found.build_all_requests(rank=0, world_size=1)
-    requests = (found.instances * number)[:number]
-    requests = [replace(one, metadata=one.metadata | {"siming_number": i}) for i, one in enumerate(requests)]
+    model.task_dict[task] = task_object.dataset
+    task_object.build_all_requests(rank=0, world_size=1)
+    requests = (task_object.instances * number)[:number]
+    requests = [
+        replace(request, metadata=request.metadata | {"siming_number": i}) for i, request in enumerate(requests)
+    ]
     began = time.process_time()
     with replies_kept(model):
         model.generate_until(requests)

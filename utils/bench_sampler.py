@@ -34,7 +34,7 @@ SEED = 0
 def hits(folder: Path, videos: int, cache: Path) -> dict[tuple[str, int], list[float]]:
     """By sampler and frames: per window the share of moments with two frames, then with one."""
     dataset, exams = open_dataset(folder), simulate_labels(videos, SEED)
-    found: dict[tuple[str, int], list[list[float]]] = {}
+    rates: dict[tuple[str, int], list[list[float]]] = {}
     for video, exam in zip(dataset.videos, exams, strict=True):
         played = perform(exam.plan, pace=FULL, fps=FPS, seed=exam.look)
         moments = np.array(list(deciding_moments(played, FPS).values()))
@@ -45,8 +45,8 @@ def hits(folder: Path, videos: int, cache: Path) -> dict[tuple[str, int], list[f
                 near = np.abs(np.asarray(shown.times) - moments[:, None])
                 counts = [(near <= window).sum(1) for window in WINDOWS]
                 row = [*(float((count >= 2).mean()) for count in counts), float((counts[0] >= 1).mean())]
-                found.setdefault((sampler, frames), []).append(row)
-    return {key: np.mean(rows, axis=0).tolist() for key, rows in found.items()}
+                rates.setdefault((sampler, frames), []).append(row)
+    return {key: np.mean(rows, axis=0).tolist() for key, rows in rates.items()}
 
 
 def cost(film: Path, folder: Path, repeats: int) -> dict[str, float]:
@@ -55,7 +55,7 @@ def cost(film: Path, folder: Path, repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         for name in SAMPLERS:
             shutil.rmtree(folder, ignore_errors=True)
-            asked = tuple(type(one)(one.span, one.budget, name) for one in requests(film))
+            asked = tuple(type(request)(request.span, request.budget, name) for request in requests(film))
             began = time.process_time()
             (outcome,) = prepare([Job(film, asked, digest="bench")], folder, cache_gb=1e9)
             times[name].append(time.process_time() - began)
@@ -77,11 +77,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         demo = arguments.demo or make_demo(root / "demo", videos=arguments.videos, seed=SEED, contact=False)
-        found = hits(demo, arguments.videos, root / "hits")
+        hit_rates = hits(demo, arguments.videos, root / "hits")
         print(f"SYNTHETIC: {arguments.videos} simulated exams, share of the 33 deciding moments")
         print(f"{'':16}{'two frames within':>26}{'one within':>14}")
         print(f"{'':16}" + "".join(f"{window:>10.1f} s " for window in (*WINDOWS, WINDOWS[0])))
-        for (sampler, frames), row in sorted(found.items(), key=lambda item: item[0][1]):
+        for (sampler, frames), row in sorted(hit_rates.items(), key=lambda item: item[0][1]):
             print(f"{frames:4} {sampler:10} " + "".join(f"{value:>11.1%} " for value in row))
         film = arguments.film or root / "film.mp4"
         if not film.exists():

@@ -76,9 +76,9 @@ def make_folder(root: Path, videos: int) -> None:
             row = {"video_id": video, "media": f"media/{video}.mp4", "duration": SECONDS, "steps": steps}
             out.write(json.dumps(row) + "\n")
             for name, share in runs.items():
-                said = np.where(rng.random(len(tops)) < share, truth, rng.integers(0, tops + 1))
-                points = dict(zip(names, said.tolist(), strict=True))
-                words = dict(zip(names, np.where(said < tops, "incorrect", "correct").tolist(), strict=True))
+                predicted = np.where(rng.random(len(tops)) < share, truth, rng.integers(0, tops + 1))
+                points = dict(zip(names, predicted.tolist(), strict=True))
+                words = dict(zip(names, np.where(predicted < tops, "incorrect", "correct").tolist(), strict=True))
                 lines = [{"setting": "full_score", "scores": points}, {"setting": "full_error", "verdicts": words}]
                 lines += [{"setting": "clip_score", "step_id": k, "score": v} for k, v in points.items()]
                 lines += [{"setting": "clip_error", "step_id": k, "verdict": v} for k, v in words.items()]

@@ -38,8 +38,8 @@ def draw_every_frame(exam: Exam, played: Performance) -> None:
     scene = Scene(draw_appearance(exam.look), list(CHANNELS))
     for index, row in enumerate(played.sample(FPS).tolist()):
         moment = (index + 0.5) / FPS
-        said = [(word.who, word.text) for word in played.utterances if word.start <= moment < word.end]
-        scene.draw(row, said, moment)
+        utterances = [(word.who, word.text) for word in played.utterances if word.start <= moment < word.end]
+        scene.draw(row, utterances, moment)
 
 
 def encode_veryfast(path: Path, exam: Exam, played: Performance) -> None:

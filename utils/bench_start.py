@@ -58,9 +58,9 @@ def main() -> None:
     print(f"{'cpu s':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for name, command in rows.items():
-            found = [seconds(command, folder) for _ in range(arguments.repeats + 1)][1:]
-            spent = statistics.median(took for took, _ in found)
-            failed = {code for _, code in found} - {0}
+            times = [seconds(command, folder) for _ in range(arguments.repeats + 1)][1:]
+            spent = statistics.median(took for took, _ in times)
+            failed = {code for _, code in times} - {0}
             print(f"{spent:7.2f}  {name}{f'  (exit {failed})' if failed else ''}")
             if failed or spent > arguments.limit:
                 slow.append(name)

@@ -27,9 +27,9 @@ def needed(root: Requirement) -> dict[str, str]:
         if (name, extra) in seen:
             continue
         seen.add((name, extra))
-        found = distribution(name)
-        versions[found.metadata["Name"]] = found.version
-        for text in found.requires or ():
+        package = distribution(name)
+        versions[package.metadata["Name"]] = package.version
+        for text in package.requires or ():
             wanted = Requirement(text)
             if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
                 queue += [(canonicalize_name(wanted.name), more) for more in ("", *wanted.extras)]

@@ -148,8 +148,8 @@ def report(name: str, text: str) -> int:
     begin = f", {int(edges[0]):,} at first" if edges else ""
     reached = f"{int(edges[-1]):,} edges{begin}" if edges else "edges not counted (without atheris)"
     print(f"{name:12} {int(runs[-1]) if runs else 0:>10,} executions  {reached}  {findings} findings", flush=True)
-    for found in re.findall(r"^FINDING .*(?:\n(?!#|FINDING|stat::|=|Done).+)*", text, re.MULTILINE):
-        print(found)
+    for finding in re.findall(r"^FINDING .*(?:\n(?!#|FINDING|stat::|=|Done).+)*", text, re.MULTILINE):
+        print(finding)
     return findings if runs else findings + 1
 
 

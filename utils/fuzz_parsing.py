@@ -58,10 +58,10 @@ def say(truth: Truth, answer: Answer) -> dict[str, int | str]:
     return {name: (("correct", "incorrect")[int(v)] if answer == "error" else int(v)) for name, v in truth.items()}
 
 
-def nested(said: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def nested(values: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """``{"cpr": {"1": ...}, "aed": ...}``."""
     out: dict[str, dict[str, object]] = {}
-    for name, value in said.items():
+    for name, value in values.items():
         skill, _, number = name.partition("_")
         out.setdefault(skill, {})[number.lstrip("0")] = value
     return out
@@ -69,10 +69,10 @@ def nested(said: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
 def render(rng: random.Random, truth: Truth, steps: Sequence[RubricStep], answer: Answer) -> str:
     """One of the ways in which models write their answers; all of them say the whole truth."""
-    said = say(truth, answer)
+    values = say(truth, answer)
     key = "score" if answer == "score" else "verdict"
     reasons = ["ok", 'says "go"', "it's 1/3", "a, b: c", "深度不够：4厘米", "see </think>", ""]
-    objects = [{"step": name, key: value, "reason": rng.choice(reasons)} for name, value in said.items()]
+    objects = [{"step": name, key: value, "reason": rng.choice(reasons)} for name, value in values.items()]
     indent = rng.choice([None, 1, 4])
 
     def dump(value: object) -> str:
@@ -80,30 +80,30 @@ def render(rng: random.Random, truth: Truth, steps: Sequence[RubricStep], answer
 
     forms: list[Callable[[], str]] = [
         lambda: format_answers(truth, steps, answer),
-        lambda: dump(said),
-        lambda: dump({f"{key}s": said}),
-        lambda: dump({name: {key: value, "reason": rng.choice(reasons)} for name, value in said.items()}),
-        lambda: dump({name.upper().replace("_", rng.choice("- ")): value for name, value in said.items()}),
-        lambda: dump({"total": 7, "assessment": {f"{key}s": said}}),
+        lambda: dump(values),
+        lambda: dump({f"{key}s": values}),
+        lambda: dump({name: {key: value, "reason": rng.choice(reasons)} for name, value in values.items()}),
+        lambda: dump({name.upper().replace("_", rng.choice("- ")): value for name, value in values.items()}),
+        lambda: dump({"total": 7, "assessment": {f"{key}s": values}}),
         lambda: dump(objects),
         lambda: "\n".join(json.dumps(item) for item in objects),
-        lambda: repr(said),
-        lambda: "{" + ", ".join(f"{name}: {value}" for name, value in said.items()) + ",}",
-        lambda: "｛" + "，".join(f"“{name}”：“{value}”" for name, value in said.items()) + "｝",
+        lambda: repr(values),
+        lambda: "{" + ", ".join(f"{name}: {value}" for name, value in values.items()) + ",}",
+        lambda: "｛" + "，".join(f"“{name}”：“{value}”" for name, value in values.items()) + "｝",
         lambda: (
-            "{\n" + "\n".join(f'"{name}": {json.dumps(value)}, // cpr_01: 1' for name, value in said.items()) + "\n}"
+            "{\n" + "\n".join(f'"{name}": {json.dumps(value)}, // cpr_01: 1' for name, value in values.items()) + "\n}"
         ),
     ]
     if len(steps) > 1:
         forms += [
-            lambda: dump({f"{key}s": nested(said)}),
-            lambda: dump(list(said.values())),
-            lambda: dump({f"Step {place}": value for place, value in enumerate(said.values(), start=1)}),
+            lambda: dump({f"{key}s": nested(values)}),
+            lambda: dump(list(values.values())),
+            lambda: dump({f"Step {place}": value for place, value in enumerate(values.values(), start=1)}),
         ]
     if answer == "score":
-        forms.append(lambda: dump({step.id: f"{said[step.id]}/{step.max_score:g}" for step in steps}))
+        forms.append(lambda: dump({step.id: f"{values[step.id]}/{step.max_score:g}" for step in steps}))
     else:
-        forms.append(lambda: dump({"errors": {name: value == "incorrect" for name, value in said.items()}}))
+        forms.append(lambda: dump({"errors": {name: value == "incorrect" for name, value in values.items()}}))
     return rng.choice(forms)()
 
 
@@ -197,17 +197,17 @@ def giant(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Ca
 
 def objects(rng: random.Random, steps: Sequence[RubricStep], answer: Answer) -> Case:
     """Objects that are no text."""
-    said = say(truth_of(rng, steps, answer), answer)
-    text = json.dumps(said)
+    values = say(truth_of(rng, steps, answer), answer)
+    text = json.dumps(values)
     others = [None, b"", [], [None], 2, 1.5, True, 10**5000, float("nan"), {"score": None}, {1: 2}, object(), int, ...]
     others += [
         text.encode(),
         text.encode("utf-16"),
-        said,
-        [said],
+        values,
+        [values],
         [text],
         (text,),
-        list(said.values()),
+        list(values.values()),
         rng.randbytes(50),
     ]
     return rng.choice(others), None
@@ -261,13 +261,13 @@ def judge(mutations: int, seed: int) -> int:
 
     def note(family: str, reply: str, truth: Truth, steps: Sequence[RubricStep], answer: Answer) -> None:
         nonlocal violations
-        found = parse_reply(reply, steps, answer).answers
-        wrong = part(truth)(Parsed("", found))
-        read = "wrong" if wrong else "whole" if len(found) == len(steps) else "part" if found else "none"
+        answers = parse_reply(reply, steps, answer).answers
+        wrong = part(truth)(Parsed("", answers))
+        read = "wrong" if wrong else "whole" if len(answers) == len(steps) else "part" if answers else "none"
         counts.setdefault(family, Counter())[read] += 1
         if wrong:
             violations += 1
-            print(f"judge, {family}, {answer}: {wrong}\n  {reply!r:.3000}\n  {dict(found)}")
+            print(f"judge, {family}, {answer}: {wrong}\n  {reply!r:.3000}\n  {dict(answers)}")
 
     for reply, truth, steps, answer in unmutated():
         note("unmutated", reply, truth, steps, answer)

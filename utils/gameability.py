@@ -62,14 +62,14 @@ def judged(data: SimulatedRatings, skill: float) -> tuple[np.ndarray, np.ndarray
 
 def build_score_matrix(reference: np.ndarray, labels: np.ndarray, kept: np.ndarray, answer: str) -> ScoreMatrix:
     """Labels 0..3 as points of steps that are worth three, or as verdicts; NaN where nothing is answered."""
-    said = labels.astype(float) if answer == "score" else (labels < 3).astype(float)
+    predicted = labels.astype(float) if answer == "score" else (labels < 3).astype(float)
     return ScoreMatrix(
         video_ids=tuple(map(str, range(len(labels)))),
         step_ids=tuple(map(str, range(labels.shape[1]))),
         skills=("all",) * labels.shape[1],
         max_score=np.full(labels.shape[1], 3.0),
         reference=reference,
-        predicted=np.where(kept, said, np.nan),
+        predicted=np.where(kept, predicted, np.nan),
         asked=np.ones(labels.shape, bool),
         answer=answer,
     )
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--videos", type=int, default=200)
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
-    found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
+    values_by_policy: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     for _ in range(arguments.sets):
         data = draw(StudyDesign(), arguments.videos, 1, rng, judges=1)
         for judge, skill in JUDGES.items():
@@ -100,10 +100,10 @@ def main() -> None:
                     answer: build_score_matrix(data.reference[0], labels, kept, answer) for answer in ("score", "error")
                 }
                 values = [value for metric, answer in METRICS.items() for value in three(panels[answer], metric)]
-                found[judge, policy].append([*values, kept.mean()])
+                values_by_policy[judge, policy].append([*values, kept.mean()])
     head = [f"{name} {kind}" for name in ("kappa", "PLCC", "MCC", "F1") for kind in ("answered", "imputed", "zeros")]
     rows = []
-    for (judge, policy), values in found.items():
+    for (judge, policy), values in values_by_policy.items():
         *numbers, share = np.array(values).mean(axis=0)
         cells = [plain_number(None if np.isnan(x) else float(x)) for x in numbers]
         rows.append([judge, policy, f"{share:.0%}", *cells])

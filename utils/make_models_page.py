@@ -23,13 +23,13 @@ def _shown(row: Backend) -> str:
 
 
 def _reader(row: Backend) -> str:
-    given = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
+    arguments = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
     refused = " (refused)" if row.file else ""
-    return (row.video or "-") + refused + (f" [`{given}`]" if given else "")
+    return (row.video or "-") + refused + (f" [`{arguments}`]" if arguments else "")
 
 
 def _notes(row: Backend) -> str:
-    said = [
+    notes = [
         row.note,
         row.tokens and f"new tokens: {row.tokens}",
         ", ".join(f"{key}={value}" for key, value in row.frames.items()) and "given with frames: "
@@ -39,7 +39,7 @@ def _notes(row: Backend) -> str:
         row.batch and "batch size 1 only" + (" with files" if row.batch == "file" else ""),
         row.most_tokens and f"at most {row.most_tokens} new tokens",
     ]  # fmt: skip
-    return "; ".join(part for part in said if part)
+    return "; ".join(part for part in notes if part)
 
 
 def page() -> str:

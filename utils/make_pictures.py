@@ -241,7 +241,7 @@ def strip(dataset: Dataset, folder: Path, out: Path) -> None:
         middle = (step.start + step.end) / 2
         tile = picture_at(dataset.root / video.media, middle).resize(TILE, Image.Resampling.LANCZOS)
         band.paste(tile, ((TILE[0] + 8) * number, 0))
-        asked = next(one for one in dataset.rubric.steps if one.id == step_id)
+        asked = next(candidate for candidate in dataset.rubric.steps if candidate.id == step_id)
         text = f"{step_id}  {asked.name}: {step.consensus:g} of {asked.max_score:g}"
         draw.text(((TILE[0] + 8) * number + 2, TILE[1] + 5), text, "#333", font)
     band.save(out / "strip.webp", quality=80, method=6)

@@ -34,17 +34,17 @@ def upstream(text: str) -> str:
 
 def command(readme: str) -> str:
     """The run whose table the README prints."""
-    (found,) = re.findall(r"^pip install -e \. && (lmms-eval .*)$", readme, flags=re.MULTILINE)
-    return str(found)
+    (command_line,) = re.findall(r"^pip install -e \. && (lmms-eval .*)$", readme, flags=re.MULTILINE)
+    return str(command_line)
 
 
 def printed(readme: str) -> dict[str, dict[str, str]]:
     """The values of the README's table, by task and metric."""
-    found: dict[str, dict[str, str]] = {}
+    outputs: dict[str, dict[str, str]] = {}
     row = r"^\| - (siming_\w+) \[SYNTHETIC [^|]*\|none *\| *0\|(\w+) *\|[^|]*\|([\d.]+)\|"
     for task, metric, value in re.findall(row, readme, flags=re.MULTILINE):
-        found.setdefault(task, {})[metric] = value
-    return found
+        outputs.setdefault(task, {})[metric] = value
+    return outputs
 
 
 def validation(readme: str) -> str:

@@ -56,12 +56,12 @@ def tried(work: Path, name: str) -> dict[str, float]:
     wrong = exams["points"] < TOP
     net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
     net.load_state_dict(torch.load(work / f"{name}-best.pt", weights_only=True))
-    found = {}
+    results = {}
     for view, frames in VIEWS.items():
         chances = probabilities(net.eval(), exams, frames)
         full = np.take_along_axis(chances, np.tile(TOP, (len(chances), 1))[..., None], 2)[..., 0]
-        found[view] = round(mcc(wrong, 1 - full > 0.5), 4)
-    return found
+        results[view] = round(mcc(wrong, 1 - full > 0.5), 4)
+    return results
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def state(exam: Case, frames: NDArray[np.int64]) -> tuple[NDArray[np.float64], l
 def truth(exam: Case, frames: NDArray[np.int64]) -> NDArray[np.float32]:
     """The features of some frames."""
     rows, words = state(exam, frames)
-    return features_of(rows, [[text for _, text in said] for said in words], _NAMES)
+    return features_of(rows, [[text for _, text in utterances] for utterances in words], _NAMES)
 
 
 def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator) -> Iterator[bytes]:

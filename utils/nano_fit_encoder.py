@@ -184,5 +184,5 @@ def read_exams(net: FrameEncoder, path: Path, record: dict[str, np.ndarray], *, 
     first = {number: index for index, number in zip(reversed(wanted), reversed(back), strict=True)}
     read = _readings(net, frames, [first[number] for number in range(len(once))])[back]
     read = read.reshape(shape[0], -1, len(FEATURES)).astype(np.float16)
-    found = {"read_clips": read[:, :cut].reshape(shape)}
-    return {**found, "read_whole": read[:, cut:]} if wholes else found
+    features = {"read_clips": read[:, :cut].reshape(shape)}
+    return {**features, "read_whole": read[:, cut:]} if wholes else features

@@ -116,9 +116,11 @@ def _possible(logits: Tensor, steps: Tensor) -> Tensor:
     return logits.masked_fill(torch.arange(logits.shape[-1]) > top, -1e4)
 
 
-def mcc(truth: np.ndarray, said: np.ndarray) -> float:
+def mcc(truth: np.ndarray, predicted: np.ndarray) -> float:
     """Matthews' correlation of two arrays of booleans."""
-    return float(np.corrcoef(truth.ravel(), said.ravel())[0, 1]) if said.any() and not said.all() else 0.0
+    return (
+        float(np.corrcoef(truth.ravel(), predicted.ravel())[0, 1]) if predicted.any() and not predicted.all() else 0.0
+    )
 
 
 def _say(net: StepJudge, check: dict[str, np.ndarray]) -> float:
@@ -126,15 +128,15 @@ def _say(net: StepJudge, check: dict[str, np.ndarray]) -> float:
 
     net.eval()
     wrong = check["points"] < TOP
-    told, loss = [], 0.0
+    lines, loss = [], 0.0
     for name, frames in (("clip", None), ("full 64", 64), ("full 240", 240)):
         p = probabilities(net, check, frames)
         error = 1 - np.take_along_axis(p, np.tile(TOP, (len(p), 1))[..., None], 2)[..., 0]
         kappa = cohen_kappa_score(check["points"].ravel(), p.argmax(-1).ravel(), weights="quadratic")
-        told.append(f"{name}: MCC {mcc(wrong, error > 0.5):.3f}, kappa of points {kappa:.3f}")
+        lines.append(f"{name}: MCC {mcc(wrong, error > 0.5):.3f}, kappa of points {kappa:.3f}")
         right = np.take_along_axis(p, check["points"][..., None].astype(int), 2)
         loss -= float(np.log(np.maximum(right, 1e-5)).mean())
-    tqdm.write(f"unseen looks, loss {loss:.4f}: " + "; ".join(told))
+    tqdm.write(f"unseen looks, loss {loss:.4f}: " + "; ".join(lines))
     return loss
 
 
@@ -167,8 +169,8 @@ def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "jud
         records = [chunks[i // len(chunks[0])][i % len(chunks[0])] for i in both]
         net.train()
         loss = torch.zeros(())
-        for *given, points in _batch(records, noise, rng):
-            logits = _possible(net(*given), given[3])
+        for *inputs, points in _batch(records, noise, rng):
+            logits = _possible(net(*inputs), inputs[3])
             loss = loss + nn.functional.cross_entropy(logits.flatten(0, 1), points.flatten())
         descend(loss, net, optimizer, schedule)
         step += 1

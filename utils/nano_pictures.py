@@ -36,12 +36,12 @@ def pairs(axes: Any, work: Path, watcher: Watcher) -> None:
     for place, (view, frames) in enumerate(VIEWS.items()):
         answers = said(watcher, judged(watcher, exams, frames), "score")
         for row, kind in enumerate(kinds):
-            found, y = pair_result(answers, "score", kind), row + 0.22 * (place - 1)
-            axes.plot([found.right.low, found.right.high], [y, y], color=COLOURS[view], lw=1.4)
-            axes.plot(found.right.value, y, "o", color=COLOURS[view], ms=5, label=view if not row else None)
-            axes.plot([found.moved.low, found.moved.high], [y + 0.07] * 2, color=COLOURS[view], lw=0.8, ls=":")
-            axes.plot(found.moved.value, y + 0.07, "o", mfc="white", mec=COLOURS[view], ms=4.5)
-            axes.plot([found.bound] * 2, [row - 0.4, row + 0.4], color="#333", lw=1.2, ls="--")
+            result, y = pair_result(answers, "score", kind), row + 0.22 * (place - 1)
+            axes.plot([result.right.low, result.right.high], [y, y], color=COLOURS[view], lw=1.4)
+            axes.plot(result.right.value, y, "o", color=COLOURS[view], ms=5, label=view if not row else None)
+            axes.plot([result.moved.low, result.moved.high], [y + 0.07] * 2, color=COLOURS[view], lw=0.8, ls=":")
+            axes.plot(result.moved.value, y + 0.07, "o", mfc="white", mec=COLOURS[view], ms=4.5)
+            axes.plot([result.bound] * 2, [row - 0.4, row + 0.4], color="#333", lw=1.2, ls="--")
     axes.set_yticks(range(len(kinds)), [f"{kind} pairs" for kind in kinds])
     axes.set(ylim=(2.6, -0.6), xlim=(-0.03, 1.03), xlabel="share of pairs: right (full), moved the right way (open); "
              "dashed: the most a judge of clips can reach")  # fmt: skip
@@ -71,11 +71,11 @@ def steps(axes: Any, work: Path, watcher: Watcher) -> None:
     exams = kept(work, "table")
     wrong = exams["points"] < TOP
     for side, (view, frames) in zip(axes, VIEWS.items(), strict=True):
-        told = said(watcher, judged(watcher, exams, frames), "error") > 0
-        found, missed, false = (np.sum(one, 0) for one in (wrong & told, wrong & ~told, ~wrong & told))
+        flagged = said(watcher, judged(watcher, exams, frames), "error") > 0
+        detected, missed, false = (np.sum(mask, 0) for mask in (wrong & flagged, wrong & ~flagged, ~wrong & flagged))
         y = np.arange(len(STEPS))
-        side.barh(y, found, color="#007a59", label="errors found")
-        side.barh(y, missed, left=found, color="#d55e00", label="errors missed")
+        side.barh(y, detected, color="#007a59", label="errors found")
+        side.barh(y, missed, left=detected, color="#d55e00", label="errors missed")
         side.barh(y, -false, color="#747474", label="false alarms")
         side.axvline(0, color="#333", lw=0.7)
         side.set_yticks(y, [f"{step.id} {step.name}" for step in RUBRIC.steps] if not frames else [], fontsize=7)

@@ -57,7 +57,7 @@ def kept(work: Path, name: str) -> Exams:
 
 def judged(watcher: Watcher, exams: Exams, frames: int | None, spoil: Callable[..., tuple] | None = None) -> np.ndarray:
     """Probabilities of points, shape (exams, steps, most + 1); ``spoil`` changes features and times first."""
-    found = []
+    chances = []
     rng = np.random.default_rng(0)
     for number in range(len(exams["points"])):
         shown = []
@@ -70,8 +70,8 @@ def judged(watcher: Watcher, exams: Exams, frames: int | None, spoil: Callable[.
             shown.append((None, exams["read_whole"][number, pick], exams["times"][number, pick]))
         if spoil:
             shown = [(step, *spoil(exams, number, step, seen, times, rng)) for step, seen, times in shown]
-        found.append(_chances(watcher, [(seen, times) for _, seen, times in shown]))
-    return np.stack(found)
+        chances.append(_chances(watcher, [(seen, times) for _, seen, times in shown]))
+    return np.stack(chances)
 
 
 def _chances(watcher: Watcher, shown: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -83,9 +83,9 @@ def _chances(watcher: Watcher, shown: list[tuple[np.ndarray, np.ndarray]]) -> np
         features[row, : len(when)], missing[row, : len(when)] = seen, False
         times[row] = np.pad(when, (0, longest - len(when)), mode="edge")
     asked = torch.arange(len(STEPS)).reshape((-1, 1) if clip else (1, -1))
-    given = [torch.from_numpy(array) for array in (features, times, missing)]
+    tensors = [torch.from_numpy(array) for array in (features, times, missing)]
     with torch.inference_mode():
-        logits = watcher.net(*given, asked, torch.full((len(shown),), int(clip)))
+        logits = watcher.net(*tensors, asked, torch.full((len(shown),), int(clip)))
     beyond = torch.arange(logits.shape[-1]) > torch.from_numpy(TOP)[asked].unsqueeze(-1)
     return torch.softmax(logits.masked_fill(beyond, -1e4), -1).reshape(len(STEPS), -1).numpy()
 
@@ -165,7 +165,7 @@ def main() -> None:
 
 
 def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
-    found = {key: evaluate(panel, resamples=2000).metrics for key, panel in panels.items()}
+    metrics = {key: evaluate(panel, resamples=2000).metrics for key, panel in panels.items()}
     p: dict[tuple[str, str], float] = {}
     for answer, metric in (("error", "mcc"), ("score", "qwk")):
         names = ("siming_nano", "step prior", "random")
@@ -174,14 +174,14 @@ def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
             if row.metric == metric and row.p_holm is not None:
                 p[(row.b if row.a == "siming_nano" else row.a), metric] = row.p_holm
     for name in dict.fromkeys(name for name, _ in panels):
-        error, score = found[name, "error"], found[name, "score"]
+        error, score = metrics[name, "error"], metrics[name, "score"]
         cells = [_cell(error["mcc"]), _cell(score["qwk"]), _cell(score["plcc"])]
-        told = [f"{p[name, metric]:.2g}" if (name, metric) in p else "" for metric in ("mcc", "qwk")]
-        print("| " + " | ".join([view, name, *cells, *told]) + " |")
+        p_values = [f"{p[name, metric]:.2g}" if (name, metric) in p else "" for metric in ("mcc", "qwk")]
+        print("| " + " | ".join([view, name, *cells, *p_values]) + " |")
 
 
-def _cell(found: object) -> str:
-    value, low, high = (getattr(found, name) for name in ("value", "low", "high"))
+def _cell(estimate: object) -> str:
+    value, low, high = (getattr(estimate, name) for name in ("value", "low", "high"))
     return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low is not None else "")
 
 
@@ -201,16 +201,23 @@ def _pair_table(watcher: Watcher, exams: Exams) -> None:
         for answer in ("score", "error"):
             answers = said(watcher, chances, answer)
             for kind in ("all", "history", "local"):
-                found = pair_result(answers, answer, kind)
-                cells = [_cell(found.right), _cell(found.moved), f"{found.elsewhere.value:.3f}", f"{found.bound:.2f}"]
+                result = pair_result(answers, answer, kind)
+                cells = [
+                    _cell(result.right),
+                    _cell(result.moved),
+                    f"{result.elsewhere.value:.3f}",
+                    f"{result.bound:.2f}",
+                ]
                 print("| " + " | ".join([kind, view, answer, *cells]) + " |")
 
 
 def _by_step(panel: ScoreMatrix) -> dict[str, float]:
-    truth, told = panel.reference_wrong, panel.predicted_wrong
+    truth, predicted = panel.reference_wrong, panel.predicted_wrong
     with np.errstate(invalid="ignore"):
         return {
-            step: float(np.corrcoef(truth[:, i], told[:, i])[0, 1]) if told[:, i].any() and truth[:, i].any() else 0.0
+            step: float(np.corrcoef(truth[:, i], predicted[:, i])[0, 1])
+            if predicted[:, i].any() and truth[:, i].any()
+            else 0.0
             for i, step in enumerate(STEPS)
         }
 
@@ -221,7 +228,7 @@ def _step_table(steps: dict[str, dict[str, float]]) -> None:
     print("|---|---|---|---|" + "---|" * len(steps))
     for step in RUBRIC.steps:
         seen = ["yes" if step.id in heard[frames] else "no" for frames in (64, 240)]
-        values = [f"{found[step.id]:.2f}" for found in steps.values()]
+        values = [f"{by_step[step.id]:.2f}" for by_step in steps.values()]
         evidence = f"{step.evidence.channel}, {step.evidence.min_fps:g}/s"
         print("| " + " | ".join([f"{step.id} {step.name}", evidence, *seen, *values]) + " |")
 

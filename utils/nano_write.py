@@ -28,8 +28,8 @@ def write_weights(work: Path, out: Path | None) -> None:
     for frames in (None, 64, 240):
         p = probabilities(judge, check, frames)
         chance.append(1 - np.take_along_axis(p, np.tile(TOP, (len(p), 1))[..., None], 2)[..., 0])
-    told = np.concatenate(chance)
-    threshold = float(max(np.arange(0.3, 0.71, 0.02), key=lambda at: mcc(wrong, told > at)).round(2))
+    chances = np.concatenate(chance)
+    threshold = float(max(np.arange(0.3, 0.71, 0.02), key=lambda at: mcc(wrong, chances > at)).round(2))
     facts = Facts(CONTINUOUS, BINARY, STEPS, tuple(map(float, TOP)), threshold)
     path = out / WEIGHTS.name if out else WEIGHTS
     digest = save(load_encoder(work), judge, facts, path)

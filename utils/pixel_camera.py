@@ -27,8 +27,8 @@ def find_camera(image: NDArray[np.uint8]) -> NDArray[np.float64]:
     if circles is None:
         raise ValueError("no wall clock found")
     # The clock is white with a dark rim: take the candidate with the lightest face.
-    found = [(float(x), float(y), float(r)) for x, y, r in circles[0]]
-    x, y, _ = max(found, key=lambda c: _face(gray, c) - abs(c[0] - 308) / 2)
+    candidates = [(float(x), float(y), float(r)) for x, y, r in circles[0]]
+    x, y, _ = max(candidates, key=lambda c: _face(gray, c) - abs(c[0] - 308) / 2)
     slope, offset = _floor_edge(image)
     turn = np.arctan(slope)
     zoom = _rim(gray, x, y) / RIM

@@ -46,10 +46,10 @@ def rim(clip: Clip, wanted: tuple[int, int, int]) -> tuple[float, float] | None:
     """Centre of what has come to have a colour on and around the chest."""
     part = clip[[0, -2, -1], 168:226, 240:346].astype(np.int16)
     like, new = np.abs(part[1:] - wanted).max(3) < 40, np.abs(part[1:] - part[0]).max(3) > 40
-    found = (like & new).any(0)
-    if found.sum() < 8:
+    columns = (like & new).any(0)
+    if columns.sum() < 8:
         return None
-    ys, xs = np.nonzero(found)
+    ys, xs = np.nonzero(columns)
     return 240 + float(np.median(xs)), 168 + float(np.median(ys))
 
 

@@ -36,9 +36,9 @@ def color(frames: NDArray[np.uint8], box: tuple[int, int, int, int]) -> NDArray[
     return np.asarray(np.median(frames[:, y0:y1, x0:x1].reshape(-1, 3), axis=0), np.float64)
 
 
-def far(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def far(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Greatest difference of two colours over the channels."""
-    return float(np.abs(one - other).max())
+    return float(np.abs(first - other).max())
 
 
 def vertical_shift(frames: NDArray[np.uint8], box: tuple[int, int, int, int], reach: int) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ def strokes(clip: Clip) -> Strokes:
     peaks = _peaks(down)
     if len(peaks) < 2:
         return Strokes()
-    rests = np.array([one + int(down[one:other].argmin()) for one, other in pairwise(peaks)])
+    rests = np.array([start + int(down[start:end].argmin()) for start, end in pairwise(peaks)])
     way = float(np.median(down[peaks[1:]] - down[rests]))
     place = _place(clip, peaks)
     pressed, rest = _chest(clip, place, peaks, rests)
@@ -58,10 +58,10 @@ def strokes(clip: Clip) -> Strokes:
 
 def _peaks(down: NDArray[np.float64]) -> NDArray[np.int64]:
     """Frames in which the head is lowest."""
-    peaks, found = find_peaks(np.r_[down[0], down, down[-1]], prominence=0.7, plateau_size=(None, 5))
+    peaks, properties = find_peaks(np.r_[down[0], down, down[-1]], prominence=0.7, plateau_size=(None, 5))
     peaks -= 1
     if len(peaks):
-        peaks = peaks[found["prominences"] > 0.4 * np.median(found["prominences"])]
+        peaks = peaks[properties["prominences"] > 0.4 * np.median(properties["prominences"])]
     while len(peaks) > 3 and peaks[1] - peaks[0] > 1.5 * np.median(np.diff(peaks)):
         peaks = peaks[1:]  # bending down to find the place is not a stroke
     if len(peaks) > 2:
@@ -73,7 +73,7 @@ def _peaks(down: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _place(clip: Clip, peaks: NDArray[np.int64]) -> float:
     """Place along the body (x) where the chest looks different when pressed and when released."""
-    between = [(one + other) // 2 for one, other in pairwise(peaks)]
+    between = [(start + end) // 2 for start, end in pairwise(peaks)]
     pressed, released = (np.median(clip[at, 191:212, 205:345], axis=0) for at in (peaks, between))
     change = np.convolve(np.abs(pressed - released).mean(2).sum(0), np.ones(9) / 9, "same")
     change[change < change.max() / 2] = 0

@@ -124,8 +124,12 @@ def interpreters(release: Release) -> dict[str, str]:
     """The supported interpreters of this machine, by version."""
     supported = SpecifierSet(re.findall(r'^requires-python = "(.+)"$', release.text("pyproject.toml"), re.MULTILINE)[0])
     wanted = [f"3.{minor}" for minor in range(8, 20) if f"3.{minor}" in supported]
-    found = {version: sys.executable if version == OURS else shutil.which(f"python{version}") for version in wanted}
-    return {version: python if python and runs(release, python, version) else "" for version, python in found.items()}
+    by_version = {
+        version: sys.executable if version == OURS else shutil.which(f"python{version}") for version in wanted
+    }
+    return {
+        version: python if python and runs(release, python, version) else "" for version, python in by_version.items()
+    }
 
 
 def runs(release: Release, python: str, version: str) -> bool:

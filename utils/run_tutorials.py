@@ -49,17 +49,17 @@ class Block:
 def blocks(page: str) -> Iterator[Block]:
     """Every block of a page in order."""
     end, before = 0, ""
-    for found in BLOCK.finditer(page):
-        mark, kind, text = found["mark"] or "", found["kind"], found["text"]
-        adjacent = re.fullmatch(r"\s*(?:[^\n]+\n+){0,3}\s*", page[end : found.start()]) is not None
+    for match in BLOCK.finditer(page):
+        mark, kind, text = match["mark"] or "", match["kind"], match["text"]
+        adjacent = re.fullmatch(r"\s*(?:[^\n]+\n+){0,3}\s*", page[end : match.start()]) is not None
         output = kind == "text" and not mark and before == "sh" and adjacent
-        yield Block(mark, kind, text, found.start("text"), output)
-        end, before = found.end(), kind
+        yield Block(mark, kind, text, match.start("text"), output)
+        end, before = match.end(), kind
 
 
 def alike(line: str) -> str:
     """A line without what may differ: digits, digests, widths."""
-    return VARIABLE.sub(lambda found: "#" if found[0].strip() else " ", line.strip())
+    return VARIABLE.sub(lambda match: "#" if match[0].strip() else " ", line.strip())
 
 
 def missing(expected: str, printed: str) -> str | None:

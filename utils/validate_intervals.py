@@ -70,11 +70,11 @@ def severe(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def truths(design: StudyDesign, skill: float, rng: np.random.Generator) -> dict[str, float]:
     """Every metric over a very large sample."""
-    found = [
+    values = [
         observed(tally_of(big.reference[0], big.judged(skill)[0]).compute, 40_000)
         for big in (draw(design, 40_000, 1, rng, judges=1) for _ in range(5))
     ]
-    return {metric: float(np.mean([one[metric] for one in found])) for metric in METRICS}
+    return {metric: float(np.mean([metrics[metric] for metrics in values])) for metric in METRICS}
 
 
 def coverage(shape: str, n: int, sets: int, resamples: int, rng: np.random.Generator) -> Iterable[list[str]]:
@@ -125,8 +125,8 @@ def tests(shape: str, n: int, sets: int, rng: np.random.Generator) -> Iterable[l
             judged[1] = severe(judged[1], rng) if shifted else judged[1]
             for k in range(size):
                 sides = [tally_of(data.reference[k], labels[k]) for labels in judged]
-                found = paired_difference(*sides)
-                p.append([found[metric].p for metric in METRICS])
+                result = paired_difference(*sides)
+                p.append([result[metric].p for metric in METRICS])
         kept = [metric for metric in METRICS if not shifted or CATALOGUE[metric].corrected]
         shares = (np.array(p) <= ALPHA).mean(axis=0)
         yield [shape, str(n), scene, *(f"{s:.1%}" if m in kept else "" for m, s in zip(METRICS, shares, strict=True))]
@@ -141,8 +141,8 @@ def families(shape: str, n: int, sets: int, rng: np.random.Generator) -> Iterabl
         judged = [data.judged(0.8, judge) for judge in range(FAMILY)]
         for k in range(size):
             sides = [tally_of(data.reference[k], labels[k]) for labels in judged]
-            found = [paired_difference(sides[a], sides[b]) for a, b in pairs]
-            any_found.append([(holm(np.array([d[m].p for d in found])) <= ALPHA).any() for m in primary])
+            results = [paired_difference(sides[a], sides[b]) for a, b in pairs]
+            any_found.append([(holm(np.array([d[m].p for d in results])) <= ALPHA).any() for m in primary])
     yield [shape, str(n), *(f"{share:.1%}" for share in np.array(any_found).mean(axis=0))]
 
 
@@ -161,9 +161,9 @@ def main() -> None:
     bar = tqdm(total=3 * len(cells), file=sys.stderr, disable=None)
 
     def rows(make: Iterable[list[str]]) -> list[list[str]]:
-        found = list(make)
+        made = list(make)
         bar.update()
-        return found
+        return made
 
     labels = [CATALOGUE[metric].label for metric in METRICS]
     covered = [row for shape, n in cells for row in rows(coverage(shape, n, sets, resamples, rng))]

@@ -34,8 +34,8 @@ def pages() -> dict[str, Path]:
 def read_page(name: str) -> str:
     """Read the text of a page (KeyError: none) for a terminal, without pictures; links name their command."""
 
-    def link(found: re.Match[str]) -> str:
-        picture, text, target, kind = found.groups()
+    def link(match: re.Match[str]) -> str:
+        picture, text, target, kind = match.groups()
         if picture:
             return ""
         return f"{text} ({see(target)})" if kind == "md" else text

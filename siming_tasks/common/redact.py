@@ -83,7 +83,7 @@ def redact_paths(text: str) -> str:
         >>> redact_paths("video 'passwd': no such file in runs/m,api_key=k/videos.")
         "video 'passwd': no such file in runs/m,api_key=***"
     """
-    return _PATH.sub(lambda found: _text(found[0]), text)
+    return _PATH.sub(lambda match: _text(match[0]), text)
 
 
 def _suspect(name: object) -> bool:
@@ -112,7 +112,7 @@ def _text(text: str) -> str:
     text = _HEADER.sub(rf"\1\2{MASK}", text)
     text = _SCHEME.sub(rf"\1{MASK}", text)
     text = _assigned(text)
-    text = _FLAG.sub(lambda found: found[1] + _masked(found[2]) if _secret_flag(found[1]) else found[0], text)
+    text = _FLAG.sub(lambda match: match[1] + _masked(match[2]) if _secret_flag(match[1]) else match[0], text)
     return _SHAPE.sub(MASK, text)
 
 
@@ -124,12 +124,12 @@ def _secret_flag(flag: str) -> bool:
 def _assigned(text: str) -> str:
     """Copy the text without the values of ``name=value``, ``name: value`` and their quoted kin; one pass."""
     parts, done, at = [], 0, 0
-    while found := _NAMED.search(text, at):
-        at = found.end()
-        if not _suspect(found[1]):
+    while match := _NAMED.search(text, at):
+        at = match.end()
+        if not _suspect(match[1]):
             continue
         value = _VALUE.match(text, at)
-        if value is None or _spared(found[1], found[2], value):
+        if value is None or _spared(match[1], match[2], value):
             continue
         opening = value["open"] or value["start"] or ""
         parts += [text[done:at], opening, MASK]

@@ -26,7 +26,7 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return _UNSEEN.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text.replace("\r\n", "\n"))
+    return _UNSEEN.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", text.replace("\r\n", "\n"))
 
 
 def one_line(text: object, most: int = MAX_LINE) -> str:
@@ -47,7 +47,7 @@ def literal(text: object) -> str:
         >>> literal("a|b <img> rater_a"), literal("# *x*")
         ('a\\|b \\<img\\> rater_a', '\\# \\*x\\*')
     """
-    return _MARKDOWN.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", one_line(text))
+    return _MARKDOWN.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", one_line(text))
 
 
 def cell(value: object) -> str:

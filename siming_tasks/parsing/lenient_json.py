@@ -127,11 +127,11 @@ class _Reader:
         text, position = self.text, 0
         while position < len(text):
             if not self._stack:
-                found = _OPEN.search(text, position)
-                if found is None:
+                opening = _OPEN.search(text, position)
+                if opening is None:
                     return
-                self._push(found[0], found.start())
-                position = found.end()
+                self._push(opening[0], opening.start())
+                position = opening.end()
                 continue
             token = _TOKEN.match(text, position)
             assert token is not None  # every character begins one of the alternatives

@@ -291,19 +291,19 @@ def replace(name: str, wrap: Wrap) -> bool:
 @contextmanager
 def replaced(wraps: Mapping[str, Wrap]) -> Iterator[None]:
     """While the block runs, these functions of lmms-eval are replaced: all of them, or none if one of them differs."""
-    found: list[tuple[Any, str, Any]] = []
+    originals: list[tuple[Any, str, Any]] = []
     try:
-        found = [_find(TOUCH_POINTS[name]) for name in wraps]
+        originals = [_find(TOUCH_POINTS[name]) for name in wraps]
     except _Difference:
         for name in wraps:
             if problem := problem_of(name):
                 _report(TOUCH_POINTS[name], problem)
-    for (owner, attribute, original), wrap in zip(found, wraps.values(), strict=False):
+    for (owner, attribute, original), wrap in zip(originals, wraps.values(), strict=False):
         _set(owner, attribute, original, wrap)
     try:
         yield
     finally:
-        for owner, attribute, original in reversed(found):
+        for owner, attribute, original in reversed(originals):
             setattr(owner, attribute, original)
 
 
@@ -394,13 +394,13 @@ def _find(point: TouchPoint) -> tuple[Any, str, Any]:
 
 def _check_signature(function: Any, expected: str) -> None:
     try:
-        found = list(inspect.signature(function).parameters)
+        parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         raise _Difference("cannot be called") from None
     names = expected.split(", ")
-    agrees = set(names[:-1]) <= set(found) if names[-1] == "..." else names == found
+    agrees = set(names[:-1]) <= set(parameters) if names[-1] == "..." else names == parameters
     if not agrees:
-        raise _Difference(f"takes ({', '.join(found)}), expected ({expected})")
+        raise _Difference(f"takes ({', '.join(parameters)}), expected ({expected})")
 
 
 def _set(owner: Any, attribute: str, original: Any, wrap: Wrap) -> None:

@@ -191,6 +191,8 @@ def _note_next_command(tracker: Any, run: _SavedRun) -> None:
         return
     message = message_at_exit()
     evaluations = [task.get("siming_stderr,none") for task in run.results["results"].values()]
-    message.withheld |= any(isinstance(found, Mapping) and found.get("predictions") for found in evaluations)
+    message.withheld |= any(
+        isinstance(evaluation, Mapping) and evaluation.get("predictions") for evaluation in evaluations
+    )
     if tracker.output_path:
         (message.folders if run.logged else message.without_replies).append(_folder(tracker))

@@ -51,15 +51,15 @@ def _wrap_simple_evaluate(simple_evaluate: Callable[..., Any]) -> Callable[..., 
     signature = inspect.signature(simple_evaluate)
 
     def checked_simple_evaluate(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind_partial(*args, **kwargs).arguments
-        tasks = given.get("tasks") or []
+        bound = signature.bind_partial(*args, **kwargs).arguments
+        tasks = bound.get("tasks") or []
         ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
-        model = given.get("model")
+        model = bound.get("model")
         if not ours or not isinstance(model, str):  # of an object, evaluate knows more
             return simple_evaluate(*args, **kwargs)
-        with _one_message(given.get("cli_args") is not None):
+        with _one_message(bound.get("cli_args") is not None):
             specs = check_data(ours)
-            arguments = _arguments_of_command(model, given)
+            arguments = _arguments_of_command(model, bound)
             mode = check_run_arguments(arguments, RUN.policy, specs)
         added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
 
@@ -127,40 +127,40 @@ def _one_message(command_line: bool) -> Iterator[None]:
         raise
 
 
-def _arguments_of_command(model: str, given: Mapping[str, Any]) -> RunArguments:
+def _arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
     """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
     try:
         path = compat.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
-            model, force_simple=bool(given.get("force_simple"))
+            model, force_simple=bool(arguments.get("force_simple"))
         ).class_path
     except ValueError:
         path = ""  # there is no such model: lmms-eval lists those that there are
-    model_args = given.get("model_args") or {}
+    model_args = arguments.get("model_args") or {}
     if isinstance(model_args, str):
         model_args = compat.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
-    batch_size = str(given.get("batch_size") or model_args.get("batch_size") or 1)
+    batch_size = str(arguments.get("batch_size") or model_args.get("batch_size") or 1)
     return RunArguments(
         model,
         backend_with_arguments(backend_of([path.rpartition(".")[0]]), model_args),
         model_args,
         int(batch_size) if batch_size.isdecimal() else 1,
-        given.get("system_instruction"),
-        bool(given.get("apply_chat_template")),
-        given.get("num_fewshot"),
+        arguments.get("system_instruction"),
+        bool(arguments.get("apply_chat_template")),
+        arguments.get("num_fewshot"),
     )
 
 
-def _missing_arguments(backend: Backend, mode: MediaMode, given: Mapping[str, Any]) -> dict[str, Any]:
+def _missing_arguments(backend: Backend, mode: MediaMode, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
     wanted = mode.arguments(backend)
     frames = RUN.options.frames
-    return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in given}
+    return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in arguments}
 
 
 def _warn_of_missing_arguments(lm: Any, backend: Backend, mode: MediaMode) -> None:
     """Say what a model object was made without; it is used as it is."""
-    given = arguments_of(lm)
-    missing = _missing_arguments(backend, mode, given) if given is not None else {}
+    arguments = arguments_of(lm)
+    missing = _missing_arguments(backend, mode, arguments) if arguments is not None else {}
     if missing:
         listed = ", ".join(f"{key}={value}" for key, value in missing.items())
         logger.warning(

@@ -31,8 +31,8 @@ def conflicts(data: Any) -> Iterator[Conflict]:
         data: what a rubric file holds, or the dump of a rubric.
     """
     skills = list(_entries(data, "skills", ()))
-    steps = [found for place, skill in skills for found in _entries(skill, "steps", place)]
-    errors = [found for place, step in steps for found in _entries(step, "errors", place)]
+    steps = [entry for place, skill in skills for entry in _entries(skill, "steps", place)]
+    errors = [entry for place, step in steps for entry in _entries(step, "errors", place)]
     for kind, entries in (("skill id", skills), ("step id", steps), ("error id", errors)):
         yield from _twice(kind, entries)
     yield from _alike(steps)

@@ -38,16 +38,16 @@ def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None =
         source: how the warnings call its file.
         lines: the line of each entry (:func:`siming_tasks.common.files.yaml_lines`).
     """
-    found: list[tuple[Place, str, str, str]] = [*_names(rubric)]
+    findings: list[tuple[Place, str, str, str]] = [*_names(rubric)]
     for s, skill in enumerate(rubric.skills):
         for n, step in enumerate(skill.steps):
             place: Place = ("skills", s, "steps", n)
             for at, code, what, fix in (*_texts(step), *_overlaps(step), *_points(step), *_needs(step)):
-                found.append(((*place, *at), code, f"step {step.id!r}: {what}", fix))
+                findings.append(((*place, *at), code, f"step {step.id!r}: {what}", fix))
     where = lines or {}
     problems = [
         Problem(code, what, fix, source, line_of(place, where), ".".join(map(str, place)), severity="warning")
-        for place, code, what, fix in found
+        for place, code, what, fix in findings
     ]
     return sorted(problems, key=lambda problem: problem.line or 0)
 
@@ -66,9 +66,9 @@ def _texts(step: RubricStep) -> Found:
         if _BLANK.match(text) and not (single and _NO_PARTIAL.search(text)):
             yield place, "text-empty", f"{text!r} says nothing.", "Write what an observer sees."
     for kind, group in (("criteria", criteria), ("errors", observed)):
-        for (_, one), (place, two) in combinations(group.items(), 2):
-            if _plain(one) == _plain(two) and not _BLANK.match(one):
-                what = f"two {kind} say the same: {two[:60]!r}."
+        for (_, first), (place, second) in combinations(group.items(), 2):
+            if _plain(first) == _plain(second) and not _BLANK.match(first):
+                what = f"two {kind} say the same: {second[:60]!r}."
                 yield place, f"{kind}-same", what, "Write what tells them apart, or delete one."
 
 
@@ -79,12 +79,12 @@ def _plain(text: str) -> str:
 def _overlaps(step: RubricStep) -> Found:
     """Ranges of one unit in two criteria that have more than an end in common."""
     ranges = {name: stated_ranges(text) for name, text in step.criteria.model_dump().items()}
-    for one, two in combinations(ranges, 2):
-        for unit in ranges[one].keys() & ranges[two].keys():
-            (low, high), (from_, to) = ranges[one][unit], ranges[two][unit]
+    for first, second in combinations(ranges, 2):
+        for unit in ranges[first].keys() & ranges[second].keys():
+            (low, high), (from_, to) = ranges[first][unit], ranges[second][unit]
             if max(low, from_) < min(high, to):
-                what = f"`{one}` and `{two}` overlap: {_shown(low, high)} and {_shown(from_, to)} {unit}."
-                yield ("criteria", two), "criteria-overlap", what, "Let one end where the other begins."
+                what = f"`{first}` and `{second}` overlap: {_shown(low, high)} and {_shown(from_, to)} {unit}."
+                yield ("criteria", second), "criteria-overlap", what, "Let one end where the other begins."
 
 
 def stated_ranges(text: str) -> dict[str, tuple[float, float]]:
@@ -94,14 +94,14 @@ def stated_ranges(text: str) -> dict[str, tuple[float, float]]:
         >>> stated_ranges("5-6 cm deep"), stated_ranges("less than 5 cm, 100-120/min, 30 s or 40-50 s, over 60 s")
         ({'cm': (5.0, 6.0)}, {'cm': (0.0, 5.0)})
     """
-    found: dict[str, list[tuple[float, float]]] = {}
+    ranges: dict[str, list[tuple[float, float]]] = {}
     for match in _BETWEEN.finditer(text):
-        found.setdefault(match["unit"].casefold(), []).append((_value(match["low"]), _value(match["high"])))
+        ranges.setdefault(match["unit"].casefold(), []).append((_value(match["low"]), _value(match["high"])))
     for match in _BOUND.finditer(_BETWEEN.sub(" ", text)):
         value = _value(match["number"])
         span = (value, float("inf")) if match["word"].casefold() in _LOWER else (0.0, value)
-        found.setdefault(match["unit"].casefold(), []).append(span)
-    return {unit: spans[0] for unit, spans in found.items() if len(spans) == 1 and spans[0][0] < spans[0][1]}
+        ranges.setdefault(match["unit"].casefold(), []).append(span)
+    return {unit: spans[0] for unit, spans in ranges.items() if len(spans) == 1 and spans[0][0] < spans[0][1]}
 
 
 def _value(text: str) -> float:

@@ -49,13 +49,13 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
     except ValidationError as error:
         items = error.errors(include_url=False)
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
-    found = list(conflicts(data))
-    told = {conflict.what for conflict in found}
+    faults = list(conflicts(data))
+    named = {conflict.what for conflict in faults}
     for item in items:
         what = item["msg"].removeprefix("Value error, ")
         # a list whose entries are wrong is also called too short
-        if what not in told and (item["loc"] not in deeper or item["type"] == "value_error"):
-            found.append(Conflict(item["loc"], what + _found(item), _fix(item)))
+        if what not in named and (item["loc"] not in deeper or item["type"] == "value_error"):
+            faults.append(Conflict(item["loc"], what + _found(item), _fix(item)))
     where = lines() if lines else {}
     problems = [
         Problem(
@@ -66,7 +66,7 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
             what=f"{each.what}.",
             fix=each.fix,
         )
-        for each in found
+        for each in faults
     ]
     raise RubricError.of(sorted(problems, key=lambda problem: problem.line or 0), shown=20) from None
 

@@ -94,9 +94,9 @@ class RubricStep(_Model):
 
     def _points(self) -> list[tuple[str, float]]:
         """Everything that the step says in points."""
-        found = [("max_score", self.max_score)]
-        found += [(f"the deduction of {error.id!r}", error.deduct) for error in self.errors]
-        return found + [("a cap", each.cap) for each in self.requires if each.cap is not None]
+        points = [("max_score", self.max_score)]
+        points += [(f"the deduction of {error.id!r}", error.deduct) for error in self.errors]
+        return points + [("a cap", each.cap) for each in self.requires if each.cap is not None]
 
     @cached_property
     def score_increment(self) -> float:

@@ -64,8 +64,8 @@ def visible_score_increment(numbers: Iterable[float], texts: Iterable[str]) -> f
 def _parse_number(value: Any) -> Any:
     """Text of a file as people read it: 010 is 10, and ``yes``, ``1:30`` and ``2,5`` are no numbers."""
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
-        said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value[:40]
-        raise ValueError(f"`{said}` is not a number; write points such as 2 or 2.5")
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value[:40]
+        raise ValueError(f"`{shown}` is not a number; write points such as 2 or 2.5")
     return value
 
 

@@ -74,19 +74,19 @@ def test_no_reader_opens_a_special_file(tmp_path: Path, kind: str, name: str) ->
 
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_runs_and_label_files_that_are_special_files_are_refused(short_demo: Path, tmp_path: Path, kind: str) -> None:
-    make, said = SPECIAL[kind]
+    make, message = SPECIAL[kind]
     dataset = open_dataset(short_demo)
     make(tmp_path / "key.json")
-    with pytest.raises(DataError, match=f"key.json: {said}"):
+    with pytest.raises(DataError, match=f"key.json: {message}"):
         with_labels(dataset, tmp_path / "key.json")
     (tmp_path / "run").mkdir()
     make(tmp_path / "run" / "x_results.json")
-    with pytest.raises(DataError, match=f"x_results.json: {said}"):
+    with pytest.raises(DataError, match=f"x_results.json: {message}"):
         run_at(tmp_path / "run")
     (tmp_path / "answers").mkdir()
     make(tmp_path / "answers" / "p.jsonl")
     (problem,) = load_predictions(tmp_path / "answers", dataset).problems
-    assert problem.code == "predictions-unreadable" and said in str(problem)
+    assert problem.code == "predictions-unreadable" and message in str(problem)
 
 
 def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_refused_files_leave_no_handle_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("n: " + "9" * 3_900_000, ":1: not valid YAML: a number of 3,900,000 characters; at most 100 are read"),
         ("a: 1\nn: 0x" + "f" * 5_000, ":2: not valid YAML: a number of 5,002 characters"),
@@ -131,12 +131,12 @@ def test_refused_files_leave_no_handle_open(tmp_path: Path) -> None:
         ("a: \x00", ":1: not valid YAML"),
     ],
 )
-def test_a_yaml_value_that_cannot_be_is_named_by_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_yaml_value_that_cannot_be_is_named_by_its_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     start = time.monotonic()
     with pytest.raises(DataError) as caught:
         read_yaml(tmp_path / "x.yaml")
-    assert f"x.yaml{said}" in str(caught.value).replace("x.yaml: not", "x.yaml:1: not")
+    assert f"x.yaml{message}" in str(caught.value).replace("x.yaml: not", "x.yaml:1: not")
     assert len(str(caught.value)) < 500 and time.monotonic() - start < 20
 
 
@@ -183,8 +183,8 @@ def test_the_command_says_it_in_one_line(data: Path, capsys) -> None:
     (data / "dataset.yaml").unlink()
     os.mkfifo(data / "dataset.yaml")
     assert main(["data", "check", str(data), "--quick", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert "only regular files are read" in json.dumps(found)
+    report = json.loads(capsys.readouterr().out)
+    assert "only regular files are read" in json.dumps(report)
 
 
 def sheet(path: Path, rows: str) -> Path:
@@ -204,7 +204,7 @@ HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_i
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         (
             '<row r="99999999999"><c r="A1"><v>1</v></c></row>',
@@ -216,11 +216,11 @@ HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_i
         ('<row r="x"><c r="?"><v>1</v></c></row>', "not a readable .xlsx file"),
     ],
 )
-def test_a_small_workbook_that_means_a_huge_one(tmp_path: Path, rows: str, said: str) -> None:
+def test_a_small_workbook_that_means_a_huge_one(tmp_path: Path, rows: str, message: str) -> None:
     start = time.monotonic()
     with pytest.raises(DataError) as caught:
         read_table(sheet(tmp_path / "x.xlsx", HEADING + rows))
-    assert said in str(caught.value) and time.monotonic() - start < 60
+    assert message in str(caught.value) and time.monotonic() - start < 60
 
 
 def test_the_claimed_size_of_a_sheet_is_not_believed(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_what_is_no_secret_is_kept(text: str) -> None:
 
 
 def test_values_that_are_not_text_are_unchanged() -> None:
-    given = {
+    values = {
         "max_new_tokens": 4096,
         "token": None,
         "seeds": [0, 1, None],
@@ -101,7 +101,7 @@ def test_values_that_are_not_text_are_unchanged() -> None:
         "password": 12345,
         "x": 1.5,
     }
-    assert redact(given) == {**given, "password": MASK}
+    assert redact(values) == {**values, "password": MASK}
 
 
 PARTS = ("a=", "key=", "'=", "://", "a://b:", "-key ", "[key=", "bearer ", "\\", "a.", "key=\\", "%40", "a:b@", "sk-")

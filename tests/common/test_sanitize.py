@@ -21,13 +21,13 @@ def test_invisible_characters_are_spelled_out(text: str) -> None:
     shown = visible(text)
     left = {character for character in shown if unicodedata.category(character) in ("Cc", "Cf", "Cs")} - {"\n", "\t"}
     # format characters that are drawn: Arabic number signs and the like
-    assert all(re.match("ARABIC|SYRIAC|KAITHI|EGYPTIAN|END OF AYAH", unicodedata.name(found, "?")) for found in left)
+    assert all(re.match("ARABIC|SYRIAC|KAITHI|EGYPTIAN|END OF AYAH", unicodedata.name(char, "?")) for char in left)
 
 
 def test_a_message_is_one_bounded_line() -> None:
     problem = Problem("x", f"step '{HOSTILE}\nsiming: all well' is unknown.", "Mend it." + "y" * 10_000, "f\n.jsonl", 3)
-    said = str(problem)
-    assert len(said) <= 2_000 and said.isprintable()
+    message = str(problem)
+    assert len(message) <= 2_000 and message.isprintable()
     assert "\n" not in one_line("a\nb\x0bc\u2028d\x85e")
 
 

@@ -59,12 +59,12 @@ def test_digits_are_read_as_people_read_them(tmp_path: Path, word: str, points: 
 def test_words_are_refused_as_points(tmp_path: Path, word: str) -> None:
     with pytest.raises(RubricError) as caught:
         load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}"))
-    said = str(caught.value)
+    message = str(caught.value)
     line = next(number for number, text in enumerate(TEXT.splitlines(), 1) if "max_score: 2" in text)
-    assert f"rubric.yaml:{line}: skills.0.steps.0.max_score: " in said
+    assert f"rubric.yaml:{line}: skills.0.steps.0.max_score: " in message
     if word != "[2]":
         bare = word.strip("'")
-        assert f"`{bare}` is not a number; write points such as 2 or 2.5." in said
+        assert f"`{bare}` is not a number; write points such as 2 or 2.5." in message
 
 
 @pytest.mark.parametrize("word", ["yes", "1:30", "fast"])
@@ -97,9 +97,12 @@ def test_a_mapping_file_keeps_text_as_written(tmp_path: Path) -> None:
     path.write_text(
         "steps: {1.10: cpr_01, 010: cpr_02}\nraters: {no: rater_a, 1:30: rater_b}\nnot_applicable: [no, off]\n"
     )
-    found = read_mapping(path)
-    assert (found.steps, found.raters) == ({"1.10": "cpr_01", "010": "cpr_02"}, {"no": "rater_a", "1:30": "rater_b"})
-    assert found.not_applicable == ("no", "off")
+    mapping = read_mapping(path)
+    assert (mapping.steps, mapping.raters) == (
+        {"1.10": "cpr_01", "010": "cpr_02"},
+        {"no": "rater_a", "1:30": "rater_b"},
+    )
+    assert mapping.not_applicable == ("no", "off")
     path.write_text("steps: {1.1: a, 1.10: b}\nrate: 30000/1001\n")
     assert read_mapping(path).steps == {"1.1": "a", "1.10": "b"}
 

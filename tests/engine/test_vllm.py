@@ -82,9 +82,9 @@ def test_a_replica_that_is_killed_costs_no_answer(
     kept = {"SIMING_REPLIES": str(tmp_path / "replies")}
     cut = host(*asking(engine, retries=1), "--limit", "8", data=short_demo, name="cut", **FEW, **kept)
     statuses = [cut.task(name)["siming_stderr"]["statuses"] for name in NAMES]
-    lost = sum(found["request_failed"] + found["empty"] for found in statuses)  # empty: in flight when it died
-    told = {name for found in statuses for name, n in found.items() if n}
-    assert lost > 0 and told <= {"ok", "request_failed", "empty"}, statuses
+    lost = sum(counts["request_failed"] + counts["empty"] for counts in statuses)  # empty: in flight when it died
+    occurring = {name for counts in statuses for name, n in counts.items() if n}
+    assert lost > 0 and occurring <= {"ok", "request_failed", "empty"}, statuses
     again = serve(port=engine.port)
     whole = host(*asking(again), "--limit", "8", data=short_demo, name="again", **FEW, **kept)
     assert [whole.task(name)["coverage"] for name in NAMES] == [1.0] * 4

@@ -99,8 +99,8 @@ def remux(source: Path, target: Path, keep: Iterable[int], shift: int = 0) -> Pa
 
 def rotate(path: Path, target: Path, degrees: int) -> Path:
     """Set the display matrix of an .mp4: players then turn the picture clockwise by ``degrees`` (90, 180 or 270)."""
-    one = 65536
-    a, b = {90: (0, one), 180: (-one, 0), 270: (0, -one)}[degrees]
+    unit = 65536
+    a, b = {90: (0, unit), 180: (-unit, 0), 270: (0, -unit)}[degrees]
     data = bytearray(path.read_bytes())
     at = data.index(b"tkhd") + 4 + 40
     data[at : at + 36] = struct.pack(">9i", a, b, 0, -b, a, 0, 0, 0, 0x40000000)
@@ -122,14 +122,14 @@ MATRICES = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 7: (0.212
 def planes(frame: av.VideoFrame) -> list[np.ndarray]:
     """The numbers of a YCbCr or grey picture, one array a component, as they are stored."""
     sample = "<u2" if frame.format.components[0].bits > 8 else "u1"
-    found = []
+    arrays = []
     for plane in frame.planes:
         rows = np.frombuffer(bytes(plane), sample).reshape(plane.height, -1)
-        if len(frame.planes) == 2 and found:  # nv12, p010: both colours side by side
-            found += [rows[:, : 2 * plane.width : 2], rows[:, 1 : 2 * plane.width : 2]]
+        if len(frame.planes) == 2 and arrays:  # nv12, p010: both colours side by side
+            arrays += [rows[:, : 2 * plane.width : 2], rows[:, 1 : 2 * plane.width : 2]]
         else:
-            found.append(rows[:, : plane.width])
-    return found
+            arrays.append(rows[:, : plane.width])
+    return arrays
 
 
 def by_hand(frame: av.VideoFrame) -> np.ndarray:
@@ -140,17 +140,17 @@ def by_hand(frame: av.VideoFrame) -> np.ndarray:
     height, width, bits = frame.height, frame.width, frame.format.components[0].bits
     hd = max(width, height) >= 1280 or min(width, height) > 576
     kr, kb = MATRICES.get(frame.colorspace, MATRICES[1 if hd else 5])
-    one = 2 ** (bits - 8)
+    unit = 2 ** (bits - 8)
     luma, *colour = planes(frame)
     if frame.color_range == 2 or frame.format.name.startswith("yuvj"):
-        low, across, colours = 0, 256 * one - 1, 256 * one - 1
+        low, across, colours = 0, 256 * unit - 1, 256 * unit - 1
     else:
-        low, across, colours = 16 * one, 219 * one, 224 * one
+        low, across, colours = 16 * unit, 219 * unit, 224 * unit
     y = (luma.astype(float) - low) / across
     cb = cr = np.zeros_like(y)
     if colour:
         down, right = round(height / colour[0].shape[0]), round(width / colour[0].shape[1])
-        cb, cr = ((c.repeat(down, 0).repeat(right, 1)[:height, :width] - 128.0 * one) / colours for c in colour)
+        cb, cr = ((c.repeat(down, 0).repeat(right, 1)[:height, :width] - 128.0 * unit) / colours for c in colour)
     red, blue = y + 2 * (1 - kr) * cr, y + 2 * (1 - kb) * cb
     green = (y - kr * red - kb * blue) / (1 - kr - kb)
     return np.rot90(np.clip(np.stack([red, green, blue], -1) * 255, 0, 255), round(frame.rotation / 90))

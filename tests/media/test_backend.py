@@ -62,8 +62,8 @@ def test_the_modality_of_an_instance_decides_its_mode() -> None:
     for row, wanted, modality in (
         (both, "frames", "video"), (both, "video", "image"), (both, "proxy", None), (film, "frames", None)
     ):  # fmt: skip
-        said = modality or row.modality
-        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={wanted}: with modality={said} x takes"):
+        expected = modality or row.modality
+        with pytest.raises(OptionsError, match=f"SIMING_MEDIA={wanted}: with modality={expected} x takes"):
             row.mode(wanted, modality)
 
 

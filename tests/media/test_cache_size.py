@@ -114,9 +114,9 @@ def test_the_limit_holds_after_kills(videos: Any, tmp_path: Path) -> None:
     store = FrameStore(tmp_path, path, digest_of(path))
     with killed(FILL, path, tmp_path, when=lambda: len(list(store.frames.glob("[0-9]*.jpg"))) >= 5):
         pass
-    found = view(other, span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
+    media = view(other, span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
     assert not store.folder.exists()
-    assert found.store.folder.exists()
+    assert media.store.folder.exists()
 
 
 def test_wrong_notes_of_the_size_are_corrected(videos: Any, tmp_path: Path) -> None:
@@ -166,11 +166,11 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
         view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache).images()
     with as_nobody(cache):
         for mode in modes:
-            found = view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache)
-            assert len(found.indices) == (25 if mode == "video" else 4)
-            assert found.path is None or found.path.is_file()
-        found = view(path, span=(0.0, 1.0), budget=Budget(4), cache=cache)
-        assert [videos.number(np.asarray(image)) for image in found.images()] == [0, 8, 16, 24]
+            media = view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache)
+            assert len(media.indices) == (25 if mode == "video" else 4)
+            assert media.path is None or media.path.is_file()
+        media = view(path, span=(0.0, 1.0), budget=Budget(4), cache=cache)
+        assert [videos.number(np.asarray(image)) for image in media.images()] == [0, 8, 16, 24]
         for mode in modes:
             with pytest.raises(MediaError) as caught:
                 view(path, span=(0.0, 2.0), budget=Budget(5), mode=mode, cache=cache)

@@ -46,10 +46,10 @@ def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: s
 
 
 def test_clips_have_the_codec_and_format_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
-    found = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
-    assert found.path is not None
-    assert found.path.suffix == ".mp4"
-    facts = read_media_info(found.path)
+    media = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
+    assert media.path is not None
+    assert media.path.suffix == ".mp4"
+    facts = read_media_info(media.path)
     assert (facts.codec, facts.pix_fmt, facts.has_audio, facts.n_frames) == ("h264", "yuv420p", False, 25)
     assert facts.metadata.keys() <= {
         *("major_brand", "minor_version", "compatible_brands", "encoder", "language", "handler_name", "vendor_id")
@@ -57,19 +57,19 @@ def test_clips_have_the_codec_and_format_that_every_reader_knows(videos: Any, tm
 
 
 def test_a_clip_of_one_frame_shows_it_twice(videos: Any, tmp_path: Path) -> None:
-    found = view(videos.get("plain"), span=(1.001, 1.002), budget=Budget(16), mode="video", cache=tmp_path)
-    assert found.indices == (25,)
-    assert found.path is not None
-    assert [videos.number(array) for _, array in videos.linear(found.path)] == [25, 25]
-    assert read_timeline(found.path).times.tolist() == [0.0, 0.04]
+    media = view(videos.get("plain"), span=(1.001, 1.002), budget=Budget(16), mode="video", cache=tmp_path)
+    assert media.indices == (25,)
+    assert media.path is not None
+    assert [videos.number(array) for _, array in videos.linear(media.path)] == [25, 25]
+    assert read_timeline(media.path).times.tolist() == [0.0, 0.04]
 
 
 def test_a_video_of_one_frame_gives_a_clip_of_it(videos: Any, tmp_path: Path) -> None:
     path = videos.get("one_frame")
     for budget in (Budget(1), Budget(16), Budget(fps=2)):
-        found = view(path, span=(0.0, 0.04), budget=budget, cache=tmp_path)
-        assert (found.indices, found.times, found.rate) == ((0,), (0.0,), 25.0)
-        assert len(found.images()) == 1
+        media = view(path, span=(0.0, 0.04), budget=budget, cache=tmp_path)
+        assert (media.indices, media.times, media.rate) == ((0,), (0.0,), 25.0)
+        assert len(media.images()) == 1
 
 
 def test_the_rate_of_one_frame_counts_the_whole_span(videos: Any, tmp_path: Path) -> None:
@@ -139,33 +139,33 @@ def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
     videos: Any, tmp_path: Path, reader: Any, shape: str
 ) -> None:
     path, frames = videos.get(shape), 10
-    found = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
-    assert found.path is not None
-    assert found.indices == tuple(sample_indices(60, budget=Budget(frames)))
-    upright = {index: to_rgb(frame) for index, frame in decode(path, read_timeline(path), found.indices)}
-    shown = reader(found.path, frames)
+    media = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
+    assert media.path is not None
+    assert media.indices == tuple(sample_indices(60, budget=Budget(frames)))
+    upright = {index: to_rgb(frame) for index, frame in decode(path, read_timeline(path), media.indices)}
+    shown = reader(media.path, frames)
     assert len(shown) == frames
-    for index, array in zip(found.indices, shown, strict=True):
+    for index, array in zip(media.indices, shown, strict=True):
         assert videos.psnr(array, upright[index]) > FLOOR - 3  # readers differ in how they enlarge the chroma
 
 
 @pytest.mark.parametrize("reader", [by_decord, by_lmms_eval])
 def test_the_same_pictures_come_from_the_video_itself(videos: Any, tmp_path: Path, reader: Any) -> None:
     path = videos.get("b_pyramid")
-    found = view(path, span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
-    assert found.path is not None
-    original, proxy = reader(path, 8), reader(found.path, 8)
+    media = view(path, span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
+    assert media.path is not None
+    original, proxy = reader(path, 8), reader(media.path, 8)
     assert [videos.number(array) for array in original] == [videos.number(array) for array in proxy]
-    assert [videos.number(array) for array in original] == list(found.indices)
+    assert [videos.number(array) for array in original] == list(media.indices)
     assert min(videos.psnr(a, b) for a, b in zip(original, proxy, strict=True)) > FLOOR
 
 
 @pytest.mark.parametrize("reader", [by_decord, by_lmms_eval, by_qwen, by_torchcodec])
 def test_readers_count_a_clip_right(videos: Any, tmp_path: Path, reader: Any) -> None:
-    found = view(videos.get("open_gop"), span=(0.52, 1.0), budget=Budget(4), mode="video", cache=tmp_path)
-    assert found.path is not None
-    assert found.indices == tuple(range(13, 25))
-    assert [videos.number(array) for array in reader(found.path, 12)] == list(range(13, 25))
+    media = view(videos.get("open_gop"), span=(0.52, 1.0), budget=Budget(4), mode="video", cache=tmp_path)
+    assert media.path is not None
+    assert media.indices == tuple(range(13, 25))
+    assert [videos.number(array) for array in reader(media.path, 12)] == list(range(13, 25))
 
 
 def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path: Path) -> None:
@@ -173,16 +173,16 @@ def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path:
     decord = pytest.importorskip("decord")
     from qwen_vl_utils.vision_process import VIDEO_READER_BACKENDS
 
-    found = view(videos.get("plain"), span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
-    rate = decord.VideoReader(str(found.path)).get_avg_fps()
-    error = np.arange(8) / rate - np.asarray(found.times)
+    media = view(videos.get("plain"), span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
+    rate = decord.VideoReader(str(media.path)).get_avg_fps()
+    error = np.arange(8) / rate - np.asarray(media.times)
     assert abs(error[[0, -1]]).max() < 1e-3
     assert abs(error).max() < 1 / 25
-    _, facts, sampled = VIDEO_READER_BACKENDS["decord"]({"video": str(found.path), "nframes": 8})
+    _, facts, sampled = VIDEO_READER_BACKENDS["decord"]({"video": str(media.path), "nframes": 8})
     assert np.asarray(facts["frames_indices"]).tolist() == list(range(8))
     assert sampled == pytest.approx(7 / 2.36, rel=1e-3)
-    assert found.rate == pytest.approx(8 / 2.4)
-    with av.open(str(found.path)) as container:
+    assert media.rate == pytest.approx(8 / 2.4)
+    with av.open(str(media.path)) as container:
         stream = container.streams.video[0]
         assert stream.frames == 8
         assert float(stream.average_rate or 0) == pytest.approx(7 / 2.36, rel=1e-3)
@@ -194,10 +194,10 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
     path = videos.get(shape)
     timeline = read_timeline(path)
     assert not timeline.standard
-    found = view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path)
-    assert found.path not in (None, path)
+    media = view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path)
+    assert media.path not in (None, path)
     upright = [to_rgb(frame) for _, frame in decode(path, timeline, range(timeline.n_frames))]
-    shown = by_lmms_eval(found.path, timeline.n_frames)
+    shown = by_lmms_eval(media.path, timeline.n_frames)
     assert len(shown) == timeline.n_frames
     assert min(videos.psnr(a, b) for a, b in zip(shown, upright, strict=True)) > FLOOR
     if shape == "trimmed":

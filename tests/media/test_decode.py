@@ -31,9 +31,9 @@ def test_frames_are_those_of_a_linear_decode(videos: Any, shape: str, wanted: An
     timeline = read_timeline(path)
     assert timeline.pts.tolist() == [pts for pts, _ in reference]
     wanted = [index for index in wanted if index < len(reference)]
-    found = [(index, frame.pts, frame.to_ndarray(format="rgb24")) for index, frame in decode(path, timeline, wanted)]
-    assert [index for index, *_ in found] == wanted
-    for index, pts, array in found:
+    decoded = [(index, frame.pts, frame.to_ndarray(format="rgb24")) for index, frame in decode(path, timeline, wanted)]
+    assert [index for index, *_ in decoded] == wanted
+    for index, pts, array in decoded:
         assert pts == reference[index][0]
         assert np.array_equal(array, reference[index][1])
 
@@ -79,9 +79,9 @@ def test_rotation_is_applied_as_players_do(videos: Any) -> None:
         path = videos.get(f"rotated_{degrees}")
         ((_, frame),) = decode(path, read_timeline(path), [30])
         assert np.array_equal(to_rgb(frame), np.rot90(upright, -degrees // 90))
-        found = read_media_info(path)
-        assert (found.width, found.height) == ((48, 80) if degrees != 180 else (80, 48))
-        assert found.rotation % 360 == -degrees % 360
+        info = read_media_info(path)
+        assert (info.width, info.height) == ((48, 80) if degrees != 180 else (80, 48))
+        assert info.rotation % 360 == -degrees % 360
 
 
 def test_a_4k_ten_bit_frame_is_scaled_on_the_way(videos: Any) -> None:
@@ -215,11 +215,11 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
 
 
 def test_media_info_counts_frames_and_ignores_the_header(videos: Any) -> None:
-    found = read_media_info(videos.get("trimmed"))
+    info = read_media_info(videos.get("trimmed"))
     with av.open(str(videos.get("trimmed"))) as container:
         assert container.streams.video[0].frames == 60
-    assert found.n_frames == 25
-    assert found.duration == pytest.approx(1.0)
+    assert info.n_frames == 25
+    assert info.duration == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -64,15 +64,15 @@ def by_ffmpeg(frame: av.VideoFrame, name: str, range_: int) -> np.ndarray:
     """FFmpeg's scale filter, told matrix and range, with its exact arithmetic."""
     graph = av.filter.Graph()
     source = graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=1)
-    told = (
+    options = (
         f"in_color_matrix={name}:in_range={'full' if range_ == FULL else 'limited'}:flags=accurate_rnd+full_chroma_int"
     )
-    nodes = [source, graph.add("scale", told), graph.add("format", "gbrp"), graph.add("buffersink")]
+    nodes = [source, graph.add("scale", options), graph.add("format", "gbrp"), graph.add("buffersink")]
     graph.link_nodes(*nodes).configure()
     frame.pts = 0
     graph.push(frame)
-    found: Any = graph.vpull()
-    return found.to_ndarray(format="rgb24")
+    output: Any = graph.vpull()
+    return output.to_ndarray(format="rgb24")
 
 
 @pytest.mark.parametrize(("fmt", "tag", "name", "range_"), CASES)
@@ -349,8 +349,8 @@ def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(videos: Any
             picture.pts = index
             output.mux(stream.encode(picture))
         output.mux(stream.encode(None))
-    ((_, found),) = decode(path, read_timeline(path), [2])
-    assert np.abs(to_rgb(found).astype(int) - image).max() <= 1
+    ((_, decoded),) = decode(path, read_timeline(path), [2])
+    assert np.abs(to_rgb(decoded).astype(int) - image).max() <= 1
     normalise(path, tmp_path / "built.mp4")
     write_frames(path, read_timeline(path), range(5), tmp_path / "clip.mp4")
     for name in ("built", "clip"):

@@ -122,9 +122,9 @@ def test_prepare_hooks_and_plan_agree(exam: tuple[Video, Timeline], options: Opt
             request = policy.request(video.duration, step.span if step else None, setting.scope)
             sent[name].append(request.indices(timeline))
     assert {index for shown in sent.values() for indices in shown for index in indices} == decoded
-    found = plan_run([ExamFacts(video, timeline, 640, 480)], RUBRIC, policy)
-    assert found.stored == len(decoded)
-    for item in found.settings:
+    plan = plan_run([ExamFacts(video, timeline, 640, 480)], RUBRIC, policy)
+    assert plan.stored == len(decoded)
+    for item in plan.settings:
         counts = [len(indices) for indices in sent[item.setting]]
         assert (item.requests, item.frames, item.frames_max) == (len(counts), sum(counts), max(counts, default=0))
         wanted = options.frames if TASKS[item.setting].scope == "full" else None

@@ -92,14 +92,14 @@ def test_the_prepare_command_reports_estimate_and_result(
     assert capsys.readouterr().out.startswith("4 videos, 0 to decode: 0 frames, about 0.00 GB and 0.0 min")
     dataset = open_dataset(short_demo)
     video = dataset.videos[0]
-    found = view(
+    media = view(
         dataset.media_path(video),
         digest=dataset.media_digest(video),
         span=video.applicable[0].span,
         budget=Budget(2),
         cache=tmp_path,
     )
-    assert found.store.missing(found.indices) == []
+    assert media.store.missing(media.indices) == []
 
 
 def test_the_prepare_command_refuses_more_than_the_cache_limit(short_demo: Path, tmp_path: Path, capsys: Any) -> None:

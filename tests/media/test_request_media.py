@@ -26,37 +26,37 @@ def numbers(videos: Any, images: list[Any]) -> list[int]:
 
 def test_ablations_show_the_frames_and_times_worked_out_by_hand(videos: Any, tmp_path: Path) -> None:
     """Sixty frames of 1/25 s, each with its number; seven of them: 0 9 19 29 39 49 59."""
-    found = plain(videos, tmp_path)
+    media = plain(videos, tmp_path)
     want = [0, 9, 19, 29, 39, 49, 59]
-    assert numbers(videos, found.images()) == list(found.indices) == want
+    assert numbers(videos, media.images()) == list(media.indices) == want
     single, reverse, frozen = (
-        ablate(found, INPUT_ABLATIONS[name], "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
+        ablate(media, INPUT_ABLATIONS[name], "v/") for name in ("single_frame", "reversed_frames", "frozen_frame")
     )
-    assert numbers(videos, single.images()) == [29] and single.times == (found.times[3],)
+    assert numbers(videos, single.images()) == [29] and single.times == (media.times[3],)
     assert numbers(videos, reverse.images()) == want[::-1]
     assert reverse.times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.36])  # 59/25 - index/25
-    assert numbers(videos, frozen.images()) == [0] * 7 and frozen.times == found.times
-    assert found.rate == pytest.approx(7 / 2.4) and single.rate == pytest.approx(1 / 2.4)
+    assert numbers(videos, frozen.images()) == [0] * 7 and frozen.times == media.times
+    assert media.rate == pytest.approx(7 / 2.4) and single.rate == pytest.approx(1 / 2.4)
 
 
 def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any, tmp_path: Path) -> None:
-    found = plain(videos, tmp_path)
+    media = plain(videos, tmp_path)
     orders = {
-        name: ablate(found, INPUT_ABLATIONS["shuffled_frames"], name).indices for name in ("v1/", "v2/", "v1/cpr_01")
+        name: ablate(media, INPUT_ABLATIONS["shuffled_frames"], name).indices for name in ("v1/", "v2/", "v1/cpr_01")
     }
     assert len(set(orders.values())) == 3
-    assert all(sorted(order) == list(found.indices) != list(order) for order in orders.values())
-    assert ablate(found, INPUT_ABLATIONS["shuffled_frames"], "v1/").indices == orders["v1/"]
+    assert all(sorted(order) == list(media.indices) != list(order) for order in orders.values())
+    assert ablate(media, INPUT_ABLATIONS["shuffled_frames"], "v1/").indices == orders["v1/"]
     two = plain(videos, tmp_path, frames=2)
     assert {ablate(two, INPUT_ABLATIONS["shuffled_frames"], f"v{k}/").indices for k in range(8)} == {(59, 0)}
     assert ablate(plain(videos, tmp_path, frames=1), INPUT_ABLATIONS["shuffled_frames"], "v/").indices == (0,)
 
 
 def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
-    found = plain(videos, tmp_path, frames=60)
-    assert found.info()["range"] == [0, 59]
+    media = plain(videos, tmp_path, frames=60)
+    assert media.info()["range"] == [0, 59]
     for name in ("shuffled_frames", "reversed_frames", "frozen_frame"):
-        shown = ablate(found, INPUT_ABLATIONS[name], "v/")
+        shown = ablate(media, INPUT_ABLATIONS[name], "v/")
         assert shown.info()["indices"] == list(shown.indices) and "range" not in shown.info()
 
 
@@ -64,9 +64,9 @@ def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: A
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: Path, shape: str, name: str) -> None:
     """Frame by frame against the source's own pixels; every frame a keyframe, at the times that would be told."""
-    found = plain(videos, tmp_path, shape, "proxy")
-    shown = ablate(found, INPUT_ABLATIONS[name], "v/")
-    assert shown.path is not None and found.path is None
+    media = plain(videos, tmp_path, shape, "proxy")
+    shown = ablate(media, INPUT_ABLATIONS[name], "v/")
+    assert shown.path is not None and media.path is None
     assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == [
         "probes"
     ]  # as version 0.1 named the folder, and no proxy of the true order
@@ -78,7 +78,7 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     for index, picture in zip(shown.indices, written[:count], strict=True):
         height, width = source[index].shape[:2]
         assert videos.psnr(picture[:height, :width], source[index]) > 37
-    assert ablate(found, INPUT_ABLATIONS[name], "v/").path == shown.path
+    assert ablate(media, INPUT_ABLATIONS[name], "v/").path == shown.path
 
 
 def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, tmp_path: Path) -> None:

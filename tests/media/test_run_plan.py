@@ -88,18 +88,18 @@ def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
     """Two videos of 40 s with steps of 10 s; 640 x 480 costs Qwen 23 x 17 tokens."""
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
     exams = [exam(40.0, spans)] * 2
-    found = plan_run(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
-    full, _, clip, _, timed, _ = found.settings
+    plan = plan_run(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
+    full, _, clip, _, timed, _ = plan.settings
     assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
     assert (clip.setting, clip.requests, clip.frames, clip.frames_max, clip.fps) == ("clip_score", 6, 30, 5, 0.5)
     assert full.image_tokens == {"qwen2_5_vl": (20 * 391, 40 * 391)}
     assert full.context_max == {"qwen2_5_vl": 20 * 391 + 20 * 16 + 100}
     assert full.unobservable == {"press": (1.0, "rate"), "say": (1.0, "silent"), "both": (1.0, "silent")}
     assert clip.unobservable == {"press": (1.0, "rate"), "say": (1.0, "silent")}
-    assert found.disk == pytest.approx(found.stored * 640 * 480 * 0.12)
-    assert found.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
-    assert found.cost()["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
-    assert found.cost(["full_score"])["qwen2_5_vl"] == pytest.approx(40 * (391 + 16) * 1e-6 + 2 * 100 * 1e-5)
+    assert plan.disk == pytest.approx(plan.stored * 640 * 480 * 0.12)
+    assert plan.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
+    assert plan.cost()["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
+    assert plan.cost(["full_score"])["qwen2_5_vl"] == pytest.approx(40 * (391 + 16) * 1e-6 + 2 * 100 * 1e-5)
     assert timed == replace(full, setting="full_timed_score"), "the same pictures; prompts were not counted here"
 
 
@@ -115,16 +115,16 @@ def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
     apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself
     assert len(set(exams)) == 2 and len(set(apart)) == 7
     asking, prices = PromptOptions(unit="skill"), (0.3, 1.7)
-    found, expected = (plan_run(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
+    plan, expected = (plan_run(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
                        for each in (exams, apart))  # fmt: skip
-    assert found.settings == expected.settings
-    assert (found.stored, found.decode_seconds) == (expected.stored, expected.decode_seconds)
-    assert found.disk == pytest.approx(expected.disk, rel=1e-12)
+    assert plan.settings == expected.settings
+    assert (plan.stored, plan.decode_seconds) == (expected.stored, expected.decode_seconds)
+    assert plan.disk == pytest.approx(expected.disk, rel=1e-12)
 
 
 def test_matched_clips_have_the_rate_of_the_full_video() -> None:
-    found = plan_run(identical_exams(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
-    full, _, clip, *_ = found.settings
+    plan = plan_run(identical_exams(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
+    full, _, clip, *_ = plan.settings
     assert clip.frames == pytest.approx(full.frames, rel=0.05)
     assert clip.fps == pytest.approx(full.fps, rel=0.05)
 
@@ -168,6 +168,6 @@ def test_smaller_images_cost_fewer_tokens() -> None:
     """1280 x 720 is three by two of GPT-4o's tiles, 896 x 504 two by one."""
     costs = {}
     for size in (1280, 896):
-        found = plan_run(identical_exams(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
-        costs[size] = found.settings[0].image_tokens["openai_tiles"][0]
+        plan = plan_run(identical_exams(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
+        costs[size] = plan.settings[0].image_tokens["openai_tiles"][0]
     assert costs == {1280: 10 * (85 + 6 * 170), 896: 10 * (85 + 2 * 170)}

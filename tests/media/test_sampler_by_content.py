@@ -74,9 +74,9 @@ def test_frames_by_content_follow_the_written_rule() -> None:
 
 def test_a_part_is_chosen_from_its_own_frames_and_too_small_a_grid_offers_no_choice() -> None:
     signal = ChangeSignal(np.arange(40) * 6, {"motion": np.r_[np.zeros(20), np.full(20, 9.0)]})
-    found = choose_by_content(signal, "motion", (60, 150), 6)
-    assert found is not None and found[0] == 60 and found[-1] == 150
-    assert sum(index >= 120 for index in found) >= 4  # the change is there
+    chosen = choose_by_content(signal, "motion", (60, 150), 6)
+    assert chosen is not None and chosen[0] == 60 and chosen[-1] == 150
+    assert sum(index >= 120 for index in chosen) >= 4  # the change is there
     assert (
         choose_by_content(signal, "motion", (60, 150), 11) is None
     )  # sixteen frames of the grid are fewer than 1.5 x 11
@@ -93,23 +93,23 @@ def test_repeated_movement_counts_as_motion_but_not_as_a_new_scene() -> None:
     watcher = ChangeMeter()
     for place, level in enumerate((100, 140, 100, 140, 100, 180)):
         watcher.add(place, frame(level))
-    found = watcher.signal()
-    assert found.change["motion"].tolist() == [0, 40, 40, 40, 40, 80]
-    assert found.change["scene"].tolist() == [0, 40, 0, 0, 0, 40]
+    changes = watcher.signal()
+    assert changes.change["motion"].tolist() == [0, 40, 40, 40, 40, 80]
+    assert changes.change["scene"].tolist() == [0, 40, 0, 0, 0, 40]
 
 
 @pytest.mark.parametrize("sampler", ["motion", "scene"])
 def test_frames_gather_where_the_picture_changes(videos: Any, still: Path, tmp_path: Path, sampler: str) -> None:
-    found = view(still, span=None, budget=Budget(12), cache=tmp_path, size=None, sampler=sampler)
+    media = view(still, span=None, budget=Budget(12), cache=tmp_path, size=None, sampler=sampler)
     plain = view(still, span=None, budget=Budget(12), cache=tmp_path, size=None)
     step = round(25 / GRID_RATE)
-    assert len(found.indices) == len(set(found.indices)) == 12 and all(index % step == 0 for index in found.indices)
-    moving = [sum(index in MOVES for index in each.indices) for each in (plain, found)]
+    assert len(media.indices) == len(set(media.indices)) == 12 and all(index % step == 0 for index in media.indices)
+    moving = [sum(index in MOVES for index in each.indices) for each in (plain, media)]
     assert moving[0] == 2 and moving[1] >= 5
-    assert found.info()["sampler"] == f"{sampler}-grid/1" and plain.info()["sampler"] == "uniform-floor/1"
-    assert found.info()["indices"] == list(found.indices)
-    assert [videos.number(np.asarray(image)) for image in found.images()] == [
-        min(max(index - 100, 0), 50) for index in found.indices
+    assert media.info()["sampler"] == f"{sampler}-grid/1" and plain.info()["sampler"] == "uniform-floor/1"
+    assert media.info()["indices"] == list(media.indices)
+    assert [videos.number(np.asarray(image)) for image in media.images()] == [
+        min(max(index - 100, 0), 50) for index in media.indices
     ]
 
 
@@ -135,11 +135,11 @@ def test_one_pass_stores_the_frames_that_requests_take_and_no_others(
     (outcome,) = prepare([job], tmp_path)
     assert not outcome.errors and passes == [31]
     assert job.missing(tmp_path) == []
-    shown = [view(still, digest="d", span=one.span, budget=one.budget, cache=tmp_path, sampler=one.sampler)
-             for one in requests]  # fmt: skip
+    shown = [view(still, digest="d", span=request.span, budget=request.budget, cache=tmp_path, sampler=request.sampler)
+             for request in requests]  # fmt: skip
     assert len(passes) == 1
     held = {int(file.stem) for file in tmp_path.rglob("*.jpg")}
-    assert held == {index for found in shown for index in found.indices} and outcome.frames == len(held)
+    assert held == {index for media in shown for index in media.indices} and outcome.frames == len(held)
 
 
 def test_a_view_a_prepared_store_and_a_proxy_choose_the_same_frames(still: Path, tmp_path: Path) -> None:
@@ -147,30 +147,30 @@ def test_a_view_a_prepared_store_and_a_proxy_choose_the_same_frames(still: Path,
     request = Request(None, Budget(12), "scene")
     asked = view(still, span=None, budget=Budget(12), cache=tmp_path / "a", sampler="scene").indices
     prepare([Job(still, (request, Request(None, Budget(30))), "d")], tmp_path / "b")
-    found = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path / "b", sampler="scene")
-    assert found.indices == asked
-    signal = found.store.signal()
-    assert signal is not None and request.indices(found.store.timeline(), signal=signal) == list(asked)
+    media = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path / "b", sampler="scene")
+    assert media.indices == asked
+    signal = media.store.signal()
+    assert signal is not None and request.indices(media.store.timeline(), signal=signal) == list(asked)
     proxy = view(still, digest="p", span=None, budget=Budget(12), cache=tmp_path / "c", mode="proxy", sampler="scene")
     assert proxy.indices == asked and proxy.path is not None and not list((tmp_path / "c").rglob("*.jpg"))
     assert read_timeline(proxy.path).n_frames == 12
 
 
 def test_a_signal_of_another_version_is_made_anew(still: Path, tmp_path: Path) -> None:
-    found = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path, sampler="motion")
-    stored = found.store.folder / "signal.json"
+    media = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path, sampler="motion")
+    stored = media.store.folder / "signal.json"
     for damage in ("", "[]", stored.read_text().replace("motion-grid/1", "motion-grid/0")):
         stored.write_text(damage)
         again = view(still, digest="d", span=None, budget=Budget(12), cache=tmp_path, sampler="motion")
-        assert again.indices == found.indices and ChangeSignal.read(stored) is not None
+        assert again.indices == media.indices and ChangeSignal.read(stored) is not None
 
 
 def test_a_short_part_is_sampled_evenly_and_recorded_so(still: Path, tmp_path: Path) -> None:
-    found = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path, sampler="motion")
+    media = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path, sampler="motion")
     plain = view(still, span=(1.0, 3.0), budget=Budget(16), cache=tmp_path)
-    assert found.indices == plain.indices and found.info() == plain.info()
-    assert found.store.signal() is None  # nor is the video looked at for it
-    assert len(grid_frames(found.store.timeline())) == 25
+    assert media.indices == plain.indices and media.info() == plain.info()
+    assert media.store.signal() is None  # nor is the video looked at for it
+    assert len(grid_frames(media.store.timeline())) == 25
 
 
 def test_a_model_that_samples_by_itself_is_refused_by_name() -> None:

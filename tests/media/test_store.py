@@ -96,12 +96,12 @@ def test_size_and_quality_are_part_of_the_key(videos: Any, tmp_path: Path) -> No
 
 
 def test_images_can_be_changed_without_changing_the_store(videos: Any, tmp_path: Path) -> None:
-    found = view(videos.get("plain"), span=None, budget=Budget(2), cache=tmp_path)
-    first = found.images()
+    media = view(videos.get("plain"), span=None, budget=Budget(2), cache=tmp_path)
+    first = media.images()
     first[0].paste((0, 0, 0), (0, 0, 80, 48))
-    assert numbers(videos, found.images()) == [0, 59]
+    assert numbers(videos, media.images()) == [0, 59]
     assert all(image.mode == "RGB" for image in first)
-    (found.store.path(0)).unlink()
+    (media.store.path(0)).unlink()
     assert np.asarray(first[1]).any(), "in memory, not on disk"
 
 
@@ -144,12 +144,12 @@ def test_an_interrupted_pass_is_completed_by_the_next(
 
 
 def test_a_lost_or_evicted_frame_is_decoded_again(videos: Any, tmp_path: Path) -> None:
-    found = view(videos.get("plain"), span=None, budget=Budget(3), cache=tmp_path)
-    found.store.path(29).unlink()
-    assert numbers(videos, found.images()) == [0, 29, 59]
+    media = view(videos.get("plain"), span=None, budget=Budget(3), cache=tmp_path)
+    media.store.path(29).unlink()
+    assert numbers(videos, media.images()) == [0, 29, 59]
     evict(tmp_path, 0.0)
-    assert not found.store.folder.exists()
-    assert numbers(videos, found.images()) == [0, 29, 59]
+    assert not media.store.folder.exists()
+    assert numbers(videos, media.images()) == [0, 29, 59]
 
 
 def test_frames_that_vanish_as_fast_as_they_are_written_are_an_error(
@@ -241,9 +241,9 @@ def test_threads_that_ask_for_different_frames_get_the_right_images(videos: Any,
     path = videos.get("vfr")
     with ThreadPoolExecutor(8) as pool:
         views = pool.map(lambda k: view(path, span=None, budget=Budget(k + 1), cache=tmp_path), range(16))
-        for count, found in enumerate(views, start=1):
-            assert numbers(videos, found.images()) == list(found.indices)
-            assert len(found.indices) == count
+        for count, media in enumerate(views, start=1):
+            assert numbers(videos, media.images()) == list(media.indices)
+            assert len(media.indices) == count
 
 
 def test_a_frame_that_vanished_is_noticed_however_old_its_folder_looks(

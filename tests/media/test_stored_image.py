@@ -100,9 +100,9 @@ def test_an_image_that_was_drawn_on_is_encoded_from_its_pixels(shown: View) -> N
         for looked_at in (False, True):
             image, _, stored = one(shown, decode=looked_at)
             change(image)
-            found = pixels(written(image, "JPEG", quality=85))
-            assert not np.array_equal(found, pixels(stored)) if found.shape == pixels(stored).shape else True
-            assert np.abs(found.astype(int) - np.asarray(image)).mean() < 6
+            decoded = pixels(written(image, "JPEG", quality=85))
+            assert not np.array_equal(decoded, pixels(stored)) if decoded.shape == pixels(stored).shape else True
+            assert np.abs(decoded.astype(int) - np.asarray(image)).mean() < 6
             image.load()
             assert image.encoded()[1] != stored
 

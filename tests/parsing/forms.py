@@ -309,10 +309,10 @@ def judged(
         form = Form(rng.choice(POINT_KEYS[language]), name, lambda step, value: points(int(value), int(step.max_score)))
         truth = {step.id: float(rng.randint(0, int(step.max_score))) for step in steps}
         other = {step.id: float((truth[step.id] + 1) % (step.max_score + 1)) for step in steps}
-    one = len(steps) == 1 and rng.random() < 0.5 and layout in ("wrapped", "indented", "python")
+    unnamed = len(steps) == 1 and rng.random() < 0.5 and layout in ("wrapped", "indented", "python")
     reply, otherwise = (
         repr({form.key: form.say(steps[0], values[steps[0].id])})
-        if one
+        if unnamed
         else LAYOUTS[layout](form.key, said(form, values, steps), steps)
         for values in (truth, other)
     )

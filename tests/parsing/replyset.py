@@ -46,9 +46,9 @@ def replies() -> Iterator[Reply]:
             text = text.removesuffix("\n")
             if escaped:
                 text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
-            said = dict(zip(ASKED[scope], reading.split(), strict=True))
+            readings = dict(zip(ASKED[scope], reading.split(), strict=True))
             answers = {
-                name: _SAID.get(word) or float(_SAID.get(word, word)) for name, word in said.items() if word != "-"
+                name: _SAID.get(word) or float(_SAID.get(word, word)) for name, word in readings.items() if word != "-"
             }
             yield Reply(f"{path.stem}:{number}", family, text, steps, cast(Answer, answer), answers)
 

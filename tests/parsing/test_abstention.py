@@ -18,28 +18,28 @@ def read(text: str, answer: Any = "score", steps: Any = STEPS) -> Parsed:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "value",
     [
         "not visible", "Not visible.", "NOT_VISIBLE", "not-visible", "not visible in the video", "**not visible**",
         "not visible: hidden by the second rescuer", "Not visible (camera angle)", "cannot determine", "无法判断",
         {"score": "not visible", "reason": "hidden"}, ["not visible"],
     ],
 )  # fmt: skip
-def test_what_abstains(said: Any) -> None:
-    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": said, "cpr_03": 0}}))
+def test_what_abstains(value: Any) -> None:
+    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": value, "cpr_03": 0}}))
     assert parsed == Parsed("abstained", {"cpr_01": 2.0, "cpr_03": 0.0}, {}, ("cpr_02",))
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("value", "reason"),
     [
         ("not visible, 0 points", "unreadable"), ("not visible but probably correct", "unreadable"),
         ("visible", "unreadable"), (None, "absent"), ("n/a", "absent"), ("unknown", "absent"),
         ("x" * 300 + "not visible", "unreadable"), ({"score": 2, "points": "not visible"}, "conflict"),
     ],
 )  # fmt: skip
-def test_what_does_not(said: Any, reason: str) -> None:
-    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": said, "cpr_03": 0}}))
+def test_what_does_not(value: Any, reason: str) -> None:
+    parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": value, "cpr_03": 0}}))
     assert parsed.missing == {"cpr_02": reason} and parsed.abstained == ()
     assert parsed.status in ("bad_json", "wrong_keys")
 
@@ -68,9 +68,9 @@ def test_one_step(text: str, answer: Any) -> None:
 @pytest.mark.parametrize("answer", ["score", "error"])
 def test_what_is_written_is_read_back(answer: Any) -> None:
     for steps, away in ((STEPS, ["cpr_01", "cpr_03"]), (STEPS[:1], ["cpr_01"]), (STEPS, [])):
-        said = {step.id: 1.0 for step in steps if step.id not in away}
-        parsed = read(format_answers(said, steps, answer, abstained=away), answer, steps)
-        assert parsed == Parsed("abstained" if away else "ok", said, {}, tuple(away))
+        answers = {step.id: 1.0 for step in steps if step.id not in away}
+        parsed = read(format_answers(answers, steps, answer, abstained=away), answer, steps)
+        assert parsed == Parsed("abstained" if away else "ok", answers, {}, tuple(away))
 
 
 def test_elsewhere_the_words_answer_nothing() -> None:

@@ -31,8 +31,8 @@ def test_what_is_written_is_read_back(data: st.DataObject, answer: str, asked: s
     steps = {"all": STEPS, "one": STEPS[3:4], "some": STEPS[:19:2]}[asked]
     tops = {step.id: int(step.max_score) if answer == "score" else 1 for step in steps}
     chosen = {name: st.integers(0, top).map(float) for name, top in tops.items()}
-    said = data.draw(st.fixed_dictionaries({}, optional=chosen))
-    expected = {name: said[name] for name in tops if name in said}
-    parsed = parse_reply(format_answers(said, steps, answer), steps, answer)  # type: ignore[arg-type]
-    missing = {name: "absent" for name in tops if name not in said}
+    answers = data.draw(st.fixed_dictionaries({}, optional=chosen))
+    expected = {name: answers[name] for name in tops if name in answers}
+    parsed = parse_reply(format_answers(answers, steps, answer), steps, answer)  # type: ignore[arg-type]
+    missing = {name: "absent" for name in tops if name not in answers}
     assert parsed == Parsed("wrong_keys" if missing else "ok", expected, missing)

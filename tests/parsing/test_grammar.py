@@ -23,9 +23,9 @@ def test_no_word_says_two_things() -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_word_alone_is_of_its_first_family(family: object) -> None:
     first: dict[str, str] = {}
-    for one in FAMILIES:
-        for word in one.words:
-            first.setdefault(word, one.name)
+    for candidate in FAMILIES:
+        for word in candidate.words:
+            first.setdefault(word, candidate.name)
     for word in family.words - {"full", "out", "#"}:  # type: ignore[attr-defined]
         assert key_of(word).family.name == first[word], word
 
@@ -70,6 +70,6 @@ def test_a_word_alone_is_of_its_first_family(family: object) -> None:
     ],
 )
 def test_keys(key: str | None, family: str, polarity: int | None, top: float | None) -> None:
-    found = key_of(key)
-    assert (found.family.name, found.polarity, found.top) == (family, polarity, top)
-    assert (found.family is UNKNOWN) == (family == "unknown")
+    meaning = key_of(key)
+    assert (meaning.family.name, meaning.polarity, meaning.top) == (family, polarity, top)
+    assert (meaning.family is UNKNOWN) == (family == "unknown")

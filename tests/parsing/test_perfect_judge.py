@@ -44,11 +44,11 @@ def test_verdicts_under_every_key(language: str, kind: str) -> None:
         for layout in two_layouts(number):
             if layout == "list" and form.name.startswith("yes"):
                 continue
-            found = read(form, layout, VERDICTS, "error")
-            assert found.items() <= VERDICTS.items(), (form.key, form.name, layout)
+            answers = read(form, layout, VERDICTS, "error")
+            assert answers.items() <= VERDICTS.items(), (form.key, form.name, layout)
             asks = kind != "plain" or not form.name.startswith("yes")
-            assert asks or not found, (form.key, form.name, layout, "a yes without a question")
-            tried, read_well = tried + asks, read_well + (asks and found == VERDICTS)
+            assert asks or not answers, (form.key, form.name, layout, "a yes without a question")
+            tried, read_well = tried + asks, read_well + (asks and answers == VERDICTS)
     assert read_well > 0.7 * tried, "and most of them are read"
 
 
@@ -76,5 +76,5 @@ def test_what_misleads_no_person_misleads_no_reader(mutation: str) -> None:
     for number, layout in enumerate(sorted(LAYOUTS) * 10):
         rng = random.Random(f"{layout}/{mutation}/{number}")
         reply, truth, steps, answer = judged(rng, rng.choice(asks), layout, mutation)
-        found = parse_reply(reply, steps, answer).answers
-        assert found.items() <= truth.items(), reply
+        answers = parse_reply(reply, steps, answer).answers
+        assert answers.items() <= truth.items(), reply

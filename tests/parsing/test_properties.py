@@ -103,8 +103,8 @@ def test_cutting_a_reply_loses_answers_but_changes_none(
     steps = [step.model_copy(update={"max_score": 10.0}) for step in STEPS[:12]]
     numbers = (10, 1, 0, 10, 3, 10, 10, 0, 5, 10, 1, 10)
     truth = {step.id: float(n if answer == "score" else n == 10) for step, n in zip(steps, numbers, strict=True)}
-    said = {name: (int(v) if answer == "score" else ("correct", "incorrect")[int(v)]) for name, v in truth.items()}
-    reply = form(said)
+    values = {name: (int(v) if answer == "score" else ("correct", "incorrect")[int(v)]) for name, v in truth.items()}
+    reply = form(values)
     if answer == "error":
         reply = reply.replace("score", "verdict").replace("points", "verdict").replace("/10", "").replace("分", "")
     kept = []

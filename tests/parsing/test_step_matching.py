@@ -69,8 +69,8 @@ def test_words(text: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_find(steps: tuple[RubricStep, ...], key: str, expected: str | None) -> None:
-    found = StepNames(steps).find(key)
-    assert (found and found.id) == expected
+    match = StepNames(steps).find(key)
+    assert (match and match.id) == expected
 
 
 def test_numbers_are_places_if_all_steps_are_numbered(steps: tuple[RubricStep, ...]) -> None:
@@ -85,8 +85,8 @@ def test_numbers_are_places_if_all_steps_are_numbered(steps: tuple[RubricStep, .
     [("AED", "1", "aed_01"), ("aed", "Step 2", "aed_02"), ("cpr", "02", "cpr_02"), ("aed", "cpr_02", "cpr_02")],
 )
 def test_find_in_a_skill(steps: tuple[RubricStep, ...], skill: str, key: str, expected: str) -> None:
-    found = StepNames(steps).find(key, skill, by_number=False)
-    assert found is not None and found.id == expected
+    match = StepNames(steps).find(key, skill, by_number=False)
+    assert match is not None and match.id == expected
 
 
 def test_numbers_in_an_unknown_part_mean_nothing(steps: tuple[RubricStep, ...]) -> None:

@@ -23,7 +23,7 @@ def claimed(text: str, steps: Any = STEPS, answer: Any = "score") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("said", "claim"),
+    ("evidence", "claim"),
     [
         ([[31.0, 46.5]], PART), ([31, 46.5], PART), (["31.0", "46.5"], PART), (["31.0-46.5"], PART),
         ("31.0-46.5", PART), ("31.0 s to 46.5 s", PART), ("from 31 to 46.5 seconds", PART), ("[31.0, 46.5]", PART),
@@ -34,40 +34,40 @@ def claimed(text: str, steps: Any = STEPS, answer: Any = "score") -> Any:
         ([[0.0, 1.8000000000000007]], ((0.0, 1.8000000000000007),)), ([], ()),
     ],
 )  # fmt: skip
-def test_spans_are_read_in_several_forms(said: Any, claim: Any) -> None:
-    steps = {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}
+def test_spans_are_read_in_several_forms(evidence: Any, claim: Any) -> None:
+    steps = {"cpr_01": {"score": 1, "evidence": evidence}, "cpr_02": {"score": 2}, "cpr_03": 3}
     assert claimed(json.dumps({"scores": steps})) == {"cpr_01": claim}
-    assert claimed(json.dumps({"score": 1, "evidence": said}), STEPS[:1]) == {"cpr_01": claim}
-    rows = [{"step": "cpr_01", "score": 1, "evidence": said}, {"step": "cpr_02", "score": 2}]
+    assert claimed(json.dumps({"score": 1, "evidence": evidence}), STEPS[:1]) == {"cpr_01": claim}
+    rows = [{"step": "cpr_01", "score": 1, "evidence": evidence}, {"step": "cpr_02", "score": 2}]
     assert claimed(json.dumps(rows)) == {"cpr_01": claim}
-    apart = {"scores": {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}, "evidence": {"cpr_01": said}}
+    apart = {"scores": {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}, "evidence": {"cpr_01": evidence}}
     assert claimed(json.dumps(apart)) == {"cpr_01": claim}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "evidence",
     [
         None, "", "n/a", [31], 31, "31", "the compressions", [[46.5, 31]], [[31, 46.5], [9, 3]], [[1, 2, 3]], [1, 2, 3],
         "46-31", [["a", "b"]], {"from": 1}, [[1, 2]] * 70, "31-46.5, or so", [None], [[None, 3]], "-3-5", [[-3, 5]],
         "9" * 400,
     ],
 )  # fmt: skip
-def test_unreadable_spans_are_left_out_and_cost_no_answer(said: Any) -> None:
-    text = json.dumps({"scores": {"cpr_01": {"score": 1, "evidence": said}, "cpr_02": {"score": 2}, "cpr_03": 3}})
+def test_unreadable_spans_are_left_out_and_cost_no_answer(evidence: Any) -> None:
+    text = json.dumps({"scores": {"cpr_01": {"score": 1, "evidence": evidence}, "cpr_02": {"score": 2}, "cpr_03": 3}})
     parsed = EVIDENCE.parse(text, STEPS, "score")
     assert parsed.details == {"evidence": {}}
     assert parsed.answers == parse_reply(text, STEPS, "score").answers == {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}
 
 
 def test_two_different_spans_of_one_step_are_left_out() -> None:
-    one, other = ({"scores": {"cpr_01": {"score": 1, "evidence": [[start, 9]]}}} for start in (1, 2))
-    assert claimed(f"{json.dumps(one)}\n{json.dumps(one)}") == {"cpr_01": ((1.0, 9.0),)}
-    assert claimed(f"{json.dumps(one)}\n{json.dumps(other)}") == {}
+    first, second = ({"scores": {"cpr_01": {"score": 1, "evidence": [[start, 9]]}}} for start in (1, 2))
+    assert claimed(f"{json.dumps(first)}\n{json.dumps(first)}") == {"cpr_01": ((1.0, 9.0),)}
+    assert claimed(f"{json.dumps(first)}\n{json.dumps(second)}") == {}
 
 
 def test_spans_within_thoughts_are_not_read() -> None:
-    said = json.dumps({"verdicts": {"cpr_01": {"verdict": "correct", "evidence": [[31, 46.5]]}}})
-    text = f"<think>{said.replace('31', '1')}</think>{said}"
+    draft = json.dumps({"verdicts": {"cpr_01": {"verdict": "correct", "evidence": [[31, 46.5]]}}})
+    text = f"<think>{draft.replace('31', '1')}</think>{draft}"
     assert claimed(text, answer="error") == {"cpr_01": PART}
 
 
@@ -75,10 +75,10 @@ def test_spans_within_thoughts_are_not_read() -> None:
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: tuple(sorted(n / 10 for n in pair))),
     max_size=4, unique=True).map(sorted).map(tuple)))  # fmt: skip
 def test_formatted_spans_are_read_back(claims: dict[str, Any]) -> None:
-    said = {step.id: 1.0 for step in STEPS}
-    text = format_answers(said, STEPS, "score", details={"evidence": claims})
+    answers = {step.id: 1.0 for step in STEPS}
+    text = format_answers(answers, STEPS, "score", details={"evidence": claims})
     parsed = EVIDENCE.parse(text, STEPS, "score")
-    assert parsed.answers == said and parsed.status == "ok"
+    assert parsed.answers == answers and parsed.status == "ok"
     assert parsed.details["evidence"] == {step.id: tuple(claims.get(step.id, ())) for step in STEPS}
 
 

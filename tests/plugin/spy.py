@@ -31,8 +31,8 @@ def thumb(picture: Any) -> list[int]:
 def flat(media: Any) -> Iterator[Any]:
     """Single pictures in nested lists, films and arrays of them."""
     if isinstance(media, list | tuple) or (not isinstance(media, Image.Image) and getattr(media, "ndim", 3) > 3):
-        for one in media:
-            yield from flat(one)
+        for item in media:
+            yield from flat(item)
     elif media is not None:
         yield media
 
@@ -46,8 +46,8 @@ def watch(kind: str, owner: Any) -> None:
     call = owner.__call__
 
     def spied(self: Any, media: Any = None, *args: Any, **kwargs: Any) -> Any:
-        given = kwargs.get(kind) if media is None else media
-        note(kind=kind, thumbs=[thumb(one) for one in flat(given)])
+        inputs = kwargs.get(kind) if media is None else media
+        note(kind=kind, thumbs=[thumb(item) for item in flat(inputs)])
         return call(self, *(() if media is None else (media,)), *args, **kwargs)
 
     owner.__call__ = spied

@@ -29,7 +29,7 @@ SIZE = 256  # small, because the host's PNG encoder is slow; every frame still d
 
 def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
     """Which requests show which frames; equal frames may belong to several."""
-    found: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
+    by_frames: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
         for video_id, step_id in expected_requests(TASKS[f"{scope}_score"], dataset.videos)[:LIMIT]:
             video = dataset.video(video_id)
@@ -38,8 +38,8 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
                 span=video.step(step_id).span if step_id else None,
                 budget=Budget(frames=frames), mode="frames", cache=cache, size=SIZE,
             )  # fmt: skip
-            found.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
-    return found
+            by_frames.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
+    return by_frames
 
 
 MODEL_ARGS = {
@@ -166,10 +166,10 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     whole = host(*common, data=short_demo, name="undisturbed", **options)
 
     assert main(["score", str(short_demo), str(run.folder), "--list-failed", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["document"] for one in found["failed"]] == failed
+    report = json.loads(capsys.readouterr().out)
+    assert [request["document"] for request in report["failed"]] == failed
     before = len(server.received)
-    for number, command in enumerate(found["commands"]):
+    for number, command in enumerate(report["commands"]):
         words = shlex.split(command.replace("***", "sk-private"))
         variables = dict(word.split("=", 1) for word in words[: words.index("lmms-eval")])
         assert variables == {**options, "SIMING_DATA": str(short_demo)}

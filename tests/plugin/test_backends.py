@@ -16,13 +16,13 @@ def classes() -> dict[str, str]:
     """Registry and module of every class that a name leads to, with its path."""
     from lmms_eval.models import MODEL_REGISTRY_V2
 
-    found = {}
+    by_name = {}
     for name in MODEL_REGISTRY_V2.list_canonical_model_ids():
         manifest = MODEL_REGISTRY_V2.get_manifest(name)
         for path in (manifest.chat_class_path, manifest.simple_class_path):
             if path and name not in MODELS:
-                found[path.rpartition(".")[0].removeprefix("lmms_eval.models.")] = path
-    return found
+                by_name[path.rpartition(".")[0].removeprefix("lmms_eval.models.")] = path
+    return by_name
 
 
 def test_every_class_of_the_host_is_in_the_table_and_no_other() -> None:
@@ -49,9 +49,9 @@ def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
 
 def test_default_modalities_are_those_of_the_classes() -> None:
     for name, row in backends().items():
-        found = re.findall(r'^        modality: str = "(\w+)"', source(name), re.MULTILINE)
-        if row.modality and found:
-            assert found == [row.modality], name
+        defaults = re.findall(r'^        modality: str = "(\w+)"', source(name), re.MULTILINE)
+        if row.modality and defaults:
+            assert defaults == [row.modality], name
 
 
 def test_what_is_wrapped_is_as_expected() -> None:

@@ -28,9 +28,9 @@ main()
 
 def last_line(run: Any) -> str:
     assert run.code == 0, run.output[-3000:]
-    table, _, said = run.output.rpartition("\nsiming-tasks: ")
-    assert "|siming_full_score" in table and "|" not in said  # after the table
-    return str(said.splitlines()[0])
+    table, _, line = run.output.rpartition("\nsiming-tasks: ")
+    assert "|siming_full_score" in table and "|" not in line  # after the table
+    return str(line.splitlines()[0])
 
 
 def test_the_last_line_is_a_command_that_works(
@@ -47,8 +47,8 @@ def test_without_labels_the_next_step_is_to_send_the_answers(
     host: Callable[..., Any], short_demo: Path, tmp_path: Path
 ) -> None:
     public = withhold(short_demo, tmp_path / "public", tmp_path / "labels.key.json")
-    said = last_line(host(*ORACLE[:-3], "kind=all_correct,media=False", *ORACLE[-2:], data=public.root))
-    assert said.startswith("Next: siming board submit ")
+    line = last_line(host(*ORACLE[:-3], "kind=all_correct,media=False", *ORACLE[-2:], data=public.root))
+    assert line.startswith("Next: siming board submit ")
 
 
 @pytest.mark.parametrize(

@@ -103,27 +103,27 @@ def thumbs(images: list[Image.Image]) -> np.ndarray:
 
 def expected(data: Path, cache: Path) -> dict[str, np.ndarray]:
     """What the first request of a scope shows, from the video itself."""
-    dataset, found = open_dataset(data), {}
+    dataset, images = open_dataset(data), {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
         video_id, step = expected_requests(TASKS[f"{scope}_score"], dataset.videos)[0]
         video = dataset.video(video_id)
         span = video.step(step).span if step else None
         shown = view(dataset.media_path(video), span=span, budget=Budget(frames), cache=cache, size=SIZE)
-        found[scope] = thumbs(shown.images())
-    return found
+        images[scope] = thumbs(shown.images())
+    return images
 
 
 def received(log: Path) -> list[tuple[str, np.ndarray]]:
     """For each call of ``generate``: whether pictures or a film came before it, and their grey thumbs in order."""
-    found, kind, seen = [], "", []
+    images, kind, seen = [], "", []
     for line in map(json.loads, log.read_text().splitlines()):
         if line["kind"] == "generate":
             assert any("pixel" in name for name in line["tensors"]), line
-            found.append((kind, np.array(seen, dtype=float)))
+            images.append((kind, np.array(seen, dtype=float)))
             kind, seen = "", []
         elif line["thumbs"]:
             kind, seen = line["kind"], [*seen, *line["thumbs"]]
-    return found
+    return images
 
 
 def in_order(got: np.ndarray, wanted: np.ndarray) -> bool:

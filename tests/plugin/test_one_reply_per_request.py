@@ -58,16 +58,16 @@ class Messages(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    found = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
-    found.bad = set()  # type: ignore[attr-defined]
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{found.server_address[1]}")
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
+    http.bad = set()  # type: ignore[attr-defined]
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{http.server_address[1]}")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
-    yield found
-    found.shutdown()
-    found.server_close()
+    yield http
+    http.shutdown()
+    http.server_close()
 
 
 def request(text: str, task: str = "t", doc: int = 0) -> Any:
@@ -96,8 +96,8 @@ def test_claude_keeps_each_reply_with_its_request(claude: Any, server: Any, bad:
     asked = [request(str(number)) for number in range(5)]
     server.bad = {bad}
     with careful(claude, backends()["simple.claude"]):
-        found = texts(claude.generate_until(asked))
-    for number, reply in enumerate(found):
+        replies = texts(claude.generate_until(asked))
+    for number, reply in enumerate(replies):
         if str(number) == bad:
             status = parse_reply(reply, default_rubric().steps[:1], "score").status
             assert reply.startswith(FAILED) and status == "request_failed"
@@ -109,8 +109,8 @@ def test_claude_keeps_each_reply_with_its_request(claude: Any, server: Any, bad:
 def test_claude_by_itself_shifts_them(claude: Any, server: Any) -> None:
     """If a later lmms-eval mends it, it need not be asked one by one."""
     server.bad = {"2"}
-    found = texts(claude.generate_until([request(str(number)) for number in range(5)]))
-    assert len(found) == 6 and found[4] == "answer to 3"  # the reply of request 3 in the place of request 4
+    replies = texts(claude.generate_until([request(str(number)) for number in range(5)]))
+    assert len(replies) == 6 and replies[4] == "answer to 3"  # the reply of request 3 in the place of request 4
 
 
 class Batches:
@@ -120,12 +120,12 @@ class Batches:
         self.batch_size, self.batches = batch_size, []
 
     def generate_until(self, requests: list[Any]) -> list[str]:
-        found = []
+        replies = []
         for start in range(0, len(requests), self.batch_size):
             batch = requests[start : start + self.batch_size]
-            self.batches.append([one.args[-2] for one in batch])
-            found += [f"{batch[0].args[-2]}/{one.args[-3]}" for one in batch]
-        return found
+            self.batches.append([instance.args[-2] for instance in batch])
+            replies += [f"{batch[0].args[-2]}/{instance.args[-3]}" for instance in batch]
+        return replies
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 4])
@@ -164,17 +164,17 @@ def test_a_class_gets_arguments_of_its_own_and_no_more_tokens_than_it_gives() ->
 
         def generate_until(self, requests: list[Any]) -> list[str]:
             kwargs = [request.args[1] for request in requests]
-            said = [str(found["max_new_tokens"]) for found in kwargs]
-            for found in kwargs:
-                found.update(top_p=None)
-            return said
+            caps = [str(arguments["max_new_tokens"]) for arguments in kwargs]
+            for arguments in kwargs:
+                arguments.update(top_p=None)
+            return caps
 
     asked = [request("1"), request("2")]
     asked[1].args[1]["max_new_tokens"] = 8192
     greedy = Greedy()
     with careful(greedy, Backend("x", most_tokens=1500)):
         assert greedy.generate_until(asked) == ["9", "1500"]
-    assert [one.args[1] for one in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
+    assert [instance.args[1] for instance in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
 
 
 def test_caps_of_the_host_are_those_of_the_table() -> None:
@@ -182,6 +182,6 @@ def test_caps_of_the_host_are_those_of_the_table() -> None:
     for name, row in backends().items():
         path = models / f"{name.replace('.', '/')}.py"
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        found = re.findall(r'gen_kwargs\["max_new_tokens"\] > (\d+)', text)
+        caps = re.findall(r'gen_kwargs\["max_new_tokens"\] > (\d+)', text)
         if row.media:
-            assert {int(number) for number in found} == ({row.most_tokens} - {0}), name
+            assert {int(number) for number in caps} == ({row.most_tokens} - {0}), name

@@ -120,10 +120,10 @@ def test_lmms_eval_still_detects_experts_by_the_path() -> None:
     assert '"Flash" not in pretrained' in inspect.getsource(glm4v)
 
 
-@pytest.mark.parametrize("said", ["True", "true", True, 1])
-def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted(said: Any) -> None:
+@pytest.mark.parametrize("stated", ["True", "true", True, 1])
+def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted(stated: Any) -> None:
     row, video = backends()["chat.openai"], Policy.of(Options(media="video"))
-    assert mode(run_of("openai", backend_with_arguments(row, {"pass_video_url": said})), video) is VIDEO
+    assert mode(run_of("openai", backend_with_arguments(row, {"pass_video_url": stated})), video) is VIDEO
     for other in ({}, {"pass_video_url": False}, {"pass_video_url": "False"}):
         with pytest.raises(OptionsError, match="older ones"):
             mode(run_of("openai", backend_with_arguments(row, other)), video)
@@ -169,8 +169,8 @@ def test_replies_of_predict_only_can_be_scored(
     )
     run = host(*arguments, "--predict_only", data=short_demo)
     assert main(["score", str(short_demo), str(run.folder), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["settings"]["clip_score"]["metrics"]
-    assert found["coverage"]["value"] == found["qwk"]["value"] == 1.0
+    metrics = json.loads(capsys.readouterr().out)["settings"]["clip_score"]["metrics"]
+    assert metrics["coverage"]["value"] == metrics["qwk"]["value"] == 1.0
 
 
 @pytest.mark.host

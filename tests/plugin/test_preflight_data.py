@@ -74,10 +74,10 @@ def test_a_wrong_row_is_named_with_its_line(
 
 
 def swap(root: Path) -> None:
-    one, two = sorted((root / "media").glob("*.mp4"))[:2]
-    one.rename(root / "spare")
-    two.rename(one)
-    (root / "spare").rename(two)
+    first, second = sorted((root / "media").glob("*.mp4"))[:2]
+    first.rename(root / "spare")
+    second.rename(first)
+    (root / "spare").rename(second)
 
 
 def no_spans(rows: list[dict[str, Any]]) -> None:

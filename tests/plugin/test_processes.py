@@ -85,7 +85,7 @@ def test_two_nodes_with_uneven_shares_give_the_numbers_of_one(
     nodes: Callable[..., Nodes], host: Callable[..., Run], short_demo: Path
 ) -> None:
     """Three exams on two nodes: one has two requests of a setting, the other one."""
-    one = host(*reference("rater_b", "--limit", "3"), data=short_demo, **FEW)
+    single = host(*reference("rater_b", "--limit", "3"), data=short_demo, **FEW)
     two = nodes("two", *reference("rater_b", "--limit", "3")).wait()
     assert [run.code for run in two] == [0, 0]
     for name in ("full_score", "full_error"):
@@ -93,7 +93,7 @@ def test_two_nodes_with_uneven_shares_give_the_numbers_of_one(
             assert f"Building contexts for siming_{name} on rank {rank}" in run.output
         (share,) = re.findall(rf"Postprocessed (\d+) docs for siming_{name}/", two[0].output)
         assert int(share) == 2  # of three; the other node's log does not say
-        assert two[0].task(name) == one.task(name)
+        assert two[0].task(name) == single.task(name)
         assert len(two[0].samples(name)) == 3
 
 

@@ -68,22 +68,22 @@ def work(run: Any, name: str) -> tuple[set[int], int]:
 
 
 def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
-    one = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
+    single = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
     two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=TWO_PROCESSES, **FEW)
     for name in NAMES:
-        requests = len(one.samples(name))
-        assert work(one, name) == ({0}, requests)
+        requests = len(single.samples(name))
+        assert work(single, name) == ({0}, requests)
         assert work(two, name) == ({0, 1}, requests / 2)
-        assert one.task(name) == two.task(name)
-        ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (one, two)]
+        assert single.task(name) == two.task(name)
+        ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (single, two)]
         assert ids[0] == ids[1]
     # the same records, scored without lmms-eval, give the same numbers to the last digit
     scored = score_predictions(short_demo, two.folder, options=Options(resamples=500))
     for name in NAMES:
         mine = dict(scored.settings[name])
-        assert json.loads(json.dumps(mine)) == one.task(name)["siming_stderr"]
+        assert json.loads(json.dumps(mine)) == single.task(name)["siming_stderr"]
         for metric, estimate in mine["metrics"].items():
-            assert estimate["value"] == one.task(name)[metric]
+            assert estimate["value"] == single.task(name)[metric]
 
 
 def test_withheld_labels_give_predictions_instead_of_metrics(

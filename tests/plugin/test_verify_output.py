@@ -223,10 +223,10 @@ def test_two_runs_of_one_name_that_is_no_time_are_not_one_log(tracker: Any, tmp_
 
 
 def test_predictions_that_could_not_be_written(tracker: Any) -> None:
-    found = results("siming_full_score")
-    found["results"]["siming_full_score"]["siming_stderr,none"]["predictions"] = None
+    evaluated = results("siming_full_score")
+    evaluated["results"]["siming_full_score"]["siming_stderr,none"]["predictions"] = None
     with pytest.raises(SystemExit, match=r"siming_predictions_full_score\.jsonl"):
-        save(tracker, found, None)
+        save(tracker, evaluated, None)
 
 
 def test_predictions_are_not_claimed_when_they_could_not_be_written(
@@ -240,9 +240,9 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
     record = process_results({**doc, "root": str(tmp_path / "public")}, ["{}"])["siming_stderr"]
     (tmp_path / "out").write_text("a file in the way")
     assert evaluation([record], Namespace(output_path=str(tmp_path / "out")))["predictions"] is None
-    found = evaluation([record], Namespace(output_path=str(tmp_path / "free")))
-    assert found["predictions"] == "siming_predictions_full_error.jsonl"
-    assert (tmp_path / "free" / found["predictions"]).is_file()
+    evaluated = evaluation([record], Namespace(output_path=str(tmp_path / "free")))
+    assert evaluated["predictions"] == "siming_predictions_full_error.jsonl"
+    assert (tmp_path / "free" / evaluated["predictions"]).is_file()
 
 
 def test_nothing_is_said_where_nothing_is_to_be_saved(tracker: Any, tmp_path: Path) -> None:

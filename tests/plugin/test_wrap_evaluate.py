@@ -56,6 +56,6 @@ def test_what_cannot_work_is_said_as_it_is(
     argv = [how, MODEL_ARGS["async_openai"] + "http://127.0.0.1:9", "siming_full_score", "1", str(tmp_path / "o.json")]
     settings = {"SIMING_DATA": str(short_demo), "SIMING_CACHE": str(tmp_path / "cache"), **env}
     code = warm.run(argv, tmp_path, environment(**settings), tmp_path / "log", script=SCRIPT)
-    said = [line for line in (tmp_path / "log").read_text().splitlines() if "Error: " in line]
-    assert code == 1 and len(said) == 1 and said[0].startswith(f"siming_tasks.common.errors.{words}"), said
+    errors = [line for line in (tmp_path / "log").read_text().splitlines() if "Error: " in line]
+    assert code == 1 and len(errors) == 1 and errors[0].startswith(f"siming_tasks.common.errors.{words}"), errors
     assert not (tmp_path / "o.json").exists()

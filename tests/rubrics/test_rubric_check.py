@@ -30,9 +30,9 @@ THIRD = """\
 def check(path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     path.write_text(text, encoding="utf-8")
     code = main(["data", "rubric", "check", str(path)])
-    said = capsys.readouterr()
-    assert said.err == ""
-    return code, [line.replace(f"{path}:", "") for line in said.out.splitlines()]
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, [line.replace(f"{path}:", "") for line in captured.out.splitlines()]
 
 
 def test_the_example_of_the_docs_is_whole_and_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +61,7 @@ def test_the_embedded_rubric_has_no_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "message"),
     [
         ("max_score: 2", "maxscore: 2", 15, "0.maxscore: Extra inputs are not permitted. Write `max_score`"),
         (
@@ -135,11 +135,11 @@ def test_the_embedded_rubric_has_no_warning() -> None:
     ],
 )
 def test_a_fault_has_its_line_and_its_mend(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, message: str
 ) -> None:
     assert SMALL.count(old) >= 1
     code, lines = check(tmp_path / "r.yaml", SMALL.replace(old, new, 1), capsys)
-    assert code == 1 and [each for each in lines if said in each and f"] {line}: " in each], lines
+    assert code == 1 and [each for each in lines if message in each and f"] {line}: " in each], lines
     with pytest.raises(RubricError):
         load_rubric(tmp_path / "r.yaml")
 
@@ -160,7 +160,7 @@ def test_all_faults_at_once_in_the_order_of_the_file(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "message"),
     [
         (
             "but 3-5 mm or 8-10 mm",
@@ -247,21 +247,21 @@ def test_all_faults_at_once_in_the_order_of_the_file(tmp_path: Path, capsys: pyt
     ],
 )
 def test_what_is_hardly_meant_is_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, message: str
 ) -> None:
     assert old in SMALL
     code, lines = check(tmp_path / "r.yaml", SMALL.replace(old, new, 1), capsys)
     assert code == 0, lines
-    assert len(lines) == (3 if said else 2), lines
-    assert said in lines[0] and (not line or f"] {line}: " in lines[0])
+    assert len(lines) == (3 if message else 2), lines
+    assert message in lines[0] and (not line or f"] {line}: " in lines[0])
 
 
 def test_half_points_can_be_reached_or_not() -> None:
     data = yaml.safe_load(SMALL)
     step = data["skills"][0]["steps"][0]
     step["score_increment"] = 0.5
-    (found,) = lint_rubric(rubric_from(data), "r")
-    assert "leaves 0.5, 1.5 of 2 points" in found.what
+    (finding,) = lint_rubric(rubric_from(data), "r")
+    assert "leaves 0.5, 1.5 of 2 points" in finding.what
     step["errors"].append({"id": "su_01.late", "observable": "late", "deduct": 0.5})
     assert reachable(rubric_from(data).steps[0]) == {0, 0.5, 1, 1.5, 2}
     assert lint_rubric(rubric_from(data), "r") == []
@@ -286,9 +286,9 @@ def test_json_and_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path = tmp_path / "r.yaml"
     path.write_text(SMALL.replace("version: '1'", "version: ''"))
     assert main(["data", "rubric", "check", str(path), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert [(each["line"], each["field"], each["file"]) for each in found["errors"]] == [(3, "version", str(path))]
-    assert found["warnings"] == [] and found["summary"] == {}
+    report = json.loads(capsys.readouterr().out)
+    assert [(each["line"], each["field"], each["file"]) for each in report["errors"]] == [(3, "version", str(path))]
+    assert report["warnings"] == [] and report["summary"] == {}
     assert main(["data", "rubric", "check", str(tmp_path / "absent.yaml")]) == 1
     assert f"error [rubric-unreadable] {tmp_path}/absent.yaml: no such file." in capsys.readouterr().out
     for flags in (["check", "--html", "x"], ["show", "--json"], ["show", "--skill", "x"], ["mend"]):

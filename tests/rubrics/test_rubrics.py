@@ -179,7 +179,7 @@ def test_unused_fields_leave_the_digest_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"score_increment": 0.25}, "0.25 is no score_increment; 1 (whole points) and 0.5 (half points) are"),
         ({"score_increment": True}, "`yes` is not a number; write points such as 2 or 2.5"),
@@ -192,10 +192,10 @@ def test_unused_fields_leave_the_digest_as_it_was() -> None:
         ({"max_score": True}, "skills.0.steps.1.max_score: `yes` is not a number; write points such as 2 or 2.5"),
     ],
 )
-def test_points_are_whole_or_half(changes: dict[str, Any], said: str) -> None:
+def test_points_are_whole_or_half(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RubricError) as caught:
         rubric_from(broken(**changes))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_all_faults_are_listed_at_once() -> None:

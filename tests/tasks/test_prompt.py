@@ -154,8 +154,8 @@ def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, obj
 
 def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
-    told = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
-    assert told.startswith(LANDED) and (default_rubric().title or "") not in told
+    prompt = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
+    assert prompt.startswith(LANDED) and (default_rubric().title or "") not in prompt
     moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
     assert "below in a simulated ward." in build_prompt(TASKS["full_score"], STEPS, rubric=moved)
 
@@ -216,7 +216,7 @@ def test_abstention_and_evidence_change_the_reply_section_alone() -> None:
             setting = TASKS[f"{base}_{form}"]
             for rubric in (default_rubric(), halves):
                 steps = rubric.steps if setting.scope == "full" else rubric.steps[:1]
-                plain, other = (build_prompt(one, steps, rubric=rubric) for one in (TASKS[base], setting))
+                plain, other = (build_prompt(spec, steps, rubric=rubric) for spec in (TASKS[base], setting))
                 assert plain.rpartition("\n\n")[0] == other.rpartition("\n\n")[0]
                 assert word not in plain and word in other.rpartition("\n\n")[2]
                 assert ("as a number" in other) == ("as a number" in plain)

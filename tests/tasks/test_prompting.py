@@ -38,14 +38,18 @@ def test_questions_are_asked_by_exam_by_skill_or_by_step() -> None:
     full, clip = TASKS["full_score"], TASKS["clip_score"]
 
     def parts(unit: str) -> list[tuple[str, tuple[str, ...]]]:
-        return [(one.part, one.steps) for one in PromptOptions(unit=unit).questions(full, [VIDEO], SKILL)]
+        return [
+            (question.part, question.steps) for question in PromptOptions(unit=unit).questions(full, [VIDEO], SKILL)
+        ]
 
     assert parts("all") == [("", ("a", "b", "c"))]
     assert parts("skill") == [("skill:one", ("a", "c")), ("skill:two", ("b",))]
     assert parts("step") == [("step:a", ("a",)), ("step:b", ("b",)), ("step:c", ("c",))]
     for unit in ("all", "skill", "step"):
-        found = list(PromptOptions(unit=unit).questions(clip, [VIDEO], SKILL))
-        assert [(one.step_id, one.part, one.steps) for one in found] == [(name, "", (name,)) for name in "abc"]
+        questions = list(PromptOptions(unit=unit).questions(clip, [VIDEO], SKILL))
+        assert [(question.step_id, question.part, question.steps) for question in questions] == [
+            (name, "", (name,)) for name in "abc"
+        ]
         assert all(steps_in_part(part, ("a", "b", "c"), SKILL) == steps for part, steps in parts(unit))
 
 

@@ -51,8 +51,8 @@ def test_the_field_of_a_prediction_is_the_key_that_the_prompt_asks_for(name: str
     assert f'{keys[details]} "{setting.field}"' in setting.reply
     steps = default_rubric().steps[:2] if setting.scope == "full" else default_rubric().steps[:1]
     value = 1 if setting.answer == "score" else "incorrect"
-    said = {step.id: value for step in steps} if setting.scope == "full" else value
-    parsed = parse_reply(json.dumps({setting.field: said}), steps, setting.answer)
+    answers = {step.id: value for step in steps} if setting.scope == "full" else value
+    parsed = parse_reply(json.dumps({setting.field: answers}), steps, setting.answer)
     assert parsed.answers == dict.fromkeys([step.id for step in steps], 1.0)
 
 

@@ -11,8 +11,8 @@ OF_ANY: property = Distribution.entry_points  # type: ignore[assignment]
 
 def of_others(distribution: Distribution) -> EntryPoints:
     """The entry points of a package, none if it is ours."""
-    found: EntryPoints = OF_ANY.__get__(distribution)
-    return EntryPoints(point for point in found if not point.value.startswith("siming_tasks"))
+    entries: EntryPoints = OF_ANY.__get__(distribution)
+    return EntryPoints(point for point in entries if not point.value.startswith("siming_tasks"))
 
 
 if __name__ == "__main__":

@@ -28,13 +28,13 @@ def failures(folder: Path) -> dict[str, dict[str, str]]:
     """Run the tests of all patches on the copy in one process; by patch, each test's failure (empty: it passed)."""
     done, report = run_tests(folder, *[path.with_suffix(".py") for path in PATCHES])
     assert done.returncode in (0, 1), done.stdout[-3000:]
-    found: dict[str, dict[str, str]] = {name: {} for name in NAMES}
+    outcomes: dict[str, dict[str, str]] = {name: {} for name in NAMES}
     for case in ElementTree.parse(report).iter("testcase"):
         wrong = [part for part in case if part.tag in ("failure", "error", "skipped")]
-        found[str(case.get("classname"))][str(case.get("name"))] = "".join(
+        outcomes[str(case.get("classname"))][str(case.get("name"))] = "".join(
             f"{part.get('message')}\n{part.text}" for part in wrong
         )
-    return found
+    return outcomes
 
 
 @pytest.fixture(scope="module")

@@ -32,12 +32,12 @@ def template(image: str, video: str = "") -> str:
 
 def tokens(extra: list[str], chat: str, named: dict[str, str] | None = None, **more: str) -> PreTrainedTokenizerFast:
     """The tokenizer with further special tokens; ``named`` are those that a processor asks for by an attribute."""
-    found = PreTrainedTokenizerFast(
+    fast = PreTrainedTokenizerFast(
         tokenizer_object=make_tokenizer().backend_tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>",
         extra_special_tokens=SPECIAL + extra, model_specific_special_tokens=named or {}, **more,
     )  # fmt: skip
-    found.chat_template = chat
-    return found
+    fast.chat_template = chat
+    return fast
 
 
 def text(tokenizer: PreTrainedTokenizerFast, **more: Any) -> dict[str, Any]:

@@ -97,12 +97,12 @@ def glm4v(out: Path) -> None:
     named = {f"{kind}_token": f"<|{kind}|>" for kind in kinds}
     extra = [word for kind in kinds for word in (f"<|begin_of_{kind}|>", f"<|end_of_{kind}|>", f"<|{kind}|>")]
     words = tokens(extra, chat, named)
-    one = words.convert_tokens_to_ids
-    ids = {f"{kind}_token_id": one(f"<|{kind}|>") for kind in kinds}
+    id_of = words.convert_tokens_to_ids
+    ids = {f"{kind}_token_id": id_of(f"<|{kind}|>") for kind in kinds}
     for kind in kinds:
         ids |= {
-            f"{kind}_start_token_id": one(f"<|begin_of_{kind}|>"),
-            f"{kind}_end_token_id": one(f"<|end_of_{kind}|>"),
+            f"{kind}_start_token_id": id_of(f"<|begin_of_{kind}|>"),
+            f"{kind}_end_token_id": id_of(f"<|end_of_{kind}|>"),
         }
     rope = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1]}
     eyes = {"depth": 2, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "out_hidden_size": 64}
@@ -177,8 +177,8 @@ def mllama(out: Path) -> None:
     llm = text(
         words, cross_attention_layers=[1], rope_parameters={"rope_type": "default", "rope_theta": 5e5},
     )  # fmt: skip
-    one = words.convert_tokens_to_ids("<|image|>")
-    config = t.MllamaConfig(text_config=llm, vision_config=eyes, image_token_index=one)
+    image_id = words.convert_tokens_to_ids("<|image|>")
+    config = t.MllamaConfig(text_config=llm, vision_config=eyes, image_token_index=image_id)
     processor = t.MllamaProcessor(
         image_processor=t.MllamaImageProcessor(size=SQUARE, max_image_tiles=4), tokenizer=words, chat_template=chat
     )

@@ -20,9 +20,9 @@ def rope(section: list[int], **more: Any) -> dict[str, Any]:
 
 def places(tokenizer: Any) -> dict[str, int]:
     """The tokens that stand for pictures and films."""
-    found = {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("image_pad", "video_pad")}
+    token_ids = {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("image_pad", "video_pad")}
     ends = {f"vision_{end}_token_id": tokenizer.convert_tokens_to_ids(f"<|vision_{end}|>") for end in ("start", "end")}
-    return {"image_token_id": found["image_pad"], "video_token_id": found["video_pad"], **ends}
+    return {"image_token_id": token_ids["image_pad"], "video_token_id": token_ids["video_pad"], **ends}
 
 
 def qwen2_5_vl(out: Path) -> None:
@@ -82,7 +82,7 @@ def qwen3_omni(out: Path) -> None:
     for kind in ("vision", "audio"):
         named |= {f"{kind}_bos_token": f"<|{kind}_start|>", f"{kind}_eos_token": f"<|{kind}_end|>"}
     words = tokens(sound, CHAT_TEMPLATE, named)
-    one = words.convert_tokens_to_ids
+    id_of = words.convert_tokens_to_ids
     experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
     ears = {
         "d_model": 32, "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 64, "output_dim": 64,
@@ -90,10 +90,10 @@ def qwen3_omni(out: Path) -> None:
     }  # fmt: skip
     thinker = {
         "text_config": text(words, head_dim=16, **experts, **rope([3, 3, 2], mrope_interleaved=True)),
-        "vision_config": DEEP, "audio_config": ears, "audio_token_id": one(sound[0]),
-        "audio_start_token_id": one(sound[1]), "audio_end_token_id": one(sound[2]), **places(words),
+        "vision_config": DEEP, "audio_config": ears, "audio_token_id": id_of(sound[0]),
+        "audio_start_token_id": id_of(sound[1]), "audio_end_token_id": id_of(sound[2]), **places(words),
     }  # fmt: skip
-    ends = {f"im_{end}_token_id": one(f"<|im_{end}|>") for end in ("start", "end")}
+    ends = {f"im_{end}_token_id": id_of(f"<|im_{end}|>") for end in ("start", "end")}
     config = t.Qwen3OmniMoeConfig(thinker_config=thinker, enable_audio_output=False, **ends)
     processor = t.Qwen3OmniMoeProcessor(
         image_processor=t.Qwen2VLImageProcessor(patch_size=16), video_processor=t.Qwen2VLVideoProcessor(patch_size=16),

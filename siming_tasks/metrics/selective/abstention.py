@@ -95,10 +95,10 @@ def abstention(
         "precision": ratio(known & away, away if hidden is not None else known, "The judge abstained from nothing."),
         "recall": ratio(known & away, known, "The frames show the evidence that the rubric asks for in every step."),
     }
-    found = estimate_stats(stats, len(panel.video_ids), resamples, seed)
+    estimates = estimate_stats(stats, len(panel.video_ids), resamples, seed)
     if hidden is None:
-        found |= dict.fromkeys(("precision", "recall"), Estimate(None, reason=why))
-    return Abstention(**found, curve=_curve(counts.sum(axis=0).tolist()))
+        estimates |= dict.fromkeys(("precision", "recall"), Estimate(None, reason=why))
+    return Abstention(**estimates, curve=_curve(counts.sum(axis=0).tolist()))
 
 
 def _curve(counts: Sequence[float]) -> tuple[tuple[float, float], ...]:
@@ -111,8 +111,8 @@ def right_labels(panel: ScoreMatrix, mapping: LabelMapping) -> BoolArray:
     """Test where the predicted label (verdict) is the reference's, ``bool[V, S]``; meaningless without either."""
     if panel.answer == "error":
         return np.asarray(panel.reference_wrong == panel.predicted_wrong, np.bool_)
-    said, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))
-    return np.asarray(said == truth, np.bool_)
+    predicted, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))
+    return np.asarray(predicted == truth, np.bool_)
 
 
 def _headline(panel: ScoreMatrix, mapping: LabelMapping) -> Stat:
@@ -120,5 +120,5 @@ def _headline(panel: ScoreMatrix, mapping: LabelMapping) -> Stat:
     if panel.answer == "error":
         counts = binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
         return Stat(counts, mcc, int(both.sum()))
-    said, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))
-    return kappa_stat(truth, said, both)
+    predicted, truth = (ordinal_labels(side, panel.max_score, mapping) for side in (panel.predicted, panel.reference))
+    return kappa_stat(truth, predicted, both)

@@ -60,15 +60,15 @@ class Evidence:
 
 def merged(parts: Sequence[Span], duration: float) -> tuple[Span, ...]:
     """The parts within a video, those that overlap as one, in order."""
-    found: list[Span] = []
+    union: list[Span] = []
     for start, end in sorted((max(0.0, a), min(duration, b)) for a, b in parts):
         if start > end:
             continue
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if union and start <= union[-1][1]:
+            union[-1] = union[-1][0], max(union[-1][1], end)
         else:
-            found.append((start, end))
-    return tuple(found)
+            union.append((start, end))
+    return tuple(union)
 
 
 def iou(parts: Sequence[Span], span: Span) -> float:
@@ -98,8 +98,8 @@ def chance(length: float, span: Span, duration: float) -> tuple[float, float, fl
     length, true = min(length, duration), span[1] - span[0]
     room = duration - length
     if room <= 0:
-        found = iou([(0, duration)], span)
-        return found, float(span[0] <= duration / 2 <= span[1]), float(found >= 0.5)
+        overlap = iou([(0, duration)], span)
+        return overlap, float(span[0] <= duration / 2 <= span[1]), float(overlap >= 0.5)
     hit = max(0.0, min(span[1], duration - length / 2) - max(span[0], length / 2)) / room
     # The overlap rises with the beginning from span[0] - length, stays at its most, and falls to nothing at span[1].
     most, total = min(length, true), length + true
@@ -132,8 +132,8 @@ def prior_spans(spans: FloatArray, durations: FloatArray) -> FloatArray:
     others = known.sum(axis=0) - known
     total = np.where(known, shares, 0).sum(axis=0) - np.where(known, shares, 0)
     mean = np.divide(total, others, out=np.full(shares.shape, np.nan), where=others > 0)
-    found: FloatArray = mean * durations[:, None, None]
-    return found
+    priors: FloatArray = mean * durations[:, None, None]
+    return priors
 
 
 def evidence(
@@ -163,9 +163,9 @@ def evidence(
     got = {row: np.zeros((3, *due.shape)) for row in rows}
     claimed, touching = np.zeros_like(due), np.zeros_like(due)
     expected = np.zeros_like(due)
-    for (v, s), said in claims.items():
-        parts, duration = merged(said, float(durations[v])), float(durations[v])
-        if not (due[v, s] and said):
+    for (v, s), claim in claims.items():
+        parts, duration = merged(claim, float(durations[v])), float(durations[v])
+        if not (due[v, s] and claim):
             continue
         claimed[v, s] = True
         span = float(spans[v, s, 0]), float(spans[v, s, 1])
@@ -186,10 +186,10 @@ def evidence(
     stats["judge", "claimed"] = ratio(claimed, due, "No step with a span was answered.")
     stats["judge", "elsewhere"] = ratio(away & right, claimed & right, "No right answer has evidence.")
     stats["judge", "elsewhere_wrong"] = ratio(away & ~right, claimed & ~right, "No wrong answer has evidence.")
-    found = estimate_stats(stats, len(durations), resamples, seed)
+    estimates = estimate_stats(stats, len(durations), resamples, seed)
     return Evidence(
-        **{name: value for (row, name), value in found.items() if row == "judge"},
-        chance={row: {name: found[row, name] for name in ("iou", "hit", "half")} for row in CHANCE},
+        **{name: value for (row, name), value in estimates.items() if row == "judge"},
+        chance={row: {name: estimates[row, name] for name in ("iou", "hit", "half")} for row in CHANCE},
     )
 
 

@@ -84,8 +84,8 @@ def area(counts: FloatArray, sums: FloatArray) -> FloatArray:
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
     spread = harmonic[after.astype(np.intp)] - harmonic[before.astype(np.intp)]
     total = (sums + (lost - mean * before) * spread).sum(axis=1)
-    found: FloatArray = np.divide(total, after[:, -1], out=np.full(len(total), np.nan), where=after[:, -1] > 0)
-    return found
+    areas: FloatArray = np.divide(total, after[:, -1], out=np.full(len(total), np.nan), where=after[:, -1] > 0)
+    return areas
 
 
 def by_level(sums: FloatArray) -> FloatArray:

@@ -51,11 +51,11 @@ def pointer(kind: str, dataset: Dataset, seed: int = 0) -> Pointer:
         return _usual(dataset)
 
     def points(video: Video, steps: Sequence[RubricStep]) -> dict[str, list[Span]]:
-        found: dict[str, list[Span]] = {}
+        spans: dict[str, list[Span]] = {}
         for step in steps:
             span = video.step(step.id).span
-            found[step.id] = [] if span is None else [_moved(kind, span, video, step, seed)]
-        return found
+            spans[step.id] = [] if span is None else [_moved(kind, span, video, step, seed)]
+        return spans
 
     return points
 

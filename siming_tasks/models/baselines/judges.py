@@ -52,10 +52,10 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
     points = _points(kind, dataset)
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
-        given = {step.id: points(video, step) for step in steps}
+        scores = {step.id: points(video, step) for step in steps}
         if answer == "score":
-            return given
-        return {step.id: float(given[step.id] < step.max_score) for step in steps}
+            return scores
+        return {step.id: float(scores[step.id] < step.max_score) for step in steps}
 
     return answers
 
@@ -72,10 +72,10 @@ def _points(kind: str, dataset: Dataset) -> Points:
         raise OptionsError(f"kind={kind!r} is not one of {', '.join(KINDS)}, nor a rater of {dataset.name}.")
 
     def of_rater(video: Video, step: RubricStep) -> float:
-        found = video.step(step.id).scores.get(rater)
-        if found is None:
+        score = video.step(step.id).scores.get(rater)
+        if score is None:
             raise DataError(f"kind={kind}: {rater} has not scored step {step.id!r} of video {video.video_id!r}.")
-        return found
+        return score
 
     return of_rater
 
@@ -89,16 +89,16 @@ def _step_prior(dataset: Dataset) -> Judge:
     """The step prior of :mod:`siming_tasks.metrics.no_video_baselines`, on the points that a reply may give."""
     if dataset.withheld:
         raise _unlabelled("step_prior", CONSENSUS, dataset)
-    given: dict[Answer, dict[tuple[str, str], float]] = {}
+    priors: dict[Answer, dict[tuple[str, str], float]] = {}
     grains = np.array([step.score_increment for step in dataset.rubric.steps])
     for answer in ANSWERS:
         panel = step_prior(build_reference_matrix(dataset, benchmark_task("full", answer).name))
         cells, score_increment = product(panel.video_ids, panel.step_ids), grains if answer == "score" else 1.0
         nearest = np.floor(panel.predicted / score_increment + 0.5) * score_increment
-        given[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))
+        priors[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
-        known = {step.id: given[answer][video.video_id, step.id] for step in steps}
+        known = {step.id: priors[answer][video.video_id, step.id] for step in steps}
         # Nobody else shows the step: full points, the commonest label.
         best = {step.id: step.max_score if answer == "score" else 0.0 for step in steps}
         return {name: best[name] if np.isnan(value) else value for name, value in known.items()}

@@ -65,8 +65,8 @@ def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
     for piece in _parts(messages):
         kind = piece.get("type")
         if kind == "text":
-            said = _FRAME.search(piece["text"])
-            time = float(said[1]) if said else None
+            caption = _FRAME.search(piece["text"])
+            time = float(caption[1]) if caption else None
         elif kind == "video":
             return _of_file(Path(str(piece["url"]).removeprefix("file://")), frames)
         elif kind == "image" and time is not None:
@@ -77,11 +77,11 @@ def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
 
 
 def _parts(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+    parts: list[Mapping[str, Any]] = []
     for message in messages:
         content = message["content"]
-        found += [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return found
+        parts += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return parts
 
 
 def _of_file(path: Path, frames: int) -> Sight:

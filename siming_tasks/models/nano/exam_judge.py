@@ -59,7 +59,7 @@ class Watcher:
             sight(messages, self.clip_frames if wanted.clip else self.frames)
             for messages, wanted in zip(conversations, asked, strict=True)
         ]
-        seen = self._read([one.pictures if one else () for one in shown])
+        seen = self._read([media.pictures if media else () for media in shown])
         return [self._reply(*each) for each in zip(asked, shown, seen, strict=True)]
 
     def points(
@@ -77,7 +77,7 @@ class Watcher:
         import torch
 
         device, numbers = self.reader.device, [self._number[step] for step in steps]
-        found: torch.Tensor = self.net(
+        logits: torch.Tensor = self.net(
             features[None].to(device),
             times[None].to(device),
             torch.zeros(1, len(times), dtype=torch.bool, device=device),
@@ -85,7 +85,7 @@ class Watcher:
             torch.tensor([int(clip)], device=device),
         )[0]
         top = torch.tensor([self.facts.maxima[number] for number in numbers], device=device)
-        return found.masked_fill(torch.arange(found.shape[-1], device=device) > top[:, None], -1e4)
+        return logits.masked_fill(torch.arange(logits.shape[-1], device=device) > top[:, None], -1e4)
 
     def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
         known = [s for s, top in asked.steps.items() if s in self._number and self._top(s) == top]
@@ -95,8 +95,8 @@ class Watcher:
             self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
             return "{}"
         chances = self.points(features, shown.times, known, asked.clip)
-        said = {step: self._say(step, chance, asked.key) for step, chance in zip(known, chances, strict=True)}
-        return json.dumps({asked.key: said[known[0]] if asked.clip else said})
+        answers = {step: self._say(step, chance, asked.key) for step, chance in zip(known, chances, strict=True)}
+        return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})
 
     def _say(self, step: str, chance: NDArray[np.float32], key: str) -> int | str:
         if key.startswith("score"):
@@ -112,12 +112,14 @@ class Watcher:
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         arrays = [[_array(picture) for picture in pictures] for pictures in shown]
-        names = [[_name(array) for array in one] for one in arrays]
-        every = zip((name for one in names for name in one), (array for one in arrays for array in one), strict=True)
+        names = [[_name(array) for array in images] for images in arrays]
+        every = zip(
+            (name for images in names for name in images), (array for images in arrays for array in images), strict=True
+        )
         new = {name: pixels(array) for name, array in every if name not in self._known}
         self._known.update(zip(new, self.reader.features(list(new.values())), strict=True))
         nothing = np.zeros((0, len(self.reader.names)), np.float32)
-        return [np.stack([self._known[name] for name in one]) if one else nothing for one in names]
+        return [np.stack([self._known[name] for name in images]) if images else nothing for images in names]
 
 
 def _array(picture: Any) -> NDArray[np.uint8]:

@@ -92,14 +92,14 @@ class FrameReader:
     def _run(self, pictures: Sequence[Any], what: str, width: int) -> NDArray[np.float32]:
         import torch
 
-        found = [np.zeros((0, width), np.float32)]
+        features = [np.zeros((0, width), np.float32)]
         # Half precision is three times as fast where a processor has it, and right to the third digit.
         kind = torch.bfloat16 if self.device.type == "cpu" else torch.float16
         with torch.inference_mode(), torch.autocast(self.device.type, kind):
             for first in range(0, len(pictures), self.batch):
                 tensor = self.tensor(pictures[first : first + self.batch])
-                found.append(getattr(self.net, what)(tensor).float().cpu().numpy())
-        return np.concatenate(found)
+                features.append(getattr(self.net, what)(tensor).float().cpu().numpy())
+        return np.concatenate(features)
 
 
 def part(tensors: Any, name: str) -> dict[str, Any]:

@@ -72,13 +72,13 @@ _AT = {name: number for number, name in enumerate(FEATURES)}
 
 
 def features_of(
-    rows: NDArray[np.float64], said: Sequence[Sequence[str]], channels: Sequence[str]
+    rows: NDArray[np.float64], utterances: Sequence[Sequence[str]], channels: Sequence[str]
 ) -> NDArray[np.float32]:
     """The features of frames whose state is known.
 
     Args:
         rows: the state at each frame, shape (frames, channels).
-        said: the texts in the bubbles at each frame.
+        utterances: the texts in the bubbles at each frame.
         channels: names of the columns of ``rows``.
 
     Returns:
@@ -100,7 +100,7 @@ def features_of(
     for name, values in _STATES.items():
         for value in values:
             put(f"{name}={value}", name, (np.round(state[name]) == value).astype(float))
-    for frame, texts in enumerate(said):
+    for frame, texts in enumerate(utterances):
         for text in texts:
             out[frame, [_AT[name] for name in _heard(text)]] = 1.0
     return out

@@ -29,8 +29,8 @@ class _Look(nn.Module):
         seen, _ = self.frames(self.norms[0](queries), frames, frames, key_padding_mask=missing, need_weights=False)
         queries = queries + seen
         own = self.norms[1](queries)
-        told, _ = self.steps(own, own, own, need_weights=False)
-        queries = queries + told
+        context, _ = self.steps(own, own, own, need_weights=False)
+        queries = queries + context
         thought: Tensor = queries + self.think(self.norms[2](queries))
         return thought
 

@@ -78,10 +78,12 @@ def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, 
         expected = digest or path.with_suffix(".sha256").read_text(encoding="utf-8").strip()
     except OSError as error:
         raise DataError(f"{error.filename}: the weights of siming_nano cannot be read. {again}") from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != expected:
-        raise DataError(f"{path}: the weights have the digest {found[:12]}, not {expected[:12]}. {again}")
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != expected:
+        raise DataError(f"{path}: the weights have the digest {actual[:12]}, not {expected[:12]}. {again}")
     with safe_open(str(path), "pt") as stored:
         facts = json.loads(stored.metadata()["facts"])
-    told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
-    return unpacked(content), Facts(**told), found
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
+    }
+    return unpacked(content), Facts(**settings), actual

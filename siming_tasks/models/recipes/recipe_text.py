@@ -38,48 +38,50 @@ NAME` estimates the same without a model. Limits change: `SIMING_LIMITS=off` ask
 """
 
 
-def as_text(one: Recipe) -> str:
+def as_text(recipe: Recipe) -> str:
     """One recipe for a terminal."""
-    return "\n".join([f"{one.title} ({one.name})", *(f"{key}: {value}" for key, value in _facts(one)), *_commands(one)])
+    return "\n".join(
+        [f"{recipe.title} ({recipe.name})", *(f"{key}: {value}" for key, value in _facts(recipe)), *_commands(recipe)]
+    )
 
 
 def as_page() -> str:
     """The whole page."""
     parts = [INTRO, "## The paper's models\n"]
-    parts += [_section(one) for one in recipes().values() if one.paper]
-    parts += ["## Successors\n", *(_section(one) for one in recipes().values() if not one.paper)]
+    parts += [_section(recipe) for recipe in recipes().values() if recipe.paper]
+    parts += ["## Successors\n", *(_section(recipe) for recipe in recipes().values() if not recipe.paper)]
     rows = [
-        f"| {one.title} | {one.request_mb:g} | {one.images} | {one.checked} | {one.source}"
-        f"{f'. {one.note}' if one.note else ''} |\n"
-        for one in services().values()
+        f"| {service.title} | {service.request_mb:g} | {service.images} | {service.checked} | {service.source}"
+        f"{f'. {service.note}' if service.note else ''} |\n"
+        for service in services().values()
     ]
     return "\n".join(parts) + "\n" + LIMITS + "".join(rows)
 
 
-def _section(one: Recipe) -> str:
-    facts = "\n".join(f"* {key}: {value}" for key, value in _facts(one))
-    commands = "\n".join(_commands(one))
-    return f"### {one.title}\n\n{facts}\n" + (f"\n```sh\n{commands}\n```\n" if commands else "")
+def _section(recipe: Recipe) -> str:
+    facts = "\n".join(f"* {key}: {value}" for key, value in _facts(recipe))
+    commands = "\n".join(_commands(recipe))
+    return f"### {recipe.title}\n\n{facts}\n" + (f"\n```sh\n{commands}\n```\n" if commands else "")
 
 
-def _facts(one: Recipe) -> Iterator[tuple[str, str]]:
-    yield "model", one.where
-    yield "as of", f"{one.checked}; command {one.how}, facts {one.facts}"
-    if one.undone:
-        yield "no dry run", one.undone
-    if one.successor_of:
-        yield "after", recipes()[one.successor_of].title
-    yield "frames of a full video", f"{one.full_frames}{' (table 6 of the paper)' if one.paper else ''}"
-    if one.context:
-        yield "context", f"{one.context:,} tokens"
-    if one.memory:
-        yield "memory", one.memory
-    yield "licence", one.licence
-    if one.retired:
-        tense = "CANNOT be run again: retired" if one.retired <= one.checked else "will be retired"
-        yield "service", f"{tense} on {one.retired}"
-    yield from (("note", note) for note in one.notes)
+def _facts(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    yield "model", recipe.where
+    yield "as of", f"{recipe.checked}; command {recipe.how}, facts {recipe.facts}"
+    if recipe.undone:
+        yield "no dry run", recipe.undone
+    if recipe.successor_of:
+        yield "after", recipes()[recipe.successor_of].title
+    yield "frames of a full video", f"{recipe.full_frames}{' (table 6 of the paper)' if recipe.paper else ''}"
+    if recipe.context:
+        yield "context", f"{recipe.context:,} tokens"
+    if recipe.memory:
+        yield "memory", recipe.memory
+    yield "licence", recipe.licence
+    if recipe.retired:
+        tense = "CANNOT be run again: retired" if recipe.retired <= recipe.checked else "will be retired"
+        yield "service", f"{tense} on {recipe.retired}"
+    yield from (("note", note) for note in recipe.notes)
 
 
-def _commands(one: Recipe) -> list[str]:
-    return [line for line in (one.server, one.command()) if line]
+def _commands(recipe: Recipe) -> list[str]:
+    return [line for line in (recipe.server, recipe.command()) if line]

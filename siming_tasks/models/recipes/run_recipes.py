@@ -89,15 +89,15 @@ def recipes() -> dict[str, Recipe]:
     """Every recipe by name: the paper's models in the order of its tables, then their successors."""
     path = Path(str(resources.files("siming_tasks.models.recipes") / "recipes.yaml"))
     rows: dict[str, dict[str, Any]] = read_yaml(path)
-    found = {}
+    by_name = {}
     for name, row in rows.items():
         try:
-            found[name] = one = Recipe(name=name, **{**row, "notes": tuple(row.get("notes", ()))})
+            by_name[name] = entry = Recipe(name=name, **{**row, "notes": tuple(row.get("notes", ()))})
         except TypeError as error:
             raise DataError(f"{path}: {name}: {error}.") from None
-        if {one.how, one.facts} - set(CHECKED) or (one.paper and one.paper not in PAPER_FRAMES):
+        if {entry.how, entry.facts} - set(CHECKED) or (entry.paper and entry.paper not in PAPER_FRAMES):
             raise DataError(f"{path}: {name}: `how`, `facts` or `paper` is none of the known words.")
-    return found
+    return by_name
 
 
 def recipe(name: str) -> Recipe:
@@ -106,7 +106,7 @@ def recipe(name: str) -> Recipe:
     Raises:
         OptionsError: there is none of that name; names all.
     """
-    known = {_plain(key): found for key, found in recipes().items()}
+    known = {_plain(key): entry for key, entry in recipes().items()}
     if _plain(name) not in known:
         raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")
     return known[_plain(name)]

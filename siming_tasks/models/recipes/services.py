@@ -56,20 +56,22 @@ class Service:
 
     def refuses(self, weight: Weight) -> list[str]:
         """Reasons to refuse a request, with the number of images that would fit; empty if it is accepted."""
-        found = []
+        reasons = []
         if weight.images > self.images:
-            found.append(f"{weight.images} images, and at most {self.images} are taken")
+            reasons.append(f"{weight.images} images, and at most {self.images} are taken")
         if weight.request > self.request_mb * 1e6:
             fits = self.fitting(weight)
-            found.append(
+            reasons.append(
                 f"{weight.request / 1e6:.1f} MB, and at most {self.request_mb:g} MB are taken: {fits} such images fit"
             )
         if self.image_mb and weight.largest * BASE64 > self.image_mb * 1e6:
-            found.append(f"an image of {weight.largest * BASE64 / 1e6:.1f} MB, and at most {self.image_mb:g} are taken")
+            reasons.append(
+                f"an image of {weight.largest * BASE64 / 1e6:.1f} MB, and at most {self.image_mb:g} are taken"
+            )
         side = self.side_above_20_images
         if side and weight.images > 20 and weight.side > side:
-            found.append(f"more than 20 images with a side above {side} pixels")
-        return found
+            reasons.append(f"more than 20 images with a side above {side} pixels")
+        return reasons
 
     def fitting(self, weight: Weight) -> int:
         """Number of images of this kind that fit into a request."""
@@ -102,14 +104,14 @@ def services() -> dict[str, Service]:
     """Every service whose limits are known, by name."""
     path = Path(str(resources.files("siming_tasks.models.recipes") / "services.yaml"))
     rows: dict[str, dict[str, Any]] = read_yaml(path)
-    found = {}
+    by_name = {}
     for name, row in rows.items():
         row = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
         try:
-            found[name] = Service(name=name, **row)
+            by_name[name] = Service(name=name, **row)
         except TypeError as error:
             raise DataError(f"{path}: {name}: {error}.") from None
-    return found
+    return by_name
 
 
 def service_at(host: str) -> Service | None:

@@ -39,13 +39,13 @@ def test_constants(dataset) -> None:  # type: ignore[no-untyped-def]
 
 def test_random_depends_on_what_is_asked_and_not_on_the_order(dataset) -> None:  # type: ignore[no-untyped-def]
     steps = dataset.rubric.steps
-    one, other = judge("random", dataset, 3), judge("random", dataset, 3)
-    forwards = [one(video, steps, "score") for video in dataset.videos]
-    backwards = [other(video, steps[::-1], "score") for video in reversed(dataset.videos)]
+    first, second = judge("random", dataset, 3), judge("random", dataset, 3)
+    forwards = [first(video, steps, "score") for video in dataset.videos]
+    backwards = [second(video, steps[::-1], "score") for video in reversed(dataset.videos)]
     assert forwards == backwards[::-1]
     assert forwards != [judge("random", dataset, 4)(video, steps, "score") for video in dataset.videos]
     assert all(0 <= points[step.id] <= step.max_score for points in forwards for step in steps)
-    assert {value for video in dataset.videos for value in one(video, steps, "error").values()} == {0.0, 1.0}
+    assert {value for video in dataset.videos for value in first(video, steps, "error").values()} == {0.0, 1.0}
 
 
 def test_the_step_prior_does_not_know_its_own_video(dataset) -> None:  # type: ignore[no-untyped-def]

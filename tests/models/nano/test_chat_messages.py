@@ -33,9 +33,9 @@ def asked(prompt: str, times: tuple[float, ...] = ()) -> list[dict[str, Any]]:
 )
 def test_every_prompt_of_the_benchmark_is_understood(setting: str, key: str, clip: bool) -> None:
     steps = STEPS[4:5] if clip else STEPS
-    found = question(asked(build_prompt(TASKS[setting], steps)))
-    assert found.steps == {step.id: step.max_score for step in steps}
-    assert (found.key, found.clip) == (key, clip)
+    parsed = question(asked(build_prompt(TASKS[setting], steps)))
+    assert parsed.steps == {step.id: step.max_score for step in steps}
+    assert (parsed.key, parsed.clip) == (key, clip)
 
 
 def test_step_times_do_not_disturb() -> None:

@@ -38,8 +38,8 @@ def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(name: st
     setting = TASKS[name]
     steps = STEPS[7:8] if setting.scope == "clip" else STEPS
     (reply,) = watcher.replies([conversation(build_prompt(setting, steps))])
-    found = parse_reply(reply, steps, setting.answer)
-    assert found.status == "ok" and set(found.answers) == {step.id for step in steps}
+    parsed = parse_reply(reply, steps, setting.answer)
+    assert parsed.status == "ok" and set(parsed.answers) == {step.id for step in steps}
 
 
 def test_together_and_alone_are_the_same(watcher: Watcher) -> None:
@@ -48,7 +48,7 @@ def test_together_and_alone_are_the_same(watcher: Watcher) -> None:
         conversation(build_prompt(TASKS["full_error"], STEPS), frames=9),
         conversation(build_prompt(TASKS["clip_error"], STEPS[20:21]), frames=16),
     ]
-    assert watcher.replies(asked) == [Watcher("cpu").replies([one])[0] for one in asked]
+    assert watcher.replies(asked) == [Watcher("cpu").replies([request])[0] for request in asked]
 
 
 def test_what_it_cannot_know_is_no_answer_and_counted(watcher: Watcher) -> None:
@@ -90,8 +90,8 @@ def test_features_of_other_sizes_are_nearly_the_same(watcher: Watcher, clips: ob
 
     picture = next(p["url"] for p in clips.messages[0][0][0]["content"] if p["type"] == "image")  # type: ignore[attr-defined]
     large = cv2.resize(picture, (896, 508), interpolation=cv2.INTER_CUBIC)
-    one, other = watcher.reader.features([picture, large])
-    assert np.abs(one - other).mean() < 0.05
+    original, resized = watcher.reader.features([picture, large])
+    assert np.abs(original - resized).mean() < 0.05
     assert watcher.reader.embeddings([picture]).shape == (1, 192)
 
 

@@ -12,9 +12,9 @@ from siming_tasks.tools.simulator.trainee import with_consequences
 from siming_tasks.tools.simulator.video import FPS
 
 
-def frame(said: tuple[str, ...] = (), **values: float) -> dict[str, float]:
+def frame(utterances: tuple[str, ...] = (), **values: float) -> dict[str, float]:
     row = np.array([[{**CHANNELS, **values}[name] for name in CHANNELS]])
-    return dict(zip(FEATURES, features_of(row, [said], list(CHANNELS))[0].tolist(), strict=True))
+    return dict(zip(FEATURES, features_of(row, [utterances], list(CHANNELS))[0].tolist(), strict=True))
 
 
 def test_words_and_numbers() -> None:
@@ -41,13 +41,13 @@ def test_what_is_not_in_the_picture_is_neutral() -> None:
 def test_everything_said_in_an_exam_with_any_error_is_known() -> None:
     """Every error of the rubric is made once, whatever it excludes or brings along."""
     rubric = default_rubric()
-    said = set()
+    utterances = set()
     for step in rubric.steps:
         for error in step.errors:
             played = perform(with_consequences(rubric, {step.id: (error.id,)}), pace=FULL, fps=FPS, seed=1)
-            said |= {word.text for word in played.utterances}
+            utterances |= {word.text for word in played.utterances}
     both = with_consequences(rubric, {"cpr_03": ("cpr_03.nobody_designated", "cpr_03.phone_or_aed_missing")})
-    said |= {word.text for word in perform(both, pace=FULL, fps=FPS, seed=1).utterances}
-    assert {text for text in said if not text.isdigit()} == set(PHRASES)
-    assert {int(text) // 1000 for text in said if text.isdigit()} == {0, 1}
-    assert max(int(text) % 1000 for text in said if text.isdigit()) < 50
+    utterances |= {word.text for word in perform(both, pace=FULL, fps=FPS, seed=1).utterances}
+    assert {text for text in utterances if not text.isdigit()} == set(PHRASES)
+    assert {int(text) // 1000 for text in utterances if text.isdigit()} == {0, 1}
+    assert max(int(text) % 1000 for text in utterances if text.isdigit()) < 50

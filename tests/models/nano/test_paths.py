@@ -32,7 +32,7 @@ def joined(frames: Frames, times: Times, prompt: str) -> Messages:
 
 
 def mcc(watcher: Watcher, clips: Clips, change: Callable[..., tuple[Frames, Times]] | None = None) -> float:
-    told = []
+    predicted = []
     for exam, row in enumerate(clips.messages):
         asked = []
         for step, messages in enumerate(row):
@@ -40,8 +40,8 @@ def mcc(watcher: Watcher, clips: Clips, change: Callable[..., tuple[Frames, Time
             if change:
                 frames, times = change(clips, exam, step, frames, times)
             asked.append(joined(frames, times, prompt))
-        told += [json.loads(reply)["verdict"] == "incorrect" for reply in watcher.replies(asked)]
-    return float(matthews_corrcoef(clips.wrong.ravel(), told))
+        predicted += [json.loads(reply)["verdict"] == "incorrect" for reply in watcher.replies(asked)]
+    return float(matthews_corrcoef(clips.wrong.ravel(), predicted))
 
 
 def other_exam(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:

@@ -47,33 +47,33 @@ def test_the_printed_command_runs_to_its_end(
     host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, name: str
 ) -> None:
     """The model's name, the number of frames and the tokens arrive as the recipe says, and every reply is read."""
-    one, dataset = recipes()[name], open_dataset(short_demo)
-    if one.model == "gemini":
+    recipe, dataset = recipes()[name], open_dataset(short_demo)
+    if recipe.model == "gemini":
         pytest.importorskip("google.genai")
 
     def answer(_: tuple[str, ...], text: str, __: int) -> Any:
         steps = [step for step in dataset.rubric.steps if f"[{step.id}]" in text]
         reply = format_answers(dict.fromkeys((step.id for step in steps), 1.0), steps,
                                "error" if '"verdict' in text else "score")  # fmt: skip
-        return generated(reply) if one.model == "gemini" else completion(reply)
+        return generated(reply) if recipe.model == "gemini" else completion(reply)
 
     server = serve(answer)
-    variables, flags = sent_here(shlex.split(one.command()), server)
+    variables, flags = sent_here(shlex.split(recipe.command()), server)
     small = {"SIMING_FRAME_SIZE": "64", "SIMING_CLIP_FRAMES": "5"}
     run = host(*flags, "--limit", "1", data=short_demo, **small, **variables)
     for task in TASKS:
         assert run.task(task)["coverage"] == 1.0
         assert run.task(task)["siming_stderr"]["statuses"]["ok"] == 1
     shown = [run.samples(task)[0]["siming_stderr"]["media"]["n_frames"] for task in TASKS]
-    assert shown == [one.full_frames, one.full_frames, 5, 5]
+    assert shown == [recipe.full_frames, recipe.full_frames, 5, 5]
     assert sorted(len(images) for images, _ in server.received) == sorted(shown)
     assert all(len(texts) == len(images) + 1 for images, texts in server.received)  # a time each, and the prompt
     for asked in server.options:
-        if one.model == "gemini":
-            assert asked["path"].endswith(f"/models/{one.model_args['model_version']}:generateContent")
+        if recipe.model == "gemini":
+            assert asked["path"].endswith(f"/models/{recipe.model_args['model_version']}:generateContent")
             assert asked["generationConfig"]["maxOutputTokens"] == 4096
         else:
-            assert asked["model"] == one.model_args["model_version"]
+            assert asked["model"] == recipe.model_args["model_version"]
             assert 4096 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
 
 
@@ -86,14 +86,14 @@ def test_what_cannot_be_run_here_is_refused_in_a_sentence(
     words = shlex.split(recipes()[name].command())
     flags = words[words.index("lmms-eval") + 1 : words.index("--log_samples")]
     run = host(*flags, "--limit", "1", data=short_demo, SIMING_MEDIA="video")
-    (said,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
+    (message,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
     assert run.code == 1 and "Traceback" not in run.output
-    assert f"--model {recipes()[name].model} needs llava @ git+https://" in said and "it is not installed" in said
+    assert f"--model {recipes()[name].model} needs llava @ git+https://" in message and "it is not installed" in message
 
 
 def test_what_is_not_run_says_why_and_what_was_run_says_so() -> None:
-    assert {name for name, one in recipes().items() if one.how == "run"} == set(NAMES)
+    assert {name for name, recipe in recipes().items() if recipe.how == "run"} == set(NAMES)
     assert set(OFTEN) <= set(NAMES)
     assert {recipes()[name].model for name in OFTEN} == {recipes()[name].model for name in NAMES}
-    for one in recipes().values():
-        assert bool(one.undone) == (one.how != "run"), one.name
+    for recipe in recipes().values():
+        assert bool(recipe.undone) == (recipe.how != "run"), recipe.name

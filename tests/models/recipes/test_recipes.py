@@ -30,27 +30,27 @@ def accepted(path: str) -> set[str]:
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None, path
     tree = ast.parse(Path(spec.origin).read_text())
-    (node,) = (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
-    init = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
-    found = {arg.arg for arg in (*init.args.args, *init.args.kwonlyargs)} if init else set()
+    (node,) = (cls for cls in tree.body if isinstance(cls, ast.ClassDef) and cls.name == name)
+    init = next((cls for cls in node.body if isinstance(cls, ast.FunctionDef) and cls.name == "__init__"), None)
+    names = {arg.arg for arg in (*init.args.args, *init.args.kwonlyargs)} if init else set()
     if init is None or init.args.kwarg:
         imported = {
-            (alias.asname or alias.name): f"{one.module}.{alias.name}"
-            for one in tree.body
-            if isinstance(one, ast.ImportFrom)
-            for alias in one.names
+            (alias.asname or alias.name): f"{cls.module}.{alias.name}"
+            for cls in tree.body
+            if isinstance(cls, ast.ImportFrom)
+            for alias in cls.names
         }
-        for base in (one.id for one in node.bases if isinstance(one, ast.Name)):
+        for base in (cls.id for cls in node.bases if isinstance(cls, ast.Name)):
             if imported.get(base, "").startswith("lmms_eval.models."):
-                found |= accepted(imported[base])
-    return found - {"self"}
+                names |= accepted(imported[base])
+    return names - {"self"}
 
 
 def test_the_papers_twelve_models() -> None:
-    ours = [one for one in recipes().values() if one.paper]
+    ours = [entry for entry in recipes().values() if entry.paper]
     assert len(ours) == 12  # table 4 has LLaVA-Video in two sizes
-    assert {one.paper for one in ours} == set(PAPER_FRAMES)
-    assert all(one.full_frames == PAPER_FRAMES[one.paper] and one.frames is None for one in ours)
+    assert {entry.paper for entry in ours} == set(PAPER_FRAMES)
+    assert all(entry.full_frames == PAPER_FRAMES[entry.paper] and entry.frames is None for entry in ours)
     assert recipe("GPT 4o").name == "gpt-4o" and recipe("gpt-4o").full_frames == 50
     with pytest.raises(OptionsError, match="There is no recipe 'gpt-1'"):
         recipe("gpt-1")
@@ -58,18 +58,18 @@ def test_the_papers_twelve_models() -> None:
 
 @pytest.mark.host
 @pytest.mark.filterwarnings("ignore")  # of the host's own imports
-@pytest.mark.parametrize("name", [name for name, one in recipes().items() if one.model])
+@pytest.mark.parametrize("name", [name for name, entry in recipes().items() if entry.model])
 def test_the_host_has_the_backend_and_its_class_takes_the_arguments(name: str) -> None:
     from lmms_eval.models import MODEL_REGISTRY_V2
 
-    one = recipes()[name]
-    path = MODEL_REGISTRY_V2.resolve(one.model).class_path
-    unknown = set(one.model_args) - accepted(path)
-    assert not unknown, f"{one.model} does not take {unknown}"
-    words = shlex.split(one.command())
+    recipe = recipes()[name]
+    path = MODEL_REGISTRY_V2.resolve(recipe.model).class_path
+    unknown = set(recipe.model_args) - accepted(path)
+    assert not unknown, f"{recipe.model} does not take {unknown}"
+    words = shlex.split(recipe.command())
     assert (
         dict(part.split("=", 1) for part in words[words.index("--model_args") + 1].split(",")).keys()
-        == one.model_args.keys()
+        == recipe.model_args.keys()
     )
 
 
@@ -81,14 +81,14 @@ def test_what_a_class_takes_is_found_in_its_source() -> None:
 
 
 def test_servers_allow_what_is_sent() -> None:
-    for one in recipes().values():
-        if one.server:
-            words = shlex.split(one.server)
-            assert words[:3] == ["vllm", "serve", one.where] == ["vllm", "serve", one.model_args["model_version"]]
-            assert words[words.index("--limit-mm-per-prompt") + 1] == f'{{"image": {one.full_frames}}}'
-            assert words[words.index("--max-model-len") + 1] == str(one.context)
-        assert one.service in ("", *services())
-        assert not one.successor_of or recipes()[one.successor_of].paper
+    for entry in recipes().values():
+        if entry.server:
+            words = shlex.split(entry.server)
+            assert words[:3] == ["vllm", "serve", entry.where] == ["vllm", "serve", entry.model_args["model_version"]]
+            assert words[words.index("--limit-mm-per-prompt") + 1] == f'{{"image": {entry.full_frames}}}'
+            assert words[words.index("--max-model-len") + 1] == str(entry.context)
+        assert entry.service in ("", *services())
+        assert not entry.successor_of or recipes()[entry.successor_of].paper
 
 
 def test_the_page_is_made_of_the_file() -> None:
@@ -102,8 +102,11 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         line for line in lines if "gemini-3-pro" in line
     )
     assert main(["run", "recipe", "Gemini 3 Pro"]) == 0
-    said = capsys.readouterr().out
-    assert "CANNOT be run again: retired on 2026-03-09" in said and "SIMING_FRAMES=120 lmms-eval --model gemini" in said
+    printed = capsys.readouterr().out
+    assert (
+        "CANNOT be run again: retired on 2026-03-09" in printed
+        and "SIMING_FRAMES=120 lmms-eval --model gemini" in printed
+    )
     assert main(["run", "recipe", "x"]) == 2
 
 
@@ -174,9 +177,9 @@ def test_a_run_that_cannot_fit_is_refused_before_its_first_request(host: Callabl
     small = {"SIMING_FRAME_SIZE": "64", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     run = host(*arguments, data=short_demo, SIMING_FRAMES="101", **small)
     assert run.code == 1
-    (said,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
-    assert "a request of siming_full_score has 101 images, and at most 100 are taken by Anthropic (as of 20" in said
-    assert "SIMING_FRAMES=100 fits" in said and "Model Responding" not in run.output
+    (message,) = (line for line in run.output.splitlines() if line.startswith("siming-tasks: "))
+    assert "a request of siming_full_score has 101 images, and at most 100 are taken by Anthropic (as of 20" in message
+    assert "SIMING_FRAMES=100 fits" in message and "Model Responding" not in run.output
 
 
 @pytest.mark.host

@@ -83,7 +83,7 @@ def reply(doc: Doc, kind: str = "oracle") -> str:
 def aggregated(results: Iterable[dict[str, Any]], args: Any = None) -> dict[str, Any]:
     """What lmms-eval's table and results file get of processed results: every metric by its own aggregator."""
     rows = list(results)
-    found = {
+    aggregates = {
         name: getattr(hooks, name)([row[name] for row in rows]) for name in rows[0] if name != "siming_stderr"
     }  # fmt: skip
-    return {**found, "siming_stderr": hooks.evaluation([row["siming_stderr"] for row in rows], args)}
+    return {**aggregates, "siming_stderr": hooks.evaluation([row["siming_stderr"] for row in rows], args)}

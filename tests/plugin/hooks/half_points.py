@@ -57,6 +57,6 @@ def build(place: Path, rubric: dict[str, Any] = RUBRIC, **other: Any) -> Dataset
     for number, video in enumerate(VIDEOS):
         write_video(place / "videos" / f"{video}.mp4", seed=number)
     (place / "rubric.yaml").write_text(yaml.safe_dump(rubric))
-    given = {"rubric": place / "rubric.yaml", "labels": sheet(place / "labels.csv", **other)}
+    inputs = {"rubric": place / "rubric.yaml", "labels": sheet(place / "labels.csv", **other)}
     options = BuildOptions(keep_ids=True, license="cc0-1.0", synthetic=True)
-    return build_dataset(place / "exams", **given, videos=place / "videos", options=options).dataset
+    return build_dataset(place / "exams", **inputs, videos=place / "videos", options=options).dataset

@@ -40,8 +40,8 @@ def answered(name: str, run: Dataset, away: Any) -> dict[str, Any]:
         gone = [step.id for step in steps if away(step, rate)]
         answer = TASKS[name].answer
         best = {step.id: video.step(step.id).consensus for step in steps if step.id not in gone}
-        said = best if answer == "score" else {s: float(v < run.rubric.by_id[s].max_score) for s, v in best.items()}
-        results.append(hooks.process_results(doc, [format_answers(said, steps, answer, abstained=gone)]))
+        answers = best if answer == "score" else {s: float(v < run.rubric.by_id[s].max_score) for s, v in best.items()}
+        results.append(hooks.process_results(doc, [format_answers(answers, steps, answer, abstained=gone)]))
     return aggregated(results)
 
 
@@ -51,27 +51,27 @@ def test_a_judge_that_abstains_where_the_frames_lack_the_evidence_is_fully_justi
 ) -> None:
     """It abstains exactly where the rubric's table says that the frames lack the evidence."""
     begin(run.root, FRAMES="40")
-    found = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
-    whole = found["siming_stderr"]
+    results = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
+    whole = results["siming_stderr"]
     facts = whole["abstention"]
     assert facts["precision"]["value"] == facts["recall"]["value"] == 1
     assert facts["accuracy"]["value"] == 1 and 0 < facts["abstained"]["value"] < 1
-    assert found["abstained"] == facts["abstained"]["value"] == pytest.approx(1 - found["coverage"])
-    assert found["aurc"] == pytest.approx(facts["area"]["value"])
+    assert results["abstained"] == facts["abstained"]["value"] == pytest.approx(1 - results["coverage"])
+    assert results["aurc"] == pytest.approx(facts["area"]["value"])
     key = headline(TASKS[name].answer)
-    assert found["headline_full"] == pytest.approx(whole["imputed"][key]["value"])
-    assert found["headline_full"] == pytest.approx(facts["headline"]["value"]) and found["headline_full"] < 1
+    assert results["headline_full"] == pytest.approx(whole["imputed"][key]["value"])
+    assert results["headline_full"] == pytest.approx(facts["headline"]["value"]) and results["headline_full"] < 1
     assert whole["missing"] == {} and whole["statuses"]["abstained"] > 0
     assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
 def test_a_judge_that_abstains_from_everything_has_the_value_of_the_step_prior(name: str, run: Dataset) -> None:
-    found = answered(name, run, lambda step, rate: True)
+    results = answered(name, run, lambda step, rate: True)
     key = headline(TASKS[name].answer)
     blind = evaluate(step_prior(build_reference_matrix(run, name)), resamples=0).metrics[key].value
-    assert found["headline_full"] == pytest.approx(blind) and found["headline_gain"] == 0
-    assert found["abstained"] == 1 and found["coverage"] == 0 and found[key] is None
+    assert results["headline_full"] == pytest.approx(blind) and results["headline_gain"] == 0
+    assert results["abstained"] == 1 and results["coverage"] == 0 and results[key] is None
 
 
 def test_the_benchmark_reads_no_abstention(run: Dataset) -> None:
@@ -97,42 +97,42 @@ def pointing(name: str, run: Dataset, kind: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["full_score_evidence", "full_error_evidence"])
 def test_a_judge_that_names_the_spans_has_perfect_overlap(name: str, run: Dataset) -> None:
-    found = pointing(name, run, "oracle")
-    facts = found["siming_stderr"]["evidence"]
+    results = pointing(name, run, "oracle")
+    facts = results["siming_stderr"]["evidence"]
     spans = [label.span for video in run.videos for label in video.applicable if label.span]
-    assert found["evidence_iou"] == pytest.approx(1) and found["evidence_hit"] == 1 and found["wrong_reason"] == 0
-    assert found["evidence"] == facts["claimed"]["value"] == 1 and facts["claimed"]["n_items"] == len(spans)
-    assert found[headline(TASKS[name].answer)] == 1
+    assert results["evidence_iou"] == pytest.approx(1) and results["evidence_hit"] == 1 and results["wrong_reason"] == 0
+    assert results["evidence"] == facts["claimed"]["value"] == 1 and facts["claimed"]["n_items"] == len(spans)
+    assert results[headline(TASKS[name].answer)] == 1
     assert all(facts["chance"][row]["iou"]["value"] < 0.4 for row in ("random", "middle"))
 
 
 @pytest.mark.parametrize(("kind", "row"), [("all_correct", "middle"), ("step_prior", "prior"), ("random", "random")])
 def test_judges_without_the_video_are_the_chance_rows(kind: str, row: str, run: Dataset) -> None:
     """They name what the row is computed of; the one that draws is near its expectation."""
-    found = pointing("full_score_evidence", run, kind)["siming_stderr"]["evidence"]
+    metrics = pointing("full_score_evidence", run, kind)["siming_stderr"]["evidence"]
     for value in ("iou", "hit"):
         near = 0.08 if row == "random" else 1e-3
-        assert found[value]["value"] == pytest.approx(found["chance"][row][value]["value"], abs=near)
+        assert metrics[value]["value"] == pytest.approx(metrics["chance"][row][value]["value"], abs=near)
 
 
 def test_a_clip_is_asked_which_seconds_but_not_where(run: Dataset) -> None:
-    found = pointing("clip_error_evidence", run, "oracle")
-    assert found["evidence"] == 1 and found["mcc"] == 1 and found["evidence_iou"] is None
-    assert "A clip shows nothing but the step" in found["siming_stderr"]["evidence"]["iou"]["reason"]
+    results = pointing("clip_error_evidence", run, "oracle")
+    assert results["evidence"] == 1 and results["mcc"] == 1 and results["evidence_iou"] is None
+    assert "A clip shows nothing but the step" in results["siming_stderr"]["evidence"]["iou"]["reason"]
 
 
 def test_the_claimed_spans_of_a_run_are_in_seconds_of_the_video(run: Dataset) -> None:
     (doc, *_), (clip, *_) = docs("full_score_evidence"), docs("clip_score_evidence")
-    said = '{"scores": {"cpr_01": {"score": 1, "evidence": [[2, 3.5]]}, "cpr_02": {"score": 1, "evidence": []}}}'
-    full = hooks.process_results(doc, [said])["siming_stderr"]
+    reply = '{"scores": {"cpr_01": {"score": 1, "evidence": [[2, 3.5]]}, "cpr_02": {"score": 1, "evidence": []}}}'
+    full = hooks.process_results(doc, [reply])["siming_stderr"]
     assert claimed_spans([Record.from_json(full)], run, doc["setting"]) == {
         (doc["video_id"], "cpr_01"): ((2.0, 3.5),),
         (doc["video_id"], "cpr_02"): (),
     }
-    one = hooks.process_results(clip, ['{"score": 1, "evidence": [[0.5, 1]]}'])["siming_stderr"]
+    record = hooks.process_results(clip, ['{"score": 1, "evidence": [[0.5, 1]]}'])["siming_stderr"]
     start = run.video(clip["video_id"]).step(clip["step_id"]).start
     key = clip["video_id"], clip["step_id"]
-    spans = claimed_spans([Record.from_json(one)], run, clip["setting"])
+    spans = claimed_spans([Record.from_json(record)], run, clip["setting"])
     assert spans[key][0] == pytest.approx((start + 0.5, start + 1))
 
 
@@ -194,7 +194,7 @@ def test_named_errors_are_scored_from_the_document_to_the_printed_numbers(
 
 
 def test_without_errors_in_the_labels_their_agreement_has_no_value(run: Dataset) -> None:
-    found = naming("full_error_named_errors", run, lambda label, step: [])
-    assert found["named_error_f1"] is None and found["named_error_recall"] is None and found["reason_given"] == 0
-    reason = found["siming_stderr"]["named_errors"]["f1"]["reason"]
+    results = naming("full_error_named_errors", run, lambda label, step: [])
+    assert results["named_error_f1"] is None and results["named_error_recall"] is None and results["reason_given"] == 0
+    reason = results["siming_stderr"]["named_errors"]["f1"]["reason"]
     assert reason == "The labels state the errors of no answered step (`errors` of a step in videos.jsonl)."

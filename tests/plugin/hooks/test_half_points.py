@@ -41,9 +41,9 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", STANDARD_TASKS)
 def test_the_oracle_is_perfect_and_complete(name: str, halves: Dataset) -> None:
-    found = aggregated(processed(name, "oracle"))
-    details = found.pop("siming_stderr")
-    values = {metric: value for metric, value in found.items() if not metric.endswith("_stderr")}
+    results = aggregated(processed(name, "oracle"))
+    details = results.pop("siming_stderr")
+    values = {metric: value for metric, value in results.items() if not metric.endswith("_stderr")}
     assert values == pytest.approx(dict.fromkeys(values, 1.0), abs=1e-12) and values["coverage"] == 1.0
     assert details["missing"] == {} and details["statuses"]["ok"] == details["requests"]["expected"]
 
@@ -63,14 +63,14 @@ def test_kappa_of_half_points_worked_by_hand(name: str, halves: Dataset, begin: 
     Proportional: 333 211 113 020 and 333 211 113 120, sums 20 and 21, squares 48 and 49, products 48:
     (13/6) / (176/144 + 147/144 + 1/144) = 26/27. 2 of 3 points are just two thirds.
     """
-    found = aggregated(processed(name, "rater_b"))
-    assert found["qwk"] == pytest.approx(35 / 38, abs=1e-12)
+    results = aggregated(processed(name, "rater_b"))
+    assert results["qwk"] == pytest.approx(35 / 38, abs=1e-12)
     begin(halves.root, MAPPING="proportional")
-    found = aggregated(processed(name, "rater_b"))
-    assert found["qwk"] == pytest.approx(26 / 27, abs=1e-12)
+    results = aggregated(processed(name, "rater_b"))
+    assert results["qwk"] == pytest.approx(26 / 27, abs=1e-12)
     # totals 7.5 5 4 2 and 7.5 4 4 2.5: deviations 23 3 -5 -21 and 24 -4 -4 -16 (eighths), so
     # plcc = (552 - 12 + 20 + 336) / sqrt(1004 * 864)
-    assert found["plcc"] == pytest.approx(896 / (1004 * 864) ** 0.5, abs=1e-12)
+    assert results["plcc"] == pytest.approx(896 / (1004 * 864) ** 0.5, abs=1e-12)
 
 
 def test_what_lies_between_is_off_the_scale_and_counted(halves: Dataset) -> None:
@@ -86,8 +86,8 @@ def test_headings_of_the_prompt_are_read_as_names(halves: Dataset) -> None:
     doc = docs("full_score")[0]
     blocks = hooks.doc_to_text(doc, {"media": "video"}).split("\n\n")
     headings = [block.splitlines()[0] for block in blocks if block.startswith("[")]
-    given = dict(zip(headings, (1.5, 0.5, 2), strict=True))
-    record = hooks.process_results(doc, [json.dumps({"scores": given})])["siming_stderr"]
+    points = dict(zip(headings, (1.5, 0.5, 2), strict=True))
+    record = hooks.process_results(doc, [json.dumps({"scores": points})])["siming_stderr"]
     assert record["answers"] == {"cut": 1.5, "knot": 0.5, "gloves": 2}
     others = {
         "knot (max 2.5)": 0.5,
@@ -101,7 +101,7 @@ def test_headings_of_the_prompt_are_read_as_names(halves: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("reply", "expected"),
     [
         ('{"score": 1.5, "max_score": 2.5}', 1.5),
         ('{"score_out_of_2.5": 1.5}', 1.5),
@@ -119,9 +119,9 @@ def test_headings_of_the_prompt_are_read_as_names(halves: Dataset) -> None:
         ('{"score": "1 or 1.5"}', "unreadable"),
     ],
 )
-def test_half_points_as_models_write_them(said: str, expected: float | str, halves: Dataset) -> None:
+def test_half_points_as_models_write_them(reply: str, expected: float | str, halves: Dataset) -> None:
     doc = next(doc for doc in docs("clip_score") if doc["step_id"] == "knot")
-    record = hooks.process_results(doc, [said])["siming_stderr"]
+    record = hooks.process_results(doc, [reply])["siming_stderr"]
     assert {**record["answers"], **record["missing"]} == {"knot": expected}
 
 
@@ -195,8 +195,8 @@ def test_labels_that_are_kept_apart_score_the_same(halves: Dataset, tmp_path: Pa
     public = withhold(halves.root, tmp_path / "public", tmp_path / "key.json")
     path.write_text(path.read_text().replace(halves.digest, public.digest))
     options = Options(resamples=20)
-    found = score_predictions(public.root, path, options, labels=tmp_path / "key.json").settings["full_score"]
-    assert found["metrics"]["qwk"]["value"] == pytest.approx(35 / 38, abs=1e-12)
+    setting = score_predictions(public.root, path, options, labels=tmp_path / "key.json").settings["full_score"]
+    assert setting["metrics"]["qwk"]["value"] == pytest.approx(35 / 38, abs=1e-12)
 
 
 def test_the_folder_is_sound(halves: Dataset) -> None:
@@ -211,17 +211,17 @@ HALVES = "1.25 points, but this step has whole and half points only. Correct the
 
 
 @pytest.mark.parametrize(
-    ("cell", "value", "said"),
+    ("cell", "value", "message"),
     [
         ("b2_gloves_rater_b", 1.5, f"labels.csv:7: rater_b: video 'b2', step 'gloves': {WHOLE}"),
         ("b2_gloves_consensus", 1.5, f"labels.csv:7: consensus: video 'b2', step 'gloves': {WHOLE}"),
         ("b2_cut_rater_b", 1.25, f"labels.csv:5: rater_b: video 'b2', step 'cut': {HALVES}"),
     ],
 )
-def test_labels_between_the_points_are_refused_by_row(tmp_path: Path, cell: str, value: float, said: str) -> None:
+def test_labels_between_the_points_are_refused_by_row(tmp_path: Path, cell: str, value: float, message: str) -> None:
     with pytest.raises(DataError) as caught:
         build(tmp_path, **{cell: value})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert {problem.code for problem in caught.value.problems} == {"score-off-increment"}
 
 

@@ -34,8 +34,8 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
 def media_of(doc: Doc) -> dict[str, Any]:
     """What the record says was shown, after frames were asked for."""
     hooks.doc_to_visual(doc, FRAMES)
-    found: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]["media"]
-    return found
+    media: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]["media"]
+    return media
 
 
 def test_documents_name_requests_and_nothing_else(run: Dataset) -> None:
@@ -63,8 +63,8 @@ def test_simple_and_chat_models_get_the_same(name: str, run: Dataset) -> None:
     assert turn["role"] == "user" and [part["type"] for part in turn["content"]] == [*["text", "image"] * count, "text"]
     sent = [part["url"] for part in turn["content"] if part["type"] == "image"]
     assert len(images) == count
-    for one, other in zip(images, sent, strict=True):
-        assert np.array_equal(np.asarray(one), np.asarray(other))
+    for image, sent_image in zip(images, sent, strict=True):
+        assert np.array_equal(np.asarray(image), np.asarray(sent_image))
     note, prompt = hooks.doc_to_text(doc, FRAMES).split("\n\n", 1)
     assert note.startswith(f"The {count} images above are frames of the video in order")
     times = note.removesuffix(".").partition("seconds, is ")[2].split(", ")
@@ -130,20 +130,20 @@ def test_step_times_are_those_of_the_asked_video(run: Dataset) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
-    found = aggregated(processed(name, "oracle"))
-    details = found.pop("siming_stderr")
+    results = aggregated(processed(name, "oracle"))
+    details = results.pop("siming_stderr")
     form = TASKS[name].answer_format.name
     if form == "abstain":
-        assert [found.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
-        assert found.pop("headline_gain") > 0
+        assert [results.pop(key) for key in ("abstained", "aurc", "headline_full")] == [0, 0, 1]
+        assert results.pop("headline_gain") > 0
     if form == "named_errors":  # these replies list no errors, and the demo's labels state none
-        assert found.pop("reason_given") == 0
-        assert [found.pop(f"named_error_{key}") for key in ("f1", "precision", "recall")] == [None] * 3
+        assert results.pop("reason_given") == 0
+        assert [results.pop(f"named_error_{key}") for key in ("f1", "precision", "recall")] == [None] * 3
     if form == "evidence":  # these replies name no seconds: tests/plugin/hooks/test_format_metrics.py has some
-        assert found.pop("evidence") == 0
-        assert [found.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
-    assert {metric: value for metric, value in found.items() if not metric.endswith("_stderr")} == dict.fromkeys(
-        (metric for metric in found if not metric.endswith("_stderr")), 1.0
+        assert results.pop("evidence") == 0
+        assert [results.pop(key) for key in ("evidence_iou", "evidence_hit", "wrong_reason")] == [None] * 3
+    assert {metric: value for metric, value in results.items() if not metric.endswith("_stderr")} == dict.fromkeys(
+        (metric for metric in results if not metric.endswith("_stderr")), 1.0
     )
     assert details["setting"] == name and details["requests"]["answered"] == details["requests"]["expected"]
     assert details["prompt"]["template"] == "87b558eb3d34" or name not in BENCHMARK_TASKS
@@ -156,20 +156,20 @@ def labels(points: np.ndarray, best: np.ndarray) -> np.ndarray:
 
 def test_aggregates_are_those_of_another_library(run: Dataset) -> None:
     best = np.array([[run.rubric.by_id[step.step_id].max_score for step in video.steps] for video in run.videos])
-    said, true = (
+    predicted, true = (
         np.array([[step.scores[rater] for step in video.steps] for video in run.videos])
         for rater in ("rater_b", "consensus")
     )
     for name in ("full_score", "full_timed_score"):
-        found = aggregated(processed(name, "rater_b"))
-        kappa = cohen_kappa_score(labels(true, best).ravel(), labels(said, best).ravel(), weights="quadratic")
-        assert found["qwk"] == pytest.approx(kappa, abs=1e-12)
-        assert found["plcc"] == pytest.approx(np.corrcoef(true.sum(axis=1), said.sum(axis=1))[0, 1], abs=1e-9)
-        assert found["qwk_stderr"] > 0 and found["siming_stderr"]["metrics"]["qwk"]["value"] == found["qwk"]
+        results = aggregated(processed(name, "rater_b"))
+        kappa = cohen_kappa_score(labels(true, best).ravel(), labels(predicted, best).ravel(), weights="quadratic")
+        assert results["qwk"] == pytest.approx(kappa, abs=1e-12)
+        assert results["plcc"] == pytest.approx(np.corrcoef(true.sum(axis=1), predicted.sum(axis=1))[0, 1], abs=1e-9)
+        assert results["qwk_stderr"] > 0 and results["siming_stderr"]["metrics"]["qwk"]["value"] == results["qwk"]
     for name in ("full_error", "full_timed_error"):
-        found = aggregated(processed(name, "rater_b"))
-        mcc = matthews_corrcoef((true < best).ravel(), (said < best).ravel())
-        assert found["mcc"] == pytest.approx(mcc, abs=1e-12)
+        results = aggregated(processed(name, "rater_b"))
+        mcc = matthews_corrcoef((true < best).ravel(), (predicted < best).ravel())
+        assert results["mcc"] == pytest.approx(mcc, abs=1e-12)
 
 
 def test_aggregates_do_not_depend_on_order(run: Dataset) -> None:
@@ -204,9 +204,9 @@ def test_a_request_answered_twice_and_differently_is_missing(run: Dataset, caplo
     again = hooks.process_results(asked[0], [reply(asked[0])])
     assert aggregated([*rows, again])["coverage"] == 1.0
     other = hooks.process_results(asked[0], [reply(asked[0], "all_failed")])
-    found = aggregated([*rows, other])
-    assert found["coverage"] == 0.75
-    assert found["siming_stderr"]["requests"]["conflicts"] == [asked[0]["id"]]
+    results = aggregated([*rows, other])
+    assert results["coverage"] == 0.75
+    assert results["siming_stderr"]["requests"]["conflicts"] == [asked[0]["id"]]
     assert "answered twice and differently" in caplog.text
 
 
@@ -216,14 +216,14 @@ def test_withheld_labels_give_a_prediction_file(short_demo: Path, begin: Any, ru
     public = open_dataset(tmp_path / "public")
     for name in ("clip_score", "full_timed_error"):
         rows = [hooks.process_results(doc, [reply(doc, "all_correct")]) for doc in docs(name)]
-        found = aggregated(rows, SimpleNamespace(output_path=str(tmp_path / "out")))
-        metrics = [metric for metric in found if not metric.endswith("_stderr") and metric != "coverage"]
-        assert [found[metric] for metric in metrics] == [None] * len(metrics)
-        assert found["coverage"] == 1.0
-        file = tmp_path / "out" / found["siming_stderr"]["predictions"]
+        results = aggregated(rows, SimpleNamespace(output_path=str(tmp_path / "out")))
+        metrics = [metric for metric in results if not metric.endswith("_stderr") and metric != "coverage"]
+        assert [results[metric] for metric in metrics] == [None] * len(metrics)
+        assert results["coverage"] == 1.0
+        file = tmp_path / "out" / results["siming_stderr"]["predictions"]
         assert file.name == f"siming_predictions_{name}.jsonl"
-        found = {key: list(map(dict, records)) for key, records in load_predictions(file, public).records.items()}
-        assert found == {name: [row["siming_stderr"] for row in rows]}
+        results = {key: list(map(dict, records)) for key, records in load_predictions(file, public).records.items()}
+        assert results == {name: [row["siming_stderr"] for row in rows]}
         (doc, *_) = docs(name)
         assert set(json.loads(hooks.doc_to_target(doc)).values()) == {None}
 

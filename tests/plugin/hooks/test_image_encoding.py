@@ -49,11 +49,11 @@ def stored(doc: dict[str, str]) -> list[bytes]:
     """The files of the frames that a document shows, in order."""
     dataset = open_dataset(doc["root"])
     video = dataset.video(doc["video_id"])
-    found = view(
+    media = view(
         dataset.media_path(video), digest=dataset.media_digest(video), span=None, budget=Budget(FRAMES),
         cache=Options.from_env().cache_dir,
     )  # fmt: skip
-    return [found.store.path(index).read_bytes() for index in found.indices]
+    return [media.store.path(index).read_bytes() for index in media.indices]
 
 
 def sent_by_chat(messages: list[dict[str, Any]]) -> list[tuple[str, bytes]]:
@@ -76,8 +76,8 @@ def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> N
         messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
     assert sent_by_chat(messages) == [("image/jpeg", data) for data in expected]
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"] * FRAMES + ["text"]
-    found = record(doc)
-    assert (found["encoding"], found["bytes"]) == ("jpeg90", sum(map(len, expected)))
+    media = record(doc)
+    assert (media["encoding"], media["bytes"]) == ("jpeg90", sum(map(len, expected)))
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_another_encoding_is_sent_under_its_own_type_and_recorded(
         monkeypatch.setenv(variable, value)
     RUN.begin()
     with stored_images_sent():
-        found = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
-    assert {kind for kind, _ in found} == {mime} and len(found) == FRAMES
-    for (_, data), file in zip(found, stored(doc), strict=True):
-        image, truth = (np.asarray(Image.open(io.BytesIO(one)).convert("RGB"), float) for one in (data, file))
+        images = sent_by_chat(ChatMessages(messages=doc_to_messages(doc)).to_openai_messages({}))
+    assert {kind for kind, _ in images} == {mime} and len(images) == FRAMES
+    for (_, data), file in zip(images, stored(doc), strict=True):
+        image, truth = (np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), float) for content in (data, file))
         assert Image.MIME[Image.open(io.BytesIO(data)).format or ""] == mime
         assert np.array_equal(image, truth) if name == "png" else ((image - truth) ** 2).mean() < 255**2 / 10**3
     assert record(doc)["encoding"] == name
@@ -180,7 +180,7 @@ def test_claude_is_sent_the_stored_files(doc: dict[str, str], anthropic_service:
     expected = stored(doc)
     model = Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
-    arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda one: doc_to_visual(one), 0, "task", "test")
+    arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda document: doc_to_visual(document), 0, "task", "test")
     with stored_images_sent():
         (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"

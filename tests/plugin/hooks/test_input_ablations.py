@@ -34,8 +34,8 @@ def pictures(parts: list[dict[str, Any]]) -> list[bytes]:
 
 
 def record(doc: Doc) -> dict[str, Any]:
-    found: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]
-    return found
+    results: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]
+    return results
 
 
 @pytest.mark.parametrize("scope", ["full", "clip"])
@@ -44,31 +44,33 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
     parts = content(doc, FRAMES)
     shown, prompt = pictures(parts), parts[-1]["text"]
     assert len(set(shown)) == len(shown) == (6 if scope == "full" else 3)
-    found = {}
+    messages = {}
     for name, ablation in INPUT_ABLATIONS.items():
         (mine, *_) = docs(f"ablation_{name}_{scope}_score")
         assert mine["id"] == f"ablation_{name}_{doc['id']}"
-        found[name] = content(mine, FRAMES)
-        told = [part["text"] for part in found[name][:-1] if part["type"] == "text"]
+        messages[name] = content(mine, FRAMES)
+        texts = [part["text"] for part in messages[name][:-1] if part["type"] == "text"]
         assert (
-            bool(told) == (ablation.shows_media and ablation.shows_times)
-            and (found[name][-1]["text"] == prompt) == ablation.shows_media
+            bool(texts) == (ablation.shows_media and ablation.shows_times)
+            and (messages[name][-1]["text"] == prompt) == ablation.shows_media
         )
-        said = record(mine)
-        assert said["media"]["ablation"] == name and (said["prompt"] == record(doc)["prompt"]) == bool(told)
+        ablated = record(mine)
+        assert ablated["media"]["ablation"] == name and (ablated["prompt"] == record(doc)["prompt"]) == bool(texts)
         simple = [np.asarray(image).tobytes() for image in hooks.doc_to_visual(mine, FRAMES)]
-        assert simple == pictures(found[name])
-        note = hooks.doc_to_text(mine, FRAMES).removesuffix(found[name][-1]["text"]).strip()
-        assert ("seconds" in note, "frames of the video" in note) == (bool(told), ablation.shows_media)
-    assert pictures(found["no_video"]) == [] and len(found["no_video"]) == 1
-    assert pictures(found["single_frame"]) == [shown[len(shown) // 2]]
-    assert sorted(pictures(found["shuffled_frames"])) == sorted(shown) != pictures(found["shuffled_frames"]) != shown
-    assert pictures(found["reversed_frames"]) == shown[::-1]
-    assert pictures(found["frozen_frame"]) == [shown[0]] * len(shown)
-    assert not set(pictures(found["mismatched_video"])) & set(shown)
+        assert simple == pictures(messages[name])
+        note = hooks.doc_to_text(mine, FRAMES).removesuffix(messages[name][-1]["text"]).strip()
+        assert ("seconds" in note, "frames of the video" in note) == (bool(texts), ablation.shows_media)
+    assert pictures(messages["no_video"]) == [] and len(messages["no_video"]) == 1
+    assert pictures(messages["single_frame"]) == [shown[len(shown) // 2]]
+    assert (
+        sorted(pictures(messages["shuffled_frames"])) == sorted(shown) != pictures(messages["shuffled_frames"]) != shown
+    )
+    assert pictures(messages["reversed_frames"]) == shown[::-1]
+    assert pictures(messages["frozen_frame"]) == [shown[0]] * len(shown)
+    assert not set(pictures(messages["mismatched_video"])) & set(shown)
     plain = [part["text"] for part in parts[:-1:2]]
-    assert [part["text"] for part in found["frozen_frame"][:-1:2]] == plain
-    assert found["reversed_frames"][0]["text"] == plain[0] and found["reversed_frames"][-3]["text"] == plain[-1]
+    assert [part["text"] for part in messages["frozen_frame"][:-1:2]] == plain
+    assert messages["reversed_frames"][0]["text"] == plain[0] and messages["reversed_frames"][-3]["text"] == plain[-1]
 
 
 def test_a_mismatched_video_is_what_the_other_exam_shows_itself(run: Dataset) -> None:
@@ -117,11 +119,11 @@ def test_an_ablation_decodes_no_frame_beyond_those_of_the_plain_task(run: Datase
 
 def test_the_metadata_of_an_ablation_name_it(run: Dataset) -> None:
     for name in ABLATION_TASKS:
-        found = getattr(hooks, f"metadata_{name}")
+        metadata = getattr(hooks, f"metadata_{name}")
         plain = getattr(hooks, f"metadata_{TASKS[name].base_task}")
         ablation = TASKS[name].ablation
-        assert ablation is not None and found.pop("siming_ablation") == f"{ablation.name} ablations/1"
-        assert found.pop("siming_prompt") != plain.pop("siming_prompt") and found == plain
+        assert ablation is not None and metadata.pop("siming_ablation") == f"{ablation.name} ablations/1"
+        assert metadata.pop("siming_prompt") != plain.pop("siming_prompt") and metadata == plain
 
 
 def exam(name: str, site: str | None = None, steps: str = "ab", student: str | None = None) -> Video:
@@ -131,8 +133,8 @@ def exam(name: str, site: str | None = None, steps: str = "ab", student: str | N
 
 def test_mismatched_frames_come_from_another_exam() -> None:
     videos = [exam("v1", "A"), exam("v2", "B"), exam("v3", "A"), exam("v4", "C"), exam("v5", "A")]
-    found = {video.video_id: MismatchedVideos(videos).of(video)[0].video_id for video in videos}
-    assert found == {"v1": "v3", "v3": "v5", "v5": "v1", "v2": "v3", "v4": "v5"}
+    sources = {video.video_id: MismatchedVideos(videos).of(video)[0].video_id for video in videos}
+    assert sources == {"v1": "v3", "v3": "v5", "v5": "v1", "v2": "v3", "v4": "v5"}
     videos = [exam("v1"), exam("v2", steps="b"), exam("v3", steps="ba")]
     mismatched = MismatchedVideos(videos)
     assert mismatched.of(videos[0], "a") == (videos[2], (2.0, 3.0))
@@ -155,7 +157,7 @@ def test_one_exam_alone_refuses_the_mismatched_video(run: Dataset, tmp_path: Pat
     about = [line for line in (tmp_path / "one" / "dataset.yaml").read_text().splitlines() if "digest" not in line]
     (tmp_path / "one" / "dataset.yaml").write_text("\n".join(about) + "\n")
     begin(tmp_path / "one")
-    one = RUN.current_dataset()
-    refuse_empty([TASKS["ablation_no_video_full_score"]], one)
+    dataset = RUN.current_dataset()
+    refuse_empty([TASKS["ablation_no_video_full_score"]], dataset)
     with pytest.raises(DataError, match=f"{json.loads(lines[0])['video_id']}: the ablation `mismatched_video`"):
-        refuse_empty([TASKS["ablation_mismatched_video_full_score"]], one)
+        refuse_empty([TASKS["ablation_mismatched_video_full_score"]], dataset)

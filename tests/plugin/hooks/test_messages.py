@@ -96,9 +96,9 @@ def test_simple_models_get_the_same(doc: dict[str, str]) -> None:
 
 
 def test_messages_are_fresh_lists(doc: dict[str, str]) -> None:
-    one, other = (doc_to_messages(doc, {"media": "frames"}) for _ in range(2))
-    one[0]["content"].clear()
-    assert other[0]["content"] and doc_to_messages(doc, {"media": "frames"})[0]["content"]
+    first, second = (doc_to_messages(doc, {"media": "frames"}) for _ in range(2))
+    first[0]["content"].clear()
+    assert second[0]["content"] and doc_to_messages(doc, {"media": "frames"})[0]["content"]
 
 
 @pytest.mark.parametrize("doc", ["full"], indirect=True)
@@ -133,9 +133,11 @@ def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatc
     RUN.begin()
     (path,) = doc_to_visual(doc, {"media": "frames"})
     with av.open(path) as file:
-        found = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
-    assert len(found) == len(expected) > 4
-    sparse = [[frame[::4, ::4].astype(float) for frame in side] for side in (found, expected)]  # 128 x 128 comparisons
+        decoded = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    assert len(decoded) == len(expected) > 4
+    sparse = [
+        [frame[::4, ::4].astype(float) for frame in side] for side in (decoded, expected)
+    ]  # 128 x 128 comparisons
     errors = np.array([[np.abs(a - b).mean() for b in sparse[1]] for a in sparse[0]])
     assert (errors.diagonal() < 4).all()
     assert (errors.diagonal() <= errors.min(axis=1) + 0.5).all()

@@ -28,20 +28,20 @@ FULL = "full_score"
 
 def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> list[dict[str, Any]]:
     """What lmms-eval holds of a reference judge's replies to all documents."""
-    ask, found = judge(kind, run), []
+    ask, rows = judge(kind, run), []
     for doc in docs(name):
         video, part = run.video(doc["video_id"]), doc.get("part", "")
         names = [doc["step_id"]] if doc["step_id"] else list(video.applicable_ids)
         unit, _, group = part.partition(":")
-        steps = [run.rubric.by_id[one] for one in names
-                 if not part or group == (one if unit == "step" else run.rubric.skill_of[one])]  # fmt: skip
+        steps = [run.rubric.by_id[step_id] for step_id in names
+                 if not part or group == (step_id if unit == "step" else run.rubric.skill_of[step_id])]  # fmt: skip
         answer = TASKS[name].answer
-        found.append(hooks.process_results(doc, [lead + format_answers(ask(video, steps, answer), steps, answer)]))
-    return found
+        rows.append(hooks.process_results(doc, [lead + format_answers(ask(video, steps, answer), steps, answer)]))
+    return rows
 
 
-def numbers(found: dict[str, Any]) -> dict[str, Any]:
-    whole = found["siming_stderr"]
+def numbers(aggregates: dict[str, Any]) -> dict[str, Any]:
+    whole = aggregates["siming_stderr"]
     return {name: whole[name] for name in ("metrics", "per_skill", "imputed", "statuses", "missing", "requests")}
 
 
@@ -54,11 +54,11 @@ def test_an_exam_asked_about_in_parts_is_one_exam(name: str, unit: str, share: i
     asked = docs(name)
     assert len(asked) == share * len(run.videos) and len({doc["id"] for doc in asked}) == len(asked)
     parts = results(name, run)
-    found = aggregated(parts)
-    assert numbers(found) == numbers(whole)
-    assert found["siming_stderr"]["prompt"]["asking"] == unit and "asking" not in whole["siming_stderr"]["prompt"]
+    aggregates = aggregated(parts)
+    assert numbers(aggregates) == numbers(whole)
+    assert aggregates["siming_stderr"]["prompt"]["asking"] == unit and "asking" not in whole["siming_stderr"]["prompt"]
     for key, value in whole.items():
-        assert key == "siming_stderr" or found[key] == value
+        assert key == "siming_stderr" or aggregates[key] == value
     assert json.loads(getattr(hooks, f"metadata_{name}")["siming_options"])["ask"] == unit
     assert getattr(hooks, f"alias_{name}").startswith(f"siming_{name} (by {unit})")
     first = hooks.doc_to_text(asked[0], {"media": "video"})
@@ -79,9 +79,9 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
     assert second["status"] == "refused" and second["missing"] == {asked[40]["part"].removeprefix("step:"): "absent"}
     path = logged(tmp_path / "1_samples_siming_full_score.jsonl", records)
     read = read_run(path, run)
-    assert [dict(one)["answers"] for one in read.records[FULL]] == [one["answers"] for one in merged]
-    assert [one["prompt"] for one in read.records[FULL]] == [one["prompt"] for one in merged]
-    assert [(one.document, one.id) for one in failed_requests(read)] == [(1, first["id"])]
+    assert [dict(record)["answers"] for record in read.records[FULL]] == [record["answers"] for record in merged]
+    assert [record["prompt"] for record in read.records[FULL]] == [record["prompt"] for record in merged]
+    assert [(record.document, record.id) for record in failed_requests(read)] == [(1, first["id"])]
     # asked again, in a second log: the answer takes the failure's place
     logged(tmp_path / "2_samples_siming_full_score.jsonl", [results(FULL, run)[1]["siming_stderr"]])
     again = read_run(tmp_path, run)
@@ -94,19 +94,19 @@ def test_parts_are_written_as_one_line_and_read_back(run: Dataset, begin: Any, t
     merged, _ = distinct([row["siming_stderr"] for row in results(FULL, run)])
     path = write_predictions(merged, tmp_path / "p.jsonl")
     assert len(path.read_text().splitlines()) == len(run.videos)
-    found = load_predictions(path, run).records[FULL]
-    assert [(one["answers"], one["asking"], one["prompt"]) for one in found] == [
-        (one["answers"], "skill", one["prompt"]) for one in merged
+    records = load_predictions(path, run).records[FULL]
+    assert [(record["answers"], record["asking"], record["prompt"]) for record in records] == [
+        (record["answers"], "skill", record["prompt"]) for record in merged
     ]
 
 
 def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, begin: Any, tmp_path: Path) -> None:
     begin(run.root, ASK="skill")
-    one = results(FULL, run, "rater_a")[0]["siming_stderr"]
-    other = {**one, "answers": dict.fromkeys(one["answers"], 0.0)}
-    merged, conflicts = distinct([one, one, other])
-    assert conflicts == [one["id"]] and merged[0]["answers"] == {}
-    for number, record in enumerate((one, other)):
+    row = results(FULL, run, "rater_a")[0]["siming_stderr"]
+    other = {**row, "answers": dict.fromkeys(row["answers"], 0.0)}
+    merged, conflicts = distinct([row, row, other])
+    assert conflicts == [row["id"]] and merged[0]["answers"] == {}
+    for number, record in enumerate((row, other)):
         logged(tmp_path / f"{number}_samples_siming_full_score.jsonl", [record])
     (problem,) = [p for p in load_predictions(tmp_path, run).problems if p.severity == "error"]
     assert problem.code == "prediction-twice" and "with another answer" in problem.what
@@ -128,9 +128,9 @@ def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: A
     reasoned = results(
         FULL, run, lead="The trainee knelt at 3 s and pressed {too shallow}.\n- cpr_01: fine, 2 points\n\n"
     )
-    found = aggregated(reasoned)
-    assert found["siming_stderr"]["prompt"]["template"] != "87b558eb3d34"
-    assert found["siming_stderr"]["prompt"]["asking"] == "reasoned" and found["coverage"] == 1
+    aggregates = aggregated(reasoned)
+    assert aggregates["siming_stderr"]["prompt"]["template"] != "87b558eb3d34"
+    assert aggregates["siming_stderr"]["prompt"]["asking"] == "reasoned" and aggregates["coverage"] == 1
     assert hooks.metadata_full_score["siming_prompt"] != "3-A 87b558eb3d34"
     entrants = []
     for name, records in (("a", plain), ("b", [row["siming_stderr"] for row in reasoned])):
@@ -146,9 +146,9 @@ def test_what_the_plan_says(run: Dataset, begin: Any, capsys: pytest.CaptureFixt
     def rows(*flags: str) -> dict[str, list[str]]:
         capsys.readouterr()
         assert main(["run", "plan", *flags]) == 0
-        said = capsys.readouterr().out
-        assert f"a reply of {'16,384' if 'reasoned' in flags else '4,096'}" in said
-        cells = [line.replace(",", "").replace("|", " ").split() for line in said.splitlines()]
+        printed = capsys.readouterr().out
+        assert f"a reply of {'16,384' if 'reasoned' in flags else '4,096'}" in printed
+        cells = [line.replace(",", "").replace("|", " ").split() for line in printed.splitlines()]
         return {row[0]: row for row in cells if row}
 
     once, parts = rows(), rows("--ask", "step", "--prompt", "reasoned")

@@ -21,10 +21,10 @@ def model(kind: str, asked: list[Doc], **arguments: Any) -> tuple[Any, list[Any]
     """A model with the documents of one task, and a request for each."""
     from siming_tasks.plugin.reference_model import SimingReference
 
-    found = SimingReference(kind=kind, **arguments)
-    found.task_dict = {"task": {"test": asked}}
+    reference = SimingReference(kind=kind, **arguments)
+    reference.task_dict = {"task": {"test": asked}}
     ask = lambda doc: hooks.doc_to_messages(doc, {"media": "frames"})  # noqa: E731
-    return found, [SimpleNamespace(args=("", ask, {}, number, "task", "test")) for number in range(len(asked))]
+    return reference, [SimpleNamespace(args=("", ask, {}, number, "task", "test")) for number in range(len(asked))]
 
 
 @pytest.mark.parametrize("name", STANDARD_TASKS)
@@ -34,8 +34,8 @@ def test_every_setting_is_answered_in_order(name: str, run: Dataset) -> None:
     replies = judge.generate_until(requests)
     assert replies == [reply(doc, "rater_a") for doc in asked]
     rows = [hooks.process_results(doc, [text]) for doc, text in zip(asked, replies, strict=True)]
-    found = aggregated(rows)["siming_stderr"]
-    assert found["statuses"]["ok"] == len(asked) and found["media"]["modes"] == {"unknown": len(asked)}
+    metrics = aggregated(rows)["siming_stderr"]
+    assert metrics["statuses"]["ok"] == len(asked) and metrics["media"]["modes"] == {"unknown": len(asked)}
 
 
 def test_the_whole_message_is_built_unless_told_otherwise(run: Dataset) -> None:
@@ -60,8 +60,8 @@ def test_a_judge_that_needs_labels_is_refused_before_anything_is_asked(
 ) -> None:
     withhold(run.root, tmp_path / "public", tmp_path / "key.json")
     begin(tmp_path / "public")
-    said = rf"^siming-tasks: kind={kind} needs the labels of '\w+'; siming-demo has none\.$"
-    with pytest.raises(SystemExit, match=said):
+    message = rf"^siming-tasks: kind={kind} needs the labels of '\w+'; siming-demo has none\.$"
+    with pytest.raises(SystemExit, match=message):
         model(kind, [])
 
 

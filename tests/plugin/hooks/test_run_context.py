@@ -84,9 +84,9 @@ def test_two_data_sets_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Pa
     assert a[0]["siming_stderr"]["dataset"] == run.digest
     assert b[0]["siming_stderr"]["dataset"] == open_dataset(other_demo).digest
     for rows, root, wrong in ((a, run.root, True), (b, other_demo, False)):
-        found = aggregated(rows)["siming_stderr"]
-        assert found["dataset"]["digest"] == open_dataset(root).digest
-        assert (found["extra"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
+        metrics = aggregated(rows)["siming_stderr"]
+        assert metrics["dataset"]["digest"] == open_dataset(root).digest
+        assert (metrics["extra"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
     with pytest.raises(DataError, match="several data sets"):
         hooks.mcc([row["mcc"] for row in (a[0], b[0])])
 
@@ -111,12 +111,12 @@ def test_replies_from_a_cache_say_that_nobody_knows_what_was_shown(run: Dataset,
 
 def test_matched_density_is_said_of_clips_only(run: Dataset, begin: Begin) -> None:
     begin(run.root, CLIP_DENSITY="matched")
-    said = {}
+    density = {}
     for name in ("full_timed_error", "clip_error"):
         (doc, *_) = docs(name)
         hooks.doc_to_visual(doc, FRAMES)
-        said[name] = hooks.process_results(doc, ["{}"])["siming_stderr"]["media"]["density"]
-    assert said == {"full_timed_error": "native", "clip_error": "matched"}
+        density[name] = hooks.process_results(doc, ["{}"])["siming_stderr"]["media"]["density"]
+    assert density == {"full_timed_error": "native", "clip_error": "matched"}
 
 
 def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> None:
@@ -146,8 +146,8 @@ def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pyte
     )
     session = RunContext()
     with ThreadPoolExecutor(32) as pool:
-        found = set(pool.map(lambda _: id(session.open_dataset(str(run.root))), range(64)))
-    assert len(found) == len(opened) == 1
+        identities = set(pool.map(lambda _: id(session.open_dataset(str(run.root))), range(64)))
+    assert len(identities) == len(opened) == 1
 
 
 def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
@@ -164,12 +164,12 @@ def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
 def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run: Dataset) -> None:
     """Short replies are remembered by step: 3 of 3 points for one step is off the scale of another."""
     scales = {step.id: step.max_score for step in run.rubric.steps}
-    found = {}
+    answers = {}
     for doc in docs("clip_score"):
         for _ in range(2):
-            found[doc["step_id"]] = hooks.process_results(doc, ['{"score": 2}'])["siming_stderr"]["status"]
-    assert found == {step: "ok" if scales[step] >= 2 else "off_scale" for step in found}
-    assert set(found.values()) == {"ok", "off_scale"}
+            answers[doc["step_id"]] = hooks.process_results(doc, ['{"score": 2}'])["siming_stderr"]["status"]
+    assert answers == {step: "ok" if scales[step] >= 2 else "off_scale" for step in answers}
+    assert set(answers.values()) == {"ok", "off_scale"}
 
 
 def test_documents_are_gone_through_as_by_the_table_itself(run: Dataset) -> None:

@@ -101,9 +101,9 @@ def test_default_options_are_the_words_of_the_first_version(
 def test_groups_hold_the_settings_that_say_so() -> None:
     groups = {path.stem: yaml.safe_load(path.read_text()) for path in FILES if "group:" in path.read_text()}
     benchmark = groups.pop("siming")
-    said = {name: [s.task_name for s in TASKS.values() if s.group == name] for name in groups}
-    assert {name: group["task"] for name, group in groups.items()} == said
-    assert {name for tasks in said.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}
+    members = {name: [s.task_name for s in TASKS.values() if s.group == name] for name in groups}
+    assert {name: group["task"] for name, group in groups.items()} == members
+    assert {name for tasks in members.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}
     assert benchmark["task"] == list(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))
     assert all(group["metadata"] == {"version": "3-A"} for group in (benchmark, *groups.values()))
 

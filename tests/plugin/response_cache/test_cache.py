@@ -61,17 +61,17 @@ def runs(host: Callable[..., Any], serve: Callable[..., Server], short_demo: Pat
 
 def kept(folder: Path) -> list[dict[str, Any]]:
     """The replies that lie in a folder, whole lines only."""
-    found = []
+    entries = []
     for path in folder.rglob("*.jsonl"):
         for line in path.read_text().splitlines()[1:]:
-            found.append(json.loads(line)["kept"])
-    return found
+            entries.append(json.loads(line)["kept"])
+    return entries
 
 
-def same(one: Any, other: Any) -> None:
+def same(first: Any, second: Any) -> None:
     """Two runs ended with the same numbers, records, and logged replies."""
-    assert numbers(one, "clip_score") == numbers(other, "clip_score")
-    same_samples(one, other, "clip_score")
+    assert numbers(first, "clip_score") == numbers(second, "clip_score")
+    same_samples(first, second, "clip_score")
 
 
 def numbers(run: Any, name: str) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def timeless(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "usage": usage}
 
 
-def same_samples(one: Any, other: Any, name: str) -> None:
-    for first, second in zip(one.samples(name), other.samples(name), strict=True):
+def same_samples(before: Any, after: Any, name: str) -> None:
+    for first, second in zip(before.samples(name), after.samples(name), strict=True):
         assert timeless(first["siming_stderr"]) == timeless(second["siming_stderr"])
         assert [first.get(key) for key in LOGGED] == [second.get(key) for key in LOGGED]
 
@@ -177,8 +177,8 @@ def test_what_is_no_whole_answer_is_asked_again(runs: Runs) -> None:
     broken, sent = runs("async_openai", answer=answer)
     statuses = broken.task("clip_score")["siming_stderr"]["statuses"]
     assert len(faulty) == REQUESTS <= sent and len(kept(runs.replies)) == REQUESTS - 6
-    found = {name: count for name, count in statuses.items() if count}
-    assert found == {"ok": REQUESTS - 7, "request_failed": 3, "empty": 1, "truncated": 2, "refused": 1}
+    counts = {name: count for name, count in statuses.items() if count}
+    assert counts == {"ok": REQUESTS - 7, "request_failed": 3, "empty": 1, "truncated": 2, "refused": 1}
     usage = broken.task("clip_score")["siming_stderr"]["usage"]
     assert usage["finish_reasons"] == {"length": 3, "stop": REQUESTS - 4} and usage["served"] == {"m": REQUESTS - 1}
     again, missing = runs("async_openai")

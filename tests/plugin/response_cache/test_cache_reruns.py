@@ -47,9 +47,11 @@ def media(run: Any, name: str) -> list[dict[str, Any]]:
 def same_but_for_time(first: Any, again: Any) -> None:
     """Equal records, metrics and logged replies; only that they were kept is said."""
     for name in NAMES:
-        one, other = (dict(run.task(name)["siming_stderr"]) for run in (first, again))
-        assert one["usage"]["kept"] == 0 and other["usage"]["kept"] == len(again.samples(name))
-        assert one | {"usage": {**one["usage"], "kept": None}} == other | {"usage": {**other["usage"], "kept": None}}
+        before, after = (dict(run.task(name)["siming_stderr"]) for run in (first, again))
+        assert before["usage"]["kept"] == 0 and after["usage"]["kept"] == len(again.samples(name))
+        assert before | {"usage": {**before["usage"], "kept": None}} == after | {
+            "usage": {**after["usage"], "kept": None}
+        }
         assert first.task(name) | {"siming_stderr": None} == again.task(name) | {"siming_stderr": None}
         for old, new in zip(first.samples(name), again.samples(name), strict=True):
             assert old["siming_stderr"].pop("usage") | {"kept": True} == new["siming_stderr"].pop("usage")

@@ -74,14 +74,14 @@ def test_a_rerun_after_a_killed_process_asks_only_for_what_is_missing(
 
     def run(name: str, **env: str) -> tuple[Any, list[str]]:
         log = tmp_path / f"{name}.asked"
-        found = host(
+        rerun = host(
             "--model", "slowly", "--model_args", "together=1", "--tasks", "siming_clip_score", "--limit", "24",
             data=short_demo, name=name, launcher=TWO_PROCESSES,
             **{"SIMING_REPLIES": str(tmp_path / "kept"), "SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": "32",
                "SIMING_MEDIA": "video", "ASKED": str(log), "PYTHONPATH": str(plugin),
                "PYTHONWARNINGS": "ignore", **env},
         )  # fmt: skip
-        return found, log.read_text().splitlines()
+        return rerun, log.read_text().splitlines()
 
     killed, asked = run("killed", KILL="1 13")  # rank 1 has the odd documents
     assert killed.code != 0 and not list(killed.folder.rglob("*_results.json"))

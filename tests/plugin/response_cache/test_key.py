@@ -66,9 +66,9 @@ def ask(
             monkeypatch.setenv(name if name.startswith("LMMS") else f"SIMING_{name}", value)
         RUN.begin()
         manager = TaskManager(include_path=tasks_path(), include_defaults=False, model_name="async_openai")
-        found = get_task_dict(list(tasks), manager, "chat")
+        task_objects = get_task_dict(list(tasks), manager, "chat")
         requests = []
-        for name, task in found.items():
+        for name, task in task_objects.items():
             model.task_dict[name] = task.dataset
             if gen:
                 task.set_config(key="generation_kwargs", value=gen, update=True)

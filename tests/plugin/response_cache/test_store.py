@@ -47,8 +47,8 @@ def test_what_was_kept_is_found_whoever_looks(store: ReplyStore) -> None:
 def test_of_two_replies_to_one_request_the_first_counts(store: ReplyStore) -> None:
     later, sooner = CachedReply("k", "r", "later", 2.0), CachedReply("k", "r", "sooner", 1.0)
     for kept in (later, sooner):
-        (one := again(store)).add(kept)
-        one.close()
+        (reopened := again(store)).add(kept)
+        reopened.close()
     assert len(list(store.folder.glob("*.jsonl"))) == 2 and again(store).find(["k"]) == {"k": sooner}
 
 
@@ -61,8 +61,8 @@ def test_a_file_that_was_cut_short_anywhere(store: ReplyStore, cut: int) -> None
     path.write_bytes(path.read_bytes()[:-cut])
     reader = again(store)
     assert reader.find(KEYS) == {"k0": reply(0)}
-    (said,) = reader.warnings
-    assert said.startswith("1 lines in ") and "cut short or altered" in said and "asked for again" in said
+    (warning,) = reader.warnings
+    assert warning.startswith("1 lines in ") and "cut short or altered" in warning and "asked for again" in warning
     reader.add(reply(5))  # into a file of its own
     reader.close()
     assert again(store).find(KEYS) == {"k0": reply(0), "k5": reply(5)}
@@ -83,7 +83,7 @@ def test_no_altered_byte_of_a_line_is_read_as_a_reply(store: ReplyStore) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (b"", None),
         (b"\n", "not written by this version"),
@@ -93,11 +93,11 @@ def test_no_altered_byte_of_a_line_is_read_as_a_reply(store: ReplyStore) -> None
         (b"[" * 100_000, "not written by this version"),
     ],
 )
-def test_a_foreign_file_is_left_alone(store: ReplyStore, content: bytes, said: str | None) -> None:
+def test_a_foreign_file_is_left_alone(store: ReplyStore, content: bytes, expected: str | None) -> None:
     store.add(reply(0))
     (path := store.folder / "0.jsonl").write_bytes(content)
     assert store.find(KEYS) == {"k0": reply(0)}
-    assert [said in warning for warning in store.warnings if said] == [True] * bool(said)
+    assert [expected in warning for warning in store.warnings if expected] == [True] * bool(expected)
     assert path.read_bytes() == content
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_file_is_not_waited_for(store: ReplyStore) -> None:
     os.mkfifo(store.folder / "pipe.jsonl")
     (store.folder / "folder.jsonl").mkdir()
     assert store.find(KEYS) == {"k0": reply(0)}
-    assert len(store.warnings) == 2 and all("cannot be read" in said for said in store.warnings)
+    assert len(store.warnings) == 2 and all("cannot be read" in warning for warning in store.warnings)
 
 
 def test_a_place_that_cannot_be_written_to_is_said_once(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_place_that_cannot_be_written_to_is_said_once(tmp_path: Path) -> None:
     store = ReplyStore(tmp_path / "file" / "kept", "conditions")
     assert store.find(KEYS) == {}
     assert [store.add(reply(number)) for number in range(3)] == [False] * 3
-    (said,) = store.warnings
-    assert said.startswith("REPLIES ARE NOT KEPT: ") and "Not a directory" in said and "SIMING_REPLIES" in said
+    (warning,) = store.warnings
+    assert warning.startswith("REPLIES ARE NOT KEPT: ") and "Not a directory" in warning and "SIMING_REPLIES" in warning
     (tmp_path / "file").unlink()
     assert store.add(reply(3))  # the place is there again: nothing of what waited is lost
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in range(4)}

@@ -24,14 +24,14 @@ def test_lines_on_abstention() -> None:
 def test_lines_on_evidence() -> None:
     chance = {"random": {"iou": number(0.047), "hit": number(0.062)}, "prior": {"iou": number(None), "hit": number(0)}}
     values = {"claimed": 0.9, "iou": 0.25, "hit": 0.5, "elsewhere": 0.04, "elsewhere_wrong": None}
-    found = {"chance": chance, **{name: number(value) for name, value in values.items()}}
-    assert ANSWER_FORMATS["evidence"].render_lines("x", {"evidence": found}) == [
+    metrics = {"chance": chance, **{name: number(value) for name, value in values.items()}}
+    assert ANSWER_FORMATS["evidence"].render_lines("x", {"evidence": metrics}) == [
         "x: seconds named for 90 % of the answers",
         "  temporal IoU 0.250 (by chance: random 0.047, prior -)",
         "  pointed into the step 0.500 (by chance: random 0.062, prior 0.000)",
         "  rest on other seconds than the step's: 4 % of the right answers, - of the wrong",
     ]
-    assert ANSWER_FORMATS["evidence"].render_lines("x", {"evidence": {**found, "iou": number(None)}}) == [
+    assert ANSWER_FORMATS["evidence"].render_lines("x", {"evidence": {**metrics, "iou": number(None)}}) == [
         "x: seconds named for 90 % of the answers"
     ]
 
