@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 Changes = Literal["data", "place", "shown", "scored", "asking"]
-"""Which exams; where files lie; what a model is shown; how its answers are scored; how lmms-eval asks for them."""
+"""Effect of an option: the exams, the place of files, the media shown, the scoring, or how lmms-eval asks."""
 
 
 @dataclass(frozen=True)

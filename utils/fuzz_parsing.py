@@ -275,7 +275,7 @@ def judge(mutations: int, seed: int) -> int:
     for layout in tqdm(forms.LAYOUTS, disable=None):
         for number in range(mutations):
             rng = random.Random(f"{seed}/{layout}/{number}")  # noqa: S311
-            note(layout, *forms.judged(rng, rng.choice(asks), layout, changes[number % len(changes)]))
+            note(layout, *forms.draw_reply(rng, rng.choice(asks), layout, changes[number % len(changes)]))
     print(f"{'perfect judge':14}" + "".join(f"{read:>15}" for read in ("whole", "part", "none", "wrong")))
     for family, row in counts.items():
         print(f"{family:14}" + "".join(f"{row[read]:15,}" for read in ("whole", "part", "none", "wrong")))

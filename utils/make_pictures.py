@@ -41,7 +41,7 @@ VIDEO, STEP = "sim004", "aed_08"
 """A shock is given while a helper's arm still lies on the patient; who sees only the button being pressed misses it."""
 SKILLS = {"judge A": 0.9, "judge B": 0.75, "judge C": 0.6}
 MANY = {"judge A": 0.98, "judge B": 0.95, "judge C": 0.9, "judge D": 0.8, "judge E": 0.68, "judge F": 0.6}
-"""Of each simulated judge the share of steps in which it repeats the consensus."""
+"""Share of steps in which each simulated judge repeats the consensus."""
 DEFAULT_RUBRIC = Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
 SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
 LARGEST = 1_000_000

@@ -21,7 +21,7 @@ __all__ = ["locked"]
 logger = logging.getLogger(__name__)
 
 _CANNOT = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""What a file system answers that has no locks: NFS without its lock service, some parallel and FUSE mounts."""
+"""Error numbers of file systems without locks: NFS without its lock service, some parallel and FUSE mounts."""
 
 
 @contextmanager

@@ -35,7 +35,7 @@ LISTS = {
     b"<asx": "an ASX playlist",
     b"[playlist]": "a PLS playlist",
 }
-"""How files begin that name other files to play, in small letters."""
+"""First bytes, in small letters, of playlists: files that name other files to play."""
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

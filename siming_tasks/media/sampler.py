@@ -74,7 +74,7 @@ SLACK = 0.0005
 """Spans are written to the millisecond; a frame within half of one of a boundary counts as on it (s)."""
 
 OVERRUN = 0.5
-"""How far a span may reach past the last frame before it is an error (s): container lengths often include audio."""
+"""Tolerance (s) for a span that ends after the last frame: container lengths often include audio."""
 
 GRID_RATE = 2.5
 """Frames of the grid a second."""

@@ -261,7 +261,7 @@ number in silence: they are read with a default, or the run ends with an Attribu
 
 
 class _Difference(Exception):
-    """How a touch point differs from version 0.7.3."""
+    """A difference of a touch point from version 0.7.3."""
 
 
 _differences: dict[str, str] = {}

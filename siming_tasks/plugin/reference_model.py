@@ -74,7 +74,7 @@ class SimingReference(lmms):  # type: ignore[misc]
         return replies
 
     def _detail(self, field: str, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, Any]:
-        """What the judge states of every step in a field of an answer format; nothing where it has no rule for it."""
+        """The judge's statement on every step for a field of an answer format; empty if it has no rule for it."""
         if field == "evidence":
             return self._evidence(doc, video, steps)
         return stated_errors(self.kind, video, steps) if field == "named_errors" else {}

@@ -1,4 +1,4 @@
-"""What surrounds ``simple_evaluate`` and ``evaluate`` of lmms-eval when they run tasks of ours.
+"""Wrappers around lmms-eval's ``simple_evaluate`` and ``evaluate`` for runs with tasks of this suite.
 
 ``simple_evaluate`` knows all arguments of a run before a model is loaded: what cannot work is refused there, and the
 model's class gets the arguments that it needs. ``evaluate`` knows the model itself, however it was made (by name, or as

@@ -179,7 +179,7 @@ def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path, 
         assert "x_results.json: not a results file of lmms-eval" in str(error)
 
 
-def test_the_command_says_it_in_one_line(data: Path, capsys) -> None:
+def test_the_command_reports_the_problem_in_one_line(data: Path, capsys) -> None:
     (data / "dataset.yaml").unlink()
     os.mkfifo(data / "dataset.yaml")
     assert main(["data", "check", str(data), "--quick", "--json"]) == 1

@@ -69,7 +69,7 @@ def test_no_planted_secret_is_left(case: tuple[str, Any]) -> None:
 
 
 @given(SECRETS.flatmap(lambda secret: planted(secret)))
-def test_what_is_redacted_stays_as_it_is(value: Any) -> None:
+def test_redaction_is_idempotent(value: Any) -> None:
     once = redact(value)
     assert redact(once) == once
 
@@ -88,7 +88,7 @@ def test_what_is_redacted_stays_as_it_is(value: Any) -> None:
         "a=b=c",
     ],
 )
-def test_what_is_no_secret_is_kept(text: str) -> None:
+def test_text_without_secrets_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
 

@@ -51,7 +51,7 @@ def test_no_worker_outlives_a_process_that_is_killed(how: signal.Signals, tmp_pa
     assert not any(map(alive, pids))
 
 
-def test_what_waits_is_given_up_when_the_block_fails() -> None:
+def test_waiting_jobs_are_cancelled_when_the_block_fails() -> None:
     with pytest.raises(KeyError), worker_pool(1) as pool:
         waiting = [pool.submit(time.sleep, seconds) for seconds in (0.2, *[0.5] * 20)]
         waiting[0].result()
@@ -59,7 +59,7 @@ def test_what_waits_is_given_up_when_the_block_fails() -> None:
     assert sum(future.cancelled() for future in waiting) >= 15  # a few are in the worker's hands already
 
 
-def test_each_worker_begins_with_what_it_is_told(tmp_path: Path) -> None:
+def test_each_worker_runs_its_initializer(tmp_path: Path) -> None:
     with worker_pool(2, partial(tempfile.mkdtemp, dir=tmp_path)) as pool:
         busy = [pool.submit(time.sleep, 1) for _ in range(2)]
         assert os.getpid() not in {pool.submit(os.getpid).result() for _ in range(3)}

@@ -1,4 +1,4 @@
-"""What YAML makes of what people write, and what is read instead."""
+"""YAML scalars that people write and YAML misreads, and the values that are read instead."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_words_are_refused_as_points(tmp_path: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["yes", "1:30", "fast"])
-def test_other_numbers_say_what_was_found(tmp_path: Path, word: str) -> None:
+def test_messages_on_other_numbers_quote_the_value(tmp_path: Path, word: str) -> None:
     path = written(tmp_path, "max_score: 2", f"max_score: 2\n    evidence: {{min_fps: {word}}}")
     with pytest.raises(RubricError, match=rf"min_fps: Input should be a valid number.*, found '{word}'"):
         load_rubric(path)

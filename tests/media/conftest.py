@@ -203,7 +203,7 @@ def _open_gop(videos: Videos, path: Path) -> None:
 
 
 def _cut_open_gop(videos: Videos, path: Path) -> None:
-    """What a lossless cutter makes: begins at the second keyframe, whose leading B-frames have lost their reference."""
+    """Output of a lossless cutter: begins at the second keyframe, whose leading B-frames have lost their reference."""
     source = videos.get("open_gop")
     with av.open(str(source)) as container:
         keys = [n for n, packet in enumerate(p for p in container.demux(video=0) if p.size) if packet.is_keyframe]

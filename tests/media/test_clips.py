@@ -135,9 +135,7 @@ READERS = [by_decord, by_lmms_eval, by_qwen, by_torchcodec]
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("shape", ["b_pyramid", "open_gop", "vfr", "rotated_180"])
-def test_readers_take_from_a_proxy_what_they_should_take_from_the_video(
-    videos: Any, tmp_path: Path, reader: Any, shape: str
-) -> None:
+def test_readers_get_the_frames_of_the_video_from_a_proxy(videos: Any, tmp_path: Path, reader: Any, shape: str) -> None:
     path, frames = videos.get(shape), 10
     media = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
     assert media.path is not None
@@ -205,7 +203,7 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
 
 
 @pytest.mark.parametrize("shape", ["plain", "b_pyramid", "open_gop", "vfr", "hevc", "ten_bit"])
-def test_a_sound_file_is_given_as_it_is(videos: Any, tmp_path: Path, shape: str) -> None:
+def test_an_intact_file_is_sent_unchanged(videos: Any, tmp_path: Path, shape: str) -> None:
     path = videos.get(shape)
     assert view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path).path == path
 

@@ -14,7 +14,7 @@ from siming_tasks.media import FRAMES, MEDIA_MODES, NOTHING_SHOWN, PROXY, UNKNOW
 PACKAGE = Path(__file__).parents[2] / "siming_tasks"
 
 
-def test_modes_say_whether_they_show_images_and_whether_frames_are_sampled_here() -> None:
+def test_modes_declare_image_output_and_frame_sampling() -> None:
     facts = {name: (mode.images, mode.sampled) for name, mode in MEDIA_MODES.items()}
     assert facts == {"frames": (True, True), "video": (False, False), "proxy": (False, True)}
     assert [mode.of_ablations for mode in (FRAMES, VIDEO, PROXY)] == [FRAMES, PROXY, PROXY]

@@ -1,4 +1,4 @@
-"""What is shown is decided once: what prepare decodes, what hooks ask for and what plan counts are the same."""
+"""The media policy: prepare decodes, hooks request and the plan counts the same frames."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_the_option_media_decides_the_mode_before_the_backend() -> None:
 
 
 ASKED = ("prompt", "ask")
-"""How the questions are put: part of the text of every request, and not of its pictures."""
+"""Options of the prompt: they change the text of every request and none of its images."""
 
 
-def test_facts_are_the_options_that_change_what_is_shown() -> None:
+def test_media_facts_are_the_options_that_change_the_media() -> None:
     options = Options(media="proxy", frames=7, clip_frames=3, frame_size=100, clip_density="matched")
     usual = Policy.of(options).facts()  # without the format: the default sends the pixels that were always sent
     assert usual == {"media": "proxy", "frames": 7, "clip_frames": 3, "frame_size": 100, "clip_density": "matched"}

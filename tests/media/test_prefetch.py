@@ -52,7 +52,7 @@ def test_prepare_writes_clips_and_proxies(videos: Any, tmp_path: Path) -> None:
     assert len(list((tmp_path / "media").rglob("proxies/*.mp4"))) == 2
 
 
-def test_the_estimate_counts_what_is_left(videos: Any, tmp_path: Path) -> None:
+def test_the_estimate_counts_remaining_work(videos: Any, tmp_path: Path) -> None:
     jobs = [job(videos.get(shape)) for shape in ("plain", "vfr")]
     (tmp_path / "bad.mp4").write_text("no video")
     before = estimate([*jobs, job(tmp_path / "bad.mp4")], tmp_path / "c")

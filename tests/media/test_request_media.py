@@ -1,4 +1,4 @@
-"""What an ablation shows: which frames, in which order, at which times, as images and as a file that readers know."""
+"""Media of input ablations: frames, their order and their times, as images and as a file that readers know."""
 
 from __future__ import annotations
 

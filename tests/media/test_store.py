@@ -209,7 +209,7 @@ def test_threads_and_processes_fill_one_video_once(videos: Any, tmp_path: Path) 
     assert int((store.folder / "bytes").read_text()) == sum(file.stat().st_size for file in store.frames.iterdir())
 
 
-def test_memory_holds_a_few_frames_whatever_the_length(videos: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_memory_holds_a_few_frames_for_any_length(videos: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """No more than a handful of decoded frames wait for the JPEG writers."""
     import threading
 

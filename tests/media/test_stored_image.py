@@ -55,7 +55,7 @@ def test_pixels_are_decoded_only_when_they_are_looked_at(shown: View) -> None:
 
 
 @pytest.mark.parametrize("asked", [{}, {"quality": 30}, {"quality": 85}, {"quality": 100}])
-def test_as_jpeg_it_is_the_stored_file_whatever_the_caller_asks(
+def test_a_jpeg_is_the_stored_file_for_every_requested_option(
     shown: View, tmp_path: Path, asked: dict[str, int]
 ) -> None:
     image, sent, stored = one(shown)

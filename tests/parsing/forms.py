@@ -1,6 +1,6 @@
-"""What a perfect judge may write: every key, value and layout, and changes that no careful person is misled by.
+"""Replies of a perfect judge: every key, value and layout, and changes that mislead no careful person.
 
-What a key asks and what a value says under it is written here by hand, not taken from the reader's tables. ``kind`` of
+The meaning of keys and of values under them is written here by hand, not taken from the parser's tables. ``kind`` of
 a key: ``error`` (yes: there is one), ``correct`` (yes: it is), ``plain`` (asks nothing: a yes may be either).
 """
 
@@ -23,8 +23,8 @@ __all__ = [
     "VERDICT_FORMS",
     "VERDICT_KEYS",
     "Form",
-    "judged",
-    "said",
+    "draw_reply",
+    "written_values",
 ]
 
 VERDICT_KEYS = {
@@ -108,7 +108,7 @@ def _say(pair: tuple[object, object], flip: bool) -> Say:
 
 
 def VERDICT_FORMS(kind: str) -> Iterator[tuple[str, Say]]:
-    """Name, and what is said of a correct and of an incorrect step, under a key of this kind; a tick under none."""
+    """Names and values (correct, incorrect) that may be written under a key of this kind."""
     for name, pair in _WORDS.items():
         yield name, _say(pair, False)
     if kind != "error":
@@ -167,14 +167,14 @@ FOREIGN = {
 
 @dataclass(frozen=True)
 class Form:
-    """A key, and how values are said under it: everything but the layout."""
+    """A key and the way to write values under it: everything but the layout."""
 
     key: str
     name: str
     say: Callable[[RubricStep, float], object]
 
 
-def said(form: Form, truth: Mapping[str, float], steps: Sequence[RubricStep]) -> dict[str, object]:
+def written_values(form: Form, truth: Mapping[str, float], steps: Sequence[RubricStep]) -> dict[str, object]:
     """Step id -> the value as the judge writes it."""
     return {step.id: form.say(step, truth[step.id]) for step in steps}
 
@@ -224,7 +224,7 @@ LAYOUTS: dict[str, Callable[[str, Mapping[str, object], Sequence[RubricStep]], s
         "｛“" + key + "”：｛" + "，".join(f"“{name}”：“{_cell(value)}”" for name, value in values.items()) + "｝｝"
     ),
 }
-"""Ways to set a key and values out. ``list`` leaves the key away."""
+"""Layouts of a key and its values. ``list`` omits the key."""
 
 Change = Callable[[random.Random, str, str], str]
 
@@ -292,7 +292,7 @@ MUTATIONS: dict[str, Change] = {
 """Changes after which a careful person reads the same answers or none. ``other`` is a reply that answers otherwise."""
 
 
-def judged(
+def draw_reply(
     rng: random.Random, steps: Sequence[RubricStep], layout: str, mutation: str
 ) -> tuple[str, dict[str, float], Sequence[RubricStep], Answer]:
     """A mutated reply of a perfect judge, its truth, the asked steps and the question, all drawn with ``rng``."""
@@ -313,7 +313,7 @@ def judged(
     reply, otherwise = (
         repr({form.key: form.say(steps[0], values[steps[0].id])})
         if unnamed
-        else LAYOUTS[layout](form.key, said(form, values, steps), steps)
+        else LAYOUTS[layout](form.key, written_values(form, values, steps), steps)
         for values in (truth, other)
     )
     return MUTATIONS[mutation](rng, reply, otherwise), truth, steps, answer

@@ -1,4 +1,4 @@
-"""Where a reply may call a step not visible."""
+"""Abstention: replies that call a step not visible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(text: str, answer: Any = "score", steps: Any = STEPS) -> Parsed:
         {"score": "not visible", "reason": "hidden"}, ["not visible"],
     ],
 )  # fmt: skip
-def test_what_abstains(value: Any) -> None:
+def test_values_that_abstain(value: Any) -> None:
     parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": value, "cpr_03": 0}}))
     assert parsed == Parsed("abstained", {"cpr_01": 2.0, "cpr_03": 0.0}, {}, ("cpr_02",))
 
@@ -38,7 +38,7 @@ def test_what_abstains(value: Any) -> None:
         ("x" * 300 + "not visible", "unreadable"), ({"score": 2, "points": "not visible"}, "conflict"),
     ],
 )  # fmt: skip
-def test_what_does_not(value: Any, reason: str) -> None:
+def test_values_that_do_not_abstain(value: Any, reason: str) -> None:
     parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": value, "cpr_03": 0}}))
     assert parsed.missing == {"cpr_02": reason} and parsed.abstained == ()
     assert parsed.status in ("bad_json", "wrong_keys")
@@ -49,7 +49,7 @@ def test_an_abstention_and_an_answer_are_ambiguous() -> None:
     assert parsed.missing == {"cpr_01": "ambiguous"} and parsed.status == "bad_json"
 
 
-def test_what_is_left_out_is_missing_all_the_same() -> None:
+def test_omitted_steps_are_missing() -> None:
     parsed = read('{"scores": {"cpr_01": "not visible", "cpr_02": 1}}')
     assert parsed == Parsed("wrong_keys", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))
 
@@ -66,7 +66,7 @@ def test_one_step(text: str, answer: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
-def test_what_is_written_is_read_back(answer: Any) -> None:
+def test_formatted_abstentions_are_parsed_back(answer: Any) -> None:
     for steps, away in ((STEPS, ["cpr_01", "cpr_03"]), (STEPS[:1], ["cpr_01"]), (STEPS, [])):
         answers = {step.id: 1.0 for step in steps if step.id not in away}
         parsed = read(format_answers(answers, steps, answer, abstained=away), answer, steps)

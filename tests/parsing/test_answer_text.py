@@ -93,6 +93,6 @@ def test_an_answer_before_a_long_loop_is_read() -> None:
     assert {repeated.text[g.start : g.end] for g in repeated.groups} == {ANSWER}
 
 
-def test_an_answer_that_is_not_read_in_the_middle_is_told() -> None:
+def test_an_answer_in_the_middle_that_is_not_read_is_reported() -> None:
     filler = "lorem ipsum " * MAX_ANSWER
     assert set_apart(ANSWER + filler[: MAX_ANSWER * 2] + '{"score": 1}' + filler[: MAX_ANSWER * 2] + ANSWER).unread

@@ -85,7 +85,7 @@ def test_something_else_or_two_things(reply: str) -> None:
     assert set(parsed.missing.values()) <= {"absent", "ambiguous"}
 
 
-def test_what_follows_a_string_over_the_end_of_its_object_is_not_the_first_steps() -> None:
+def test_text_after_a_string_over_the_end_of_its_object_is_not_the_first_steps() -> None:
     torn = '[{"step": "cpr_01", "reason": "ok".},\n{"step": "cpr_02", "reason": "x", "score": 3}]'
     assert parse_reply(torn, STEPS, "score").answers == {}
 

@@ -27,7 +27,7 @@ def test_an_answer_that_was_not_asked(steps: Sequence[RubricStep]) -> None:
 
 
 @given(st.data(), st.sampled_from(["score", "error"]), st.sampled_from(["all", "one", "some"]))
-def test_what_is_written_is_read_back(data: st.DataObject, answer: str, asked: str) -> None:
+def test_formatted_replies_are_parsed_back(data: st.DataObject, answer: str, asked: str) -> None:
     steps = {"all": STEPS, "one": STEPS[3:4], "some": STEPS[:19:2]}[asked]
     tops = {step.id: int(step.max_score) if answer == "score" else 1 for step in steps}
     chosen = {name: st.integers(0, top).map(float) for name, top in tops.items()}

@@ -27,7 +27,7 @@ def one(text: str) -> Any:
 
 
 def as_written(value: Any) -> Any:
-    """What ``plain`` must give for a parsed JSON value (objects as lists of pairs)."""
+    """Expected result of ``plain`` for a parsed JSON value (objects as lists of pairs)."""
     if isinstance(value, list):
         return [as_written(item) for item in value]
     if isinstance(value, tuple):

@@ -9,7 +9,18 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from forms import FOREIGN, LAYOUTS, MUTATIONS, POINT_FORMS, POINT_KEYS, VERDICT_FORMS, VERDICT_KEYS, Form, judged, said
+from forms import (
+    FOREIGN,
+    LAYOUTS,
+    MUTATIONS,
+    POINT_FORMS,
+    POINT_KEYS,
+    VERDICT_FORMS,
+    VERDICT_KEYS,
+    Form,
+    draw_reply,
+    written_values,
+)
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing import parse_reply
@@ -22,7 +33,9 @@ POINTS = dict(zip((step.id for step in STEPS), (2.0, 3.0, 1.0, 0.0, 2.0), strict
 
 
 def read(form: Form, layout: str, truth: dict[str, float], answer: Answer) -> dict[str, float]:
-    return dict(parse_reply(LAYOUTS[layout](form.key, said(form, truth, STEPS), STEPS), STEPS, answer).answers)
+    return dict(
+        parse_reply(LAYOUTS[layout](form.key, written_values(form, truth, STEPS), STEPS), STEPS, answer).answers
+    )
 
 
 def verdict_forms(kind: str, key: str) -> Iterator[Form]:
@@ -71,10 +84,10 @@ def test_other_quantities_are_no_answers(layout: str) -> None:
 
 
 @pytest.mark.parametrize("mutation", sorted(MUTATIONS))
-def test_what_misleads_no_person_misleads_no_reader(mutation: str) -> None:
+def test_harmless_mutations_change_no_parsed_answer(mutation: str) -> None:
     asks: list[tuple[RubricStep, ...]] = [STEPS, STEPS, (BY_ID["cpr_11"],)]
     for number, layout in enumerate(sorted(LAYOUTS) * 10):
         rng = random.Random(f"{layout}/{mutation}/{number}")
-        reply, truth, steps, answer = judged(rng, rng.choice(asks), layout, mutation)
+        reply, truth, steps, answer = draw_reply(rng, rng.choice(asks), layout, mutation)
         answers = parse_reply(reply, steps, answer).answers
         assert answers.items() <= truth.items(), reply

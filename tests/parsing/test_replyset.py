@@ -25,7 +25,7 @@ def test_nearly_all_that_a_person_reads_is_read() -> None:
     assert verdicts["right"] >= 0.99 * len(ALL), verdicts
 
 
-def test_the_set_is_as_large_and_as_mixed_as_it_says() -> None:
+def test_the_reply_set_has_its_documented_size_and_mix() -> None:
     assert len(ALL) >= 500
     assert len({reply.family for reply in ALL}) >= 10
     assert {(len(reply.steps), reply.answer) for reply in ALL} == {(n, a) for n in (1, 5) for a in ("score", "error")}

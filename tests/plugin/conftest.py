@@ -73,7 +73,7 @@ class Warm:
 
     process: subprocess.Popen[str] | None = None
     pid = 0
-    """Of the run that goes on, or went on last."""
+    """Process id of the present run, or of the last one."""
 
     def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, **script: str) -> int:
         """Run ``lmms-eval`` (or a script) with these arguments in a fork; its exit code (negative: a signal)."""

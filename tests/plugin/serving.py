@@ -27,7 +27,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.answer, self.received, self.lock = answer, [], threading.Lock()
         self.options: list[dict[str, Any]] = []
-        """Of each request: its path and what its body holds besides the messages."""
+        """Path of each request, and the fields of its body besides the messages."""
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property

@@ -28,7 +28,7 @@ SIZE = 256  # small, because the host's PNG encoder is slow; every frame still d
 
 
 def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list[tuple[str, str | None]]]:
-    """Which requests show which frames; equal frames may belong to several."""
+    """Requests by the frames that they show; equal frames may belong to several."""
     by_frames: dict[tuple[str, ...], list[tuple[str, str | None]]] = {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
         for video_id, step_id in expected_requests(TASKS[f"{scope}_score"], dataset.videos)[:LIMIT]:
@@ -86,7 +86,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
 
 
-def test_the_response_cache_knows_what_was_shown(
+def test_the_response_cache_distinguishes_media(
     host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
@@ -189,6 +189,6 @@ def test_failed_requests_alone_are_asked_again_and_joined(
 
 
 def listed(data: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    """What is left after the parts are joined."""
+    """Failed requests that ``score --list-failed`` still lists after the parts are joined."""
     assert main(["score", str(data), str(folder), "--list-failed", "--json"]) == 0
     return list(json.loads(capsys.readouterr().out)["failed"])

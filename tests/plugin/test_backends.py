@@ -29,7 +29,7 @@ def test_every_class_of_the_host_is_in_the_table_and_no_other() -> None:
     assert set(backends()) == set(classes())
 
 
-def test_modules_that_are_said_to_be_missing_are_the_missing_ones() -> None:
+def test_modules_reported_as_missing_are_the_missing_ones() -> None:
     missing = {name for name in classes() if importlib.util.find_spec(f"lmms_eval.models.{name}") is None}
     assert missing == {name for name, row in backends().items() if "no such module" in row.refused}
 
@@ -54,7 +54,7 @@ def test_default_modalities_are_those_of_the_classes() -> None:
             assert defaults == [row.modality], name
 
 
-def test_what_is_wrapped_is_as_expected() -> None:
+def test_wrapped_functions_have_the_expected_parameters() -> None:
     from lmms_eval import evaluator, models
 
     def names(function: Any) -> list[str]:

@@ -72,7 +72,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def install_everything() -> None:
-    """What this package does to lmms-eval, from its entry point to a run."""
+    """Changes that this package makes to lmms-eval, from its entry point to a run."""
     register.manifests()
     wrap_evaluate.install()
     verify_output.install()
@@ -90,7 +90,7 @@ def test_at_most_eight_functions_are_replaced_for_good() -> None:
     assert sum(point.use == "replaced" for point in TOUCH_POINTS.values()) <= 8
 
 
-def test_every_touch_point_says_why_and_what_is_lost() -> None:
+def test_every_touch_point_states_its_reason_and_its_loss() -> None:
     assert len(TOUCH_POINTS) > 20
     for point in TOUCH_POINTS.values():
         assert len(point.reason) > 20, point.name

@@ -58,7 +58,7 @@ def test_without_labels_the_next_step_is_to_send_the_answers(
         (("--log_samples", "--output_path"), "Nothing of this run is kept. Add --output_path results --log_samples"),
     ],
 )
-def test_what_is_not_kept_is_said(
+def test_output_that_is_not_saved_is_reported(
     host: Callable[..., Any], short_demo: Path, tmp_path: Path, drop: tuple[str, ...], expected: str
 ) -> None:
     script = tmp_path / "without.py"

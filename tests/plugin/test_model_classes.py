@@ -102,7 +102,7 @@ def thumbs(images: list[Image.Image]) -> np.ndarray:
 
 
 def expected(data: Path, cache: Path) -> dict[str, np.ndarray]:
-    """What the first request of a scope shows, from the video itself."""
+    """Expected images of a scope's first request, read from the video itself."""
     dataset, images = open_dataset(data), {}
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
         video_id, step = expected_requests(TASKS[f"{scope}_score"], dataset.videos)[0]
@@ -127,7 +127,7 @@ def received(log: Path) -> list[tuple[str, np.ndarray]]:
 
 
 def in_order(got: np.ndarray, wanted: np.ndarray) -> bool:
-    """Whether each picture is nearest to the one that should stand in its place."""
+    """True if each image is nearest to the one expected in its place."""
     if got.shape != wanted.shape:
         return False
     errors = np.abs(got[:, None] - wanted[None]).mean(axis=2)
@@ -135,7 +135,7 @@ def in_order(got: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("case", cases())
-def test_what_the_processor_received(
+def test_the_processor_receives_the_expected_images(
     host: Callable[..., Any], model: Callable[[Case], Path], short_demo: Path, tmp_path: Path, case: Case
 ) -> None:
     for need in map(Requirement, backends()[case.name].needs):
@@ -164,7 +164,7 @@ def test_what_the_processor_received(
         assert sum(in_order(seen, pictures) for _, seen in got) == 2, (scope, [seen.shape for _, seen in got])
 
 
-def test_every_case_is_a_row_and_says_that_it_was_tested() -> None:
+def test_every_case_is_a_row_marked_as_tested() -> None:
     assert {case.name for case in CASES} <= {name for name, row in backends().items() if row.tested}
 
 

@@ -138,7 +138,7 @@ def test_a_batch_holds_requests_of_one_task(batch_size: int) -> None:
     assert "generate_until" not in vars(lm)  # as it was
 
 
-def test_replies_that_cannot_be_told_apart_are_not_scored() -> None:
+def test_replies_that_cannot_be_matched_to_requests_are_not_scored() -> None:
     class Short:
         batch_size = 2
 

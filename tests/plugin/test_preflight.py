@@ -1,4 +1,4 @@
-"""What cannot work is refused in one sentence before a model is loaded."""
+"""Refusals in one sentence, before a model is loaded, of runs that cannot work."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[s
     assert record["media"]["mode"] == "frames" and record["status"] == "ok" and record["missing"] == {}
 
 
-def test_all_correct_is_undefined_and_says_so(host: Callable[..., Any], short_demo: Path) -> None:
+def test_metrics_of_all_correct_are_undefined_with_a_reason(host: Callable[..., Any], short_demo: Path) -> None:
     run = host(*arguments("all_correct", "siming_full"), data=short_demo, **FEW)
     score, error = run.task("full_score"), run.task("full_error")
     assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, 0.0, 0.0, 1.0)

@@ -30,12 +30,12 @@ PAGES = {name: path.read_text(encoding="utf-8") for name, path in pages().items(
 
 @pytest.mark.host
 @pytest.mark.parametrize("names", tutorials.CHAINS, ids=lambda names: names[0])
-def test_the_tutorials_do_what_they_say(names: tuple[str, ...], tmp_path: Path) -> None:
+def test_commands_of_the_tutorials_give_the_documented_output(names: tuple[str, ...], tmp_path: Path) -> None:
     with tutorials.served() as server:
         assert tutorials.walk(names, tmp_path, {**server, "SIMING_RESAMPLES": "500"}) == []
 
 
-def test_every_tutorial_is_walked_and_what_is_not_run_says_why() -> None:
+def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
     walked = {name for names in tutorials.CHAINS for name in names}
     assert walked == set(PAGES) - {"cluster"}
     for name, text in PAGES.items():

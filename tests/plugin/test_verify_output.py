@@ -54,7 +54,7 @@ def whole(path: Path) -> bool:
 # --- the real command -------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_said_and_is_an_error(
+def test_a_full_disk_is_reported_as_an_error(
     host: Callable[..., Any], command: tuple[str, ...], short_demo: Path
 ) -> None:
     """The four logs of whole exams fit into 150 kB each, those of 132 clips do not."""
@@ -245,7 +245,7 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
     assert (tmp_path / "free" / evaluated["predictions"]).is_file()
 
 
-def test_nothing_is_said_where_nothing_is_to_be_saved(tracker: Any, tmp_path: Path) -> None:
+def test_a_run_without_output_path_writes_no_file(tracker: Any, tmp_path: Path) -> None:
     tracker.output_path = None
     save(tracker, results("a"), {"a": samples(2)})
     assert files(tmp_path) == []

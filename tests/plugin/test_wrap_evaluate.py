@@ -49,7 +49,7 @@ def test_every_image_arrives_once(
     ],
     ids=["file", "data"],
 )
-def test_what_cannot_work_is_said_as_it_is(
+def test_a_run_that_cannot_work_ends_with_its_error_message(
     warm: Any, short_demo: Path, tmp_path: Path, how: str, env: dict[str, str], words: str
 ) -> None:
     """Not as an ImportError of a task file; and no request is sent (nobody listens on port 9)."""

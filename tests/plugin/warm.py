@@ -30,7 +30,7 @@ LATER = (
     "pytablewriter",
     "siming_tasks.plugin.reference_model",
 )
-"""What a run imports on the way; nothing of them is kept from run to run but the modules."""
+"""Modules that a run imports late; runs share the modules and no other state."""
 
 
 def index_once(manager: Any) -> None:

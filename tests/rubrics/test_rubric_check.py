@@ -134,7 +134,7 @@ def test_the_embedded_rubric_has_no_warning() -> None:
         ("name: Bite\n", "name: *bite\n", 13, "not valid YAML: aliases (*name) are not accepted here."),
     ],
 )
-def test_a_fault_has_its_line_and_its_mend(
+def test_an_error_has_its_line_and_its_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, message: str
 ) -> None:
     assert SMALL.count(old) >= 1
@@ -246,7 +246,7 @@ def test_all_faults_at_once_in_the_order_of_the_file(tmp_path: Path, capsys: pyt
         ),
     ],
 )
-def test_what_is_hardly_meant_is_a_warning(
+def test_an_unlikely_entry_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, message: str
 ) -> None:
     assert old in SMALL

@@ -108,7 +108,7 @@ def broken(**changes: Any) -> dict[str, Any]:
         ([], "Input should be a valid dictionary"),
     ],
 )
-def test_a_wrong_rubric_is_told_where_and_how(data: Any, message: str) -> None:
+def test_a_wrong_rubric_is_refused_with_place_and_problem(data: Any, message: str) -> None:
     with pytest.raises(RubricError) as caught:
         rubric_from(data, "mine.yaml")
     assert message in str(caught.value)
@@ -162,7 +162,7 @@ def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
         rubric_from({**broken(max_score=2.5), "score_increment": 1})
 
 
-def test_unused_fields_leave_the_digest_as_it_was() -> None:
+def test_unused_fields_do_not_change_the_digest() -> None:
     """Stated digests are taken of the rubric's dump; this one is of the release before these fields."""
     dump = default_rubric().model_dump(mode="json")
     assert sha256_json(dump) == "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"

@@ -209,7 +209,7 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
 
 
 def test_abstention_and_evidence_change_the_reply_section_alone() -> None:
-    """What is shown and asked stays word for word, so that a difference in the numbers is the form's."""
+    """Everything but the answer format stays word for word, so that only the format explains a difference in the numbers."""
     halves = other_rubric({"title": None, "score_increment": 0.5})
     for base in BENCHMARK_TASKS:
         for form, word in (("abstain", '"not visible"'), ("evidence", '"evidence"')):
@@ -238,7 +238,7 @@ def test_named_errors_add_the_rubrics_errors_to_each_step_and_change_the_reply()
         assert '"errors", the ids of the listed errors' in other[-1] and '"reason", what the ' in other[-1]
 
 
-def test_a_step_without_errors_says_so() -> None:
+def test_a_step_without_errors_states_that_none_is_defined() -> None:
     step = STEPS[0].model_copy(update={"errors": ()})
     assert "\nErrors: none are named.\n\nTask:" in build_prompt(TASKS["clip_error_named_errors"], [step])
 

@@ -44,7 +44,7 @@ def test_the_files_lead_to_the_functions_beside_them(tree: Path) -> None:
         assert all((folder / name).is_file() for name in re.findall(r"^include: (\S+)$", text, flags=re.MULTILINE))
 
 
-def test_the_pull_request_says_what_theirs_say(tree: Path) -> None:
+def test_the_pull_request_fills_their_template(tree: Path) -> None:
     text = (tree / "PULL_REQUEST.md").read_text()
     assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == [
         "Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change",

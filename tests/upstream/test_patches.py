@@ -69,7 +69,7 @@ def test_a_patch_applies_alone_and_has_a_test_and_a_text(patch: Path, tmp_path: 
 
 @pytest.mark.host
 @pytest.mark.parametrize("name", NAMES)
-def test_the_fault_is_there_and_shows_as_it_is_described(name: str, before: dict[str, dict[str, str]]) -> None:
+def test_the_fault_occurs_as_described(name: str, before: dict[str, dict[str, str]]) -> None:
     assert before[name] and all(before[name].values()), "a test passes without the patch"
     (shown,) = re.findall(r"^    (\S.*)$", (UPSTREAM / f"{name}.md").read_text(), flags=re.MULTILINE)
     assert any(shown in failure for failure in before[name].values()), "\n".join(before[name].values())

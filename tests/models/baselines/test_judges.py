@@ -37,7 +37,7 @@ def test_constants(dataset) -> None:  # type: ignore[no-untyped-def]
     assert judge("all_failed", dataset)(video, steps, "error") == {"cpr_01": 1.0, "cpr_02": 1.0}
 
 
-def test_random_depends_on_what_is_asked_and_not_on_the_order(dataset) -> None:  # type: ignore[no-untyped-def]
+def test_random_answers_depend_on_the_question_and_not_on_the_order(dataset) -> None:  # type: ignore[no-untyped-def]
     steps = dataset.rubric.steps
     first, second = judge("random", dataset, 3), judge("random", dataset, 3)
     forwards = [first(video, steps, "score") for video in dataset.videos]

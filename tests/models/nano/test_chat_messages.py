@@ -1,4 +1,4 @@
-"""What siming_nano understands of a message: the prompts of the suite as they are, and nothing besides."""
+"""Messages that siming_nano understands: the prompts of the suite as they are, and no others."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_together_and_alone_are_the_same(watcher: Watcher) -> None:
     assert watcher.replies(asked) == [Watcher("cpu").replies([request])[0] for request in asked]
 
 
-def test_what_it_cannot_know_is_no_answer_and_counted(watcher: Watcher) -> None:
+def test_unknown_steps_have_no_answer_and_are_counted(watcher: Watcher) -> None:
     prompt = build_prompt(TASKS["full_score"], STEPS[:3])
     foreign = prompt.replace("[cpr_02]", "[suture_02]").replace("(maximum 3 points)", "(maximum 7 points)")
     watcher.silent.clear()
@@ -110,8 +110,8 @@ print(json.dumps([reply, sorted(rooms)]))
 """
 
 
-def test_messages_are_all_it_needs(tmp_path: Path, watcher: Watcher) -> None:
-    """A process without a data set, in a folder of its own, answers the same; the rooms of data are not even loaded."""
+def test_a_process_without_a_data_set_gives_the_same_reply(tmp_path: Path, watcher: Watcher) -> None:
+    """A process without a data set, in a folder of its own, answers the same and does not load the data modules."""
     rng = np.random.default_rng(5)
     prompt = build_prompt(TASKS["clip_score"], STEPS[10:11])
     times, pictures = np.arange(5.0), rng.integers(0, 255, (5, 272, 480, 3), np.uint8)

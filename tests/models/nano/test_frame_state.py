@@ -27,7 +27,7 @@ def test_words_and_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_not_in_the_picture_is_neutral() -> None:
+def test_objects_outside_the_picture_have_neutral_features() -> None:
     assert frame(a_x=398, a_seen=0)["a_x"] == 0 and frame(a_x=398, a_seen=1)["a_x"] == np.float32(8 / 60)
     assert frame(a_seen=1, a_mode=3)["a_mode=3"] == 1 and frame(a_seen=0, a_mode=3)["a_mode=3"] == 0
     assert frame(p_debris=1, p_mouth=0.1)["p_debris"] == 0 and frame(p_debris=1, p_mouth=0.9)["p_debris"] == 1
@@ -38,7 +38,7 @@ def test_what_is_not_in_the_picture_is_neutral() -> None:
     assert frame(me_lshape=5, me_grip=0)["me_lshape=5"] == 1 and frame(me_lshape=5, me_grip=1)["me_lshape=5"] == 0
 
 
-def test_everything_said_in_an_exam_with_any_error_is_known() -> None:
+def test_every_utterance_of_an_exam_with_any_error_is_known() -> None:
     """Every error of the rubric is made once, whatever it excludes or brings along."""
     rubric = default_rubric()
     utterances = set()

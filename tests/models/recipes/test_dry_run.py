@@ -80,7 +80,7 @@ def test_the_printed_command_runs_to_its_end(
 @pytest.mark.host
 @pytest.mark.parametrize("name", ["llava-video-7b", "llava-onevision-7b"])
 @pytest.mark.skipif(importlib.util.find_spec("llava") is not None, reason="the package that is missed is installed")
-def test_what_cannot_be_run_here_is_refused_in_a_sentence(
+def test_recipes_that_cannot_run_here_are_refused_in_a_sentence(
     host: Callable[..., Any], short_demo: Path, name: str
 ) -> None:
     words = shlex.split(recipes()[name].command())
@@ -91,7 +91,7 @@ def test_what_cannot_be_run_here_is_refused_in_a_sentence(
     assert f"--model {recipes()[name].model} needs llava @ git+https://" in message and "it is not installed" in message
 
 
-def test_what_is_not_run_says_why_and_what_was_run_says_so() -> None:
+def test_every_recipe_records_a_dry_run_or_the_reason_for_none() -> None:
     assert {name for name, recipe in recipes().items() if recipe.how == "run"} == set(NAMES)
     assert set(OFTEN) <= set(NAMES)
     assert {recipes()[name].model for name in OFTEN} == {recipes()[name].model for name in NAMES}

@@ -73,14 +73,14 @@ def test_the_host_has_the_backend_and_its_class_takes_the_arguments(name: str) -
     )
 
 
-def test_what_a_class_takes_is_found_in_its_source() -> None:
+def test_arguments_of_a_class_are_read_from_its_source() -> None:
     """The test above can fail: a class that inherits, one that does not, and a wrong argument."""
     chat = accepted("lmms_eval.models.chat.openai.OpenAICompatible")
     assert {"pass_video_url", "model_version", "timeout"} <= chat and "pretrained" not in chat
     assert "force_sample" in accepted("lmms_eval.models.simple.llava_vid.LlavaVid")
 
 
-def test_servers_allow_what_is_sent() -> None:
+def test_server_limits_allow_the_frames_and_context() -> None:
     for entry in recipes().values():
         if entry.server:
             words = shlex.split(entry.server)
@@ -144,7 +144,7 @@ def photograph(shape: tuple[int, int], quality: int) -> float:
     return len(stream.getvalue()) / (shape[0] * shape[1])
 
 
-def test_the_plan_says_what_fits_and_what_would(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_states_the_frames_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> dict[str, str]:
         assert main(["run", "plan", "--videos", "2", *arguments]) == 0
         lines = [*capsys.readouterr().out.partition(" a request\n(")[2].splitlines(), ""]

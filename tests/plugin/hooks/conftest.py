@@ -71,7 +71,7 @@ def _judge(root: str, kind: str) -> tuple[Dataset, Judge]:
 
 
 def reply(doc: Doc, kind: str = "oracle") -> str:
-    """What a reference judge answers to a document."""
+    """Reply of a reference judge to a document."""
     dataset, ask = _judge(doc["root"], kind)
     setting = TASKS[doc["setting"]]
     video = dataset.video(doc["video_id"])
@@ -81,7 +81,7 @@ def reply(doc: Doc, kind: str = "oracle") -> str:
 
 
 def aggregated(results: Iterable[dict[str, Any]], args: Any = None) -> dict[str, Any]:
-    """What lmms-eval's table and results file get of processed results: every metric by its own aggregator."""
+    """Aggregates for lmms-eval's table and results file: every metric of the results by its own aggregator."""
     rows = list(results)
     aggregates = {
         name: getattr(hooks, name)([row[name] for row in rows]) for name in rows[0] if name != "siming_stderr"

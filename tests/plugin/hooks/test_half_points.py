@@ -73,7 +73,7 @@ def test_kappa_of_half_points_worked_by_hand(name: str, halves: Dataset, begin: 
     assert results["plcc"] == pytest.approx(896 / (1004 * 864) ** 0.5, abs=1e-12)
 
 
-def test_what_lies_between_is_off_the_scale_and_counted(halves: Dataset) -> None:
+def test_scores_between_half_points_are_off_the_scale_and_counted(halves: Dataset) -> None:
     (doc, *_) = docs("full_score")
     record = hooks.process_results(doc, ['{"scores": {"cut": 1.25, "knot": "1.5/2.5", "gloves": 1.5}}'])[
         "siming_stderr"

@@ -32,7 +32,7 @@ def processed(name: str, kind: str) -> list[dict[str, Any]]:
 
 
 def media_of(doc: Doc) -> dict[str, Any]:
-    """What the record says was shown, after frames were asked for."""
+    """The media field of a record, after frames were asked for."""
     hooks.doc_to_visual(doc, FRAMES)
     media: dict[str, Any] = hooks.process_results(doc, [""])["siming_stderr"]["media"]
     return media

@@ -1,4 +1,4 @@
-"""What leaves for a service: stored files as they are, under their own media type, from the host's real classes."""
+"""Images sent to a service by lmms-eval's classes: the stored files, under their own media type."""
 
 from __future__ import annotations
 

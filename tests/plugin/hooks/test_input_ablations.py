@@ -73,7 +73,7 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
     assert messages["reversed_frames"][0]["text"] == plain[0] and messages["reversed_frames"][-3]["text"] == plain[-1]
 
 
-def test_a_mismatched_video_is_what_the_other_exam_shows_itself(run: Dataset) -> None:
+def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> None:
     """Four exams of two sites: the record names whose frames they were."""
     for name in ("full_error", "clip_error"):
         plain = {(doc["video_id"], doc["step_id"]): doc for doc in docs(name)}

@@ -27,7 +27,7 @@ FULL = "full_score"
 
 
 def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> list[dict[str, Any]]:
-    """What lmms-eval holds of a reference judge's replies to all documents."""
+    """Processed results, in lmms-eval's form, of a reference judge's replies to all documents."""
     ask, rows = judge(kind, run), []
     for doc in docs(name):
         video, part = run.video(doc["video_id"]), doc.get("part", "")
@@ -112,7 +112,7 @@ def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, beg
     assert problem.code == "prediction-twice" and "with another answer" in problem.what
 
 
-def test_of_a_limited_run_in_parts_only_what_has_a_record_was_asked(run: Dataset) -> None:
+def test_a_limited_run_in_parts_counts_only_recorded_parts_as_asked(run: Dataset) -> None:
     config = {"metadata": {"siming_options": '{"ask": "step"}'}}
     (part,) = slices_of([{"config": {"limit": 5}, "configs": {"siming_full_score": config}}])[FULL]
     assert part.parts and asked_ids(FULL, run.videos, ["full_score/v001"], slices=[part]) == {"full_score/v001"}
@@ -140,7 +140,9 @@ def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: A
     assert "differ in prompt" in reason and comparable(*entrants, allow=["prompt"]) == []
 
 
-def test_what_the_plan_says(run: Dataset, begin: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_reports_requests_and_reply_tokens(
+    run: Dataset, begin: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     begin(run.root)
 
     def rows(*flags: str) -> dict[str, list[str]]:

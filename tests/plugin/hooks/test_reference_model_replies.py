@@ -38,7 +38,7 @@ def test_every_setting_is_answered_in_order(name: str, run: Dataset) -> None:
     assert metrics["statuses"]["ok"] == len(asked) and metrics["media"]["modes"] == {"unknown": len(asked)}
 
 
-def test_the_whole_message_is_built_unless_told_otherwise(run: Dataset) -> None:
+def test_the_whole_message_is_built_by_default(run: Dataset) -> None:
     asked = docs("full_timed_score")
     judge, requests = model("oracle", asked)
     rows = zip(asked, judge.generate_until(requests), strict=True)

@@ -1,4 +1,4 @@
-"""What a process remembers: for one run, one data set and one request, and nothing behind anybody's back."""
+"""State of a process: it belongs to one run, one data set and one request, and ends with them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_target_is_the_label_of_its_own_data_set(run: Dataset, other_demo: Pat
     assert json.loads(hooks.doc_to_target(doc)) != best
 
 
-def test_replies_from_a_cache_say_that_nobody_knows_what_was_shown(run: Dataset, begin: Begin) -> None:
+def test_replies_from_lmms_evals_cache_have_unknown_media(run: Dataset, begin: Begin) -> None:
     chat, simple = docs("clip_score")[:2]
     hooks.doc_to_messages(chat, FRAMES)
     hooks.doc_to_text(simple, {"media": "video"})  # a simple model's text is built even where its media are not
@@ -109,7 +109,7 @@ def test_replies_from_a_cache_say_that_nobody_knows_what_was_shown(run: Dataset,
     assert hooks.process_results(chat, ["{}"])["siming_stderr"]["media"] == {"mode": "unknown"}
 
 
-def test_matched_density_is_said_of_clips_only(run: Dataset, begin: Begin) -> None:
+def test_matched_density_is_recorded_for_clips_only(run: Dataset, begin: Begin) -> None:
     begin(run.root, CLIP_DENSITY="matched")
     density = {}
     for name in ("full_timed_error", "clip_error"):

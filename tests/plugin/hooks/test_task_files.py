@@ -68,7 +68,7 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
     assert doc["setting"] == name and doc["id"].startswith(f"{name}/")
 
 
-def test_what_a_result_depends_on_stands_in_the_metadata(run: Dataset) -> None:
+def test_metadata_hold_everything_that_a_result_depends_on(run: Dataset) -> None:
     """It is part of every cache key. To the letter, because a changed byte would lose all replies cached so far."""
     for name in BENCHMARK_TASKS:
         assert load(f"siming_{name}")["metadata"] == {

@@ -94,7 +94,9 @@ def same_samples(before: Any, after: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_a_killed_run_asks_only_for_what_is_missing(runs: Runs, warm: Any, tmp_path: Path, model: str) -> None:
+def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
+    runs: Runs, warm: Any, tmp_path: Path, model: str
+) -> None:
     def killing(images: tuple[str, ...], text: str, number: int) -> Any:
         if number == 13:
             os.kill(warm.pid, signal.SIGKILL)
@@ -155,7 +157,7 @@ def test_replies_before_the_server_went_away_are_kept(runs: Runs, serve: Callabl
     assert missing == REQUESTS - saved and again.task("clip_score")["coverage"] == 1.0
 
 
-def test_what_is_no_whole_answer_is_asked_again(runs: Runs) -> None:
+def test_incomplete_replies_are_asked_again(runs: Runs) -> None:
     """Empty, cut at the limit, refused by the service, an error's text, no content: none of them is kept."""
     faults: list[Callable[[], Any]] = [
         lambda: completion(""),

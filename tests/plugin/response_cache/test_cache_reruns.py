@@ -1,4 +1,4 @@
-"""What a rerun says of replies that an earlier command got, with lmms-eval's own cache of replies and without."""
+"""Records of a rerun on replies of an earlier command, with lmms-eval's own response cache and without."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def same_but_for_time(first: Any, again: Any) -> None:
 
 @pytest.mark.parametrize("model", ARGUMENTS)
 def test_a_rerun_states_the_same_media(ask: Asked, tmp_path: Path, model: str) -> None:
-    """Nothing is asked and nothing shown again, and still the records say what was shown, how encoded, how heavy."""
+    """A rerun sends no request and no media; its records still state the media, their encoding and their size."""
     env = {"SIMING_REPLIES": str(tmp_path / "kept")}
     first, sent = ask(model=model, **env)
     again, asked = ask(model=model, **env)
@@ -89,7 +89,7 @@ def test_the_hosts_own_cache_hits_where_ours_is_off(ask: Asked, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_both_together_do_what_ours_does_alone(ask: Asked, tmp_path: Path, model: str) -> None:
+def test_both_caches_together_act_like_the_response_cache_alone(ask: Asked, tmp_path: Path, model: str) -> None:
     """The host's cache takes an error's sentence and a cut reply for answers; a rerun asks for both again."""
     env = {"SIMING_REPLIES": str(tmp_path / "ours")}
     flags = ("--use_cache", str(tmp_path / "theirs"))

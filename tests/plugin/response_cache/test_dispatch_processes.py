@@ -67,7 +67,7 @@ def plugin(tmp_path: Path) -> Path:
     return site
 
 
-def test_a_rerun_after_a_killed_process_asks_only_for_what_is_missing(
+def test_a_rerun_after_a_killed_process_asks_only_for_missing_replies(
     host: Callable[..., Any], short_demo: Path, plugin: Path, tmp_path: Path
 ) -> None:
     """One model over both, so that the second time both must take part in every batch, though one has less to ask."""

@@ -1,4 +1,4 @@
-"""What decides a reply is in its key, and nothing else; asked of lmms-eval's own task and request objects."""
+"""Cache keys of lmms-eval's task and request objects: they hold everything that decides a reply, and no more."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def only_file(store: ReplyStore) -> Path:
 KEYS = [f"k{number}" for number in range(100)]
 
 
-def test_what_was_kept_is_found_whoever_looks(store: ReplyStore) -> None:
+def test_stored_replies_are_found_by_another_store(store: ReplyStore) -> None:
     assert store.find(KEYS) == {} and not store.folder.exists()
     assert all(store.add(reply(number)) for number in range(3))
     assert again(store).find(KEYS) == {f"k{number}": reply(number) for number in range(3)}  # while it is still open
@@ -109,7 +109,7 @@ def test_a_file_of_another_model_or_version_is_left_alone(store: ReplyStore, mon
     assert again(other).find(KEYS) == {}
 
 
-def test_what_is_no_file_is_not_waited_for(store: ReplyStore) -> None:
+def test_a_special_file_does_not_block_the_store(store: ReplyStore) -> None:
     store.add(reply(0))
     os.mkfifo(store.folder / "pipe.jsonl")
     (store.folder / "folder.jsonl").mkdir()
@@ -117,7 +117,7 @@ def test_what_is_no_file_is_not_waited_for(store: ReplyStore) -> None:
     assert len(store.warnings) == 2 and all("cannot be read" in warning for warning in store.warnings)
 
 
-def test_a_place_that_cannot_be_written_to_is_said_once(tmp_path: Path) -> None:
+def test_an_unwritable_folder_gives_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     store = ReplyStore(tmp_path / "file" / "kept", "conditions")
     assert store.find(KEYS) == {}
