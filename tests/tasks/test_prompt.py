@@ -209,7 +209,7 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
 
 
 def test_abstention_and_evidence_change_the_reply_section_alone() -> None:
-    """Everything but the answer format stays word for word, so that only the format explains a difference in the numbers."""
+    """Everything but the answer format stays word for word, so that only the format explains a difference."""
     halves = other_rubric({"title": None, "score_increment": 0.5})
     for base in BENCHMARK_TASKS:
         for form, word in (("abstain", '"not visible"'), ("evidence", '"evidence"')):
