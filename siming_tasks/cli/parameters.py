@@ -205,7 +205,7 @@ def _at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, 
 
 
 def dataset_flags(*, word: bool = False, labels: bool = False) -> Callable[[Function], Function]:
-    """A decorator: the command takes ``--data`` and its function gets ``chosen``.
+    """A decorator: the command takes ``--data``; its function gets ``chosen`` and ``options``.
 
     Args:
         word: whether the word DIR in front of the other words names the data set, too.

@@ -1,7 +1,7 @@
 """Every metric in one row: what it is called, what it is computed of, how it behaves, why it may have no value.
 
-Whatever names metrics reads it here, when it needs it: tables, hooks, pages, planning. A new metric is a function, a
-row, and a line in the task file of its kind of answer.
+Whatever names metrics reads it here, when it needs it: tables, hooks, pages, planning. A new metric is a function and
+a row; ``python utils/make_task_files.py`` writes its lines in the task files.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Metric:
             (4 x 4, rows = reference), ``verdicts`` ``[..., 4]`` (TN, FP, FN, TP of the positive class), ``coverage``
             ``[..., 2]`` (asked, answered). It returns NaN where the metric is undefined.
         function: the values, one for each row of weights or counts.
-        why: the reason in a sentence, given that the metric is undefined: of the totals; of the counts; of the counts
-            and the words for the two classes.
+        why: the reason in a sentence, given that the metric is undefined: given the totals; the counts of
+            labels; or, of the other families, the counts and the words for the two classes.
         low: smallest possible value.
         high: largest.
         symmetric: does not depend on which of the two sides is called the reference.
