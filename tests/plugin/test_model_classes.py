@@ -149,7 +149,7 @@ def test_the_processor_receives_the_expected_images(
         SIMING_CLIP_FRAMES=str(CLIP_FRAMES), SIMING_FRAME_SIZE=str(SIZE), **dict(case.env),
     )  # fmt: skip
     shown = [run.samples(name)[0]["siming_stderr"]["media"] for name in FOUR]
-    mode = backends()[case.name].media
+    mode = backends()[case.name].media.name
     assert [media["mode"] for media in shown] == [mode] * 4
     got = received(log)
     assert len(got) == 4

@@ -54,7 +54,7 @@ def test_another_output_than_the_page_shows_is_found() -> None:
     assert tutorials.missing("exams: 4 videos\nkappa 0.49\nlast", printed) == "exams: 4 videos"
     assert tutorials.missing("kappa 0.49\nlast", printed) == "kappa 0.49"
     assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.49", printed) == "last"
-    assert tutorials.imputed("...\nkappa 0.49\n", printed) == "...\nkappa   0.51\n"
+    assert tutorials.expected_text("...\nkappa 0.49\n", printed) == "...\nkappa   0.51\n"
 
 
 def test_a_failing_command_stops_the_walk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
