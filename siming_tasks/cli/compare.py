@@ -81,30 +81,34 @@ def compare(
     ablated = {(run, name): each for run in runs for name in UNALTERED_TASKS if name in wanted
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
     how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
-    found: dict[str, RunComparison] = {}
+    comparisons: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
     alone = len(runs) == 1 and ablated  # one run's ablations beside its own plain tasks
     for setting in () if alone else common_settings(runs, only_settings or None):
         try:
-            found[setting] = compare_runs(runs, setting, options, **how)
+            comparisons[setting] = compare_runs(runs, setting, options, **how)
         except DataError as error:
             refused[setting] = str(error)
-    if not found and not alone:
+    if not comparisons and not alone:
         raise DataError("\n".join(f"{setting}: {why}" for setting, why in refused.items())) if len(refused) > 1 else (
             DataError(next(iter(refused.values()))))  # fmt: skip
     if as_json:
-        parts = {setting: part.to_json() for setting, part in found.items()}
+        parts = {setting: part.to_json() for setting, part in comparisons.items()}
         parts = {
             setting: part if part["human_ratio"] else {**part, "human_ratio_reason": no_ceiling(dataset)}
             for setting, part in parts.items()
         }
-        told: dict[str, dict[str, Any]] = {}
+        ablation_effects: dict[str, dict[str, Any]] = {}
         for (run, setting), each in ablated.items():
-            told.setdefault(run.name, {})[setting] = [one.to_json() for one in each]
-        whole = {"settings": parts, "not_compared": refused, **({"ablations": told} if told else {})}
+            ablation_effects.setdefault(run.name, {})[setting] = [effect.to_json() for effect in each]
+        whole = {
+            "settings": parts,
+            "not_compared": refused,
+            **({"ablations": ablation_effects} if ablation_effects else {}),
+        }
         print(json.dumps(origin(dataset) | whole, allow_nan=False))
         return
-    for setting, part in found.items():
+    for setting, part in comparisons.items():
         show_markdown(f"## {setting} on {title(dataset)}", _section(part, dataset, joint=max_t))
     for setting, why in refused.items():
         show_markdown(f"## {setting} on {title(dataset)}", f"Not compared: {why}")
@@ -127,29 +131,34 @@ def _print_repeats(
     from siming_tasks.report.tables.comparison import repeats_section
     from siming_tasks.results.comparable import TaskRun, comparison_entries
 
-    found = {}
+    variances = {}
     for setting in settings:
         entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
         how: dict[str, Any] = {"allow": allow, "mapping": options.mapping, "positive": options.positive}
-        found[setting] = repeatability(entered, **how)
+        variances[setting] = repeatability(entered, **how)
     if as_json:
-        parts = {name: {metric: plain(asdict(one)) for metric, one in part.items()} for name, part in found.items()}
+        parts = {
+            name: {metric: plain(asdict(estimate)) for metric, estimate in part.items()}
+            for name, part in variances.items()
+        }
         print(json.dumps(origin(dataset) | {"repeated": parts}, allow_nan=False))
         return
-    for setting, part in found.items():
+    for setting, part in variances.items():
         show_markdown(f"## {setting} on {title(dataset)}, {len(runs)} repeats", repeats_section(part))
 
 
-def _section(found: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
+def _section(run_comparison: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
     """The comparison of one setting: the runs, the video's contribution and the human ratio."""
     from siming_tasks.report.tables import comparison, controls, raters
 
-    best_first = comparison.ranked_runs(found.comparison)
-    section = comparison.comparison_section(found.comparison, joint=joint)
-    if found.two_way:
-        section += comparison.two_way_section({run: found.two_way[run] for run in best_first if run in found.two_way})
-    section += controls.contribution_section(found.contribution, best_first)
-    if found.human_ratio:
-        rows = {run: found.human_ratio[run] for run in best_first if run in found.human_ratio}
-        return [*section, *raters.human_ratio_section(rows, found.physicians)]
+    best_first = comparison.ranked_runs(run_comparison.comparison)
+    section = comparison.comparison_section(run_comparison.comparison, joint=joint)
+    if run_comparison.two_way:
+        section += comparison.two_way_section(
+            {run: run_comparison.two_way[run] for run in best_first if run in run_comparison.two_way}
+        )
+    section += controls.contribution_section(run_comparison.contribution, best_first)
+    if run_comparison.human_ratio:
+        rows = {run: run_comparison.human_ratio[run] for run in best_first if run in run_comparison.human_ratio}
+        return [*section, *raters.human_ratio_section(rows, run_comparison.physicians)]
     return [*section, no_ceiling(dataset)]

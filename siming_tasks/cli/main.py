@@ -24,7 +24,7 @@ TOP = {
     "report": "make a folder of pages from finished runs",
     "view": "serve a report and its videos to this machine",
 }
-"""What to do with finished runs."""
+"""Commands that work on finished runs."""
 
 HELP = {
     "docs": "list the pages of the documentation, or print one",
@@ -112,12 +112,12 @@ def find_command(path: str) -> Command:
     """Import and return a command, for example ``data build``."""
     *group, name = path.replace("-", "_").split()
     module = importlib.import_module(".".join(["siming_tasks.cli", *group, name + "_" * keyword.iskeyword(name)]))
-    found: Command = getattr(module, module.__name__.rpartition(".")[2])
+    command: Command = getattr(module, module.__name__.rpartition(".")[2])
     line = COMMANDS[path]
-    found.name, found.short_help = path.split()[-1], line
-    if not (found.help or "").startswith(line[:1].upper() + line[1:]):
-        found.help = f"{line[:1].upper()}{line[1:]}.\n\n{found.help or ''}".strip()
-    return found
+    command.name, command.short_help = path.split()[-1], line
+    if not (command.help or "").startswith(line[:1].upper() + line[1:]):
+        command.help = f"{line[:1].upper()}{line[1:]}.\n\n{command.help or ''}".strip()
+    return command
 
 
 def all_commands() -> dict[str, Command]:

@@ -76,12 +76,12 @@ def score(
     if failed_only:
         return _list_failed(source, dataset, partial, allow, as_json)
     if validate_only:
-        found = load_run(source, dataset, allow=allow)
-        summary = validation(found)
+        loaded_run = load_run(source, dataset, allow=allow)
+        summary = validation(loaded_run)
         if as_json:
             print(json.dumps(summary, indent=1, allow_nan=False))
         else:
-            show_problems(found.problems)
+            show_problems(loaded_run.problems)
             for name, counts in summary["settings"].items():
                 statuses = ", ".join(f"{status} {count}" for status, count in counts["statuses"].items())
                 print(
@@ -157,11 +157,11 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
     empty = sum(record.status == "empty" for records in run.records.values() for record in records)
     join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
-        found = {"failed": [asdict(one) for one in failed], "empty": empty, "commands": again, "join": join}
-        print(json.dumps(redact(found), indent=1))
+        listing = {"failed": [asdict(request) for request in failed], "empty": empty, "commands": again, "join": join}
+        print(json.dumps(redact(listing), indent=1))
         return 0
-    for one in failed:
-        print(f"{one.id}  {one.task} {one.document}")
+    for request in failed:
+        print(f"{request.id}  {request.task} {request.document}")
     print(
         f"{len(failed)} requests failed." + (f" {empty} empty replies are the model's own and stay." if empty else "")
     )

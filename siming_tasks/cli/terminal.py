@@ -107,10 +107,10 @@ def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_ou
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kinds.setdefault((problem.severity, problem.code), []).append(problem)
-    for (severity, code), found in kinds.items():
-        shown = found if most is None or len(found) <= most else found[:most]
+    for (severity, code), of_kind in kinds.items():
+        shown = of_kind if most is None or len(of_kind) <= most else of_kind[:most]
         yield from (f"{severity} [{code}] {problem}" for problem in shown)
-        if rest := found[len(shown) :]:
+        if rest := of_kind[len(shown) :]:
             places = [place for place, _ in groupby(map(_place, rest)) if place]
             names = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
             yield f"... and {len(rest)} more [{code}]{': ' * bool(names)}{names}{way_out}"
@@ -123,8 +123,10 @@ def _place(problem: Problem) -> str:
 
 def count_problems(problems: Iterable[Problem]) -> str:
     """``2 errors, 1 warning``; notes are mentioned if there are any."""
-    found: list[str] = [problem.severity for problem in problems]
-    return ", ".join(plural(found.count(name), name) for name in _SEVERITIES if name != "note" or name in found)
+    severities: list[str] = [problem.severity for problem in problems]
+    return ", ".join(
+        plural(severities.count(name), name) for name in _SEVERITIES if name != "note" or name in severities
+    )
 
 
 def show_problems(problems: Iterable[Problem], most: int = 20) -> None:

@@ -106,21 +106,23 @@ def evaluate(
         tallies |= {("skill", name): Tally.of(panel.skill(name), mapping, positive) for name in skills}
     parts = {key: tally for key, tally in tallies.items() if key[0] in ("whole", "skill")}
     tallies |= {("imputed", *key): tally.imputed() for key, tally in parts.items() if tally.imputed() is not tally}
-    found = estimates(tallies, resamples=resamples, seed=seed, method=method)
-    per_skill = {name: found.get(("skill", name), found["whole",]) for name in skills}
+    estimated = estimates(tallies, resamples=resamples, seed=seed, method=method)
+    per_skill = {name: estimated.get(("skill", name), estimated["whole",]) for name in skills}
 
     def imputed(*key: str) -> dict[str, Estimate]:
-        answered = found.get(key, found["whole",])
-        return {m: found.get(("imputed", *key), answered)[m] for m in answered if CATALOGUE[m].compared}
+        answered = estimated.get(key, estimated["whole",])
+        return {m: estimated.get(("imputed", *key), answered)[m] for m in answered if CATALOGUE[m].compared}
 
     beside: dict[str, dict[str, Any]] = {}
     for key in readings:
-        beside.setdefault(key[0], {})[key[1]] = found.get(key) or {m: found["whole",][m] for m in readings[key].metrics}
+        beside.setdefault(key[0], {})[key[1]] = estimated.get(key) or {
+            m: estimated["whole",][m] for m in readings[key].metrics
+        }
     options: dict[str, Any] = {"mapping": mapping, "cut": CUTS.get(mapping), "positive": positive, "method": method}
     options |= {"level": LEVEL, "unit": "video"}
     options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
     return Evaluation(
-        found["whole",],
+        estimated["whole",],
         per_skill,
         imputed("whole"),
         {name: imputed("skill", name) if len(skills) > 1 else imputed("whole") for name in skills},
@@ -180,10 +182,10 @@ def draw(
         return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
 
     def both(weights: FloatArray) -> dict[tuple[str, K, str], FloatArray]:
-        found = {("value", *at): got for at, got in compute(weights).items()}
+        drawn_values = {("value", *at): got for at, got in compute(weights).items()}
         for key, tally in tallies.items():
-            found |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
-        return found
+            drawn_values |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
+        return drawn_values
 
     drawn = bootstrap(both, videos, resamples=resamples, seed=seed) if videos > 1 and resamples > 1 else {}
     values = {(key, name): got for (part, key, name), got in drawn.items() if part == "value"}

@@ -47,31 +47,31 @@ def finish(
         below :data:`siming_tasks.metrics.thresholds.FEWEST` videos or where nothing varies: one without width would say
         that the value is certain.
     """
-    found = set(flags)
+    all_flags = set(flags)
     if coverage is not None and coverage < COMPARABLE:
-        found.add("not-comparable")
+        all_flags.add("not-comparable")
     if not items:
-        return Estimate(None, reason=why, coverage=coverage, flags=tuple(sorted(found)))
+        return Estimate(None, reason=why, coverage=coverage, flags=tuple(sorted(all_flags)))
     if np.isnan(value):
         return Estimate(0.0, n_videos=videos, n_items=items, undefined=True, reason=why, coverage=coverage,
-                        flags=tuple(sorted(found)))  # fmt: skip
+                        flags=tuple(sorted(all_flags)))  # fmt: skip
     if spread is None or videos < 2:
-        return Estimate(value, n_videos=videos, n_items=items, coverage=coverage, flags=tuple(sorted(found)))
-    found |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()
+        return Estimate(value, n_videos=videos, n_items=items, coverage=coverage, flags=tuple(sorted(all_flags)))
+    all_flags |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()
     stderr = None if np.isnan(spread.stderr) else spread.stderr * (spread.stderr > NOISE)
     ends: tuple[float | None, float | None] = spread.low, spread.high
     if bearing and value in (0.0, 1.0):
         ends = at_boundary(value, bearing)
     if videos < FEWEST:
         ends = None, None
-        found.add("no-interval")
+        all_flags.add("no-interval")
     elif not spread.high - spread.low > NOISE and not (bearing and value in (0.0, 1.0)):
         ends = None, None
-        found |= set() if "constant-prediction" in found else {"no-variation"}
+        all_flags |= set() if "constant-prediction" in all_flags else {"no-variation"}
     else:
-        found |= {"few-videos"} if videos < TRUSTED else set()
+        all_flags |= {"few-videos"} if videos < TRUSTED else set()
     return Estimate(value, stderr, *ends, videos, items, coverage=coverage, undefined_share=spread.undefined,
-                    flags=tuple(sorted(found)))  # fmt: skip
+                    flags=tuple(sorted(all_flags)))  # fmt: skip
 
 
 def derived(
@@ -121,9 +121,11 @@ def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = N
     why = tally.reason(metric) if not items or np.isnan(value) else ""
     flags = _flags(tally, metric) if items else ()
     bearing = tally.bearing(metric) if value in (0.0, 1.0) else 0
-    found = derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing)
+    estimate = derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing)
     still = CATALOGUE[metric].family == "coverage"  # says nothing of other videos where it is 1
-    return replace(found, flags=tuple(flag for flag in found.flags if flag != "no-variation")) if still else found
+    return (
+        replace(estimate, flags=tuple(flag for flag in estimate.flags if flag != "no-variation")) if still else estimate
+    )
 
 
 def _flags(tally: Tally, metric: str) -> set[str]:
@@ -137,6 +139,6 @@ def _flags(tally: Tally, metric: str) -> set[str]:
         counts = tally.counts(family).sum(axis=0)
         table = counts.reshape(2 * (int(np.sqrt(len(counts))),))
         levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
-    found = {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
-    found |= {"small-n"} if family == "totals" and len(tally.totals) < SMALL_N else set()
-    return found | ({"tailed"} if abs(tally.skew) >= TAILED else set())
+    raised = {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
+    raised |= {"small-n"} if family == "totals" and len(tally.totals) < SMALL_N else set()
+    return raised | ({"tailed"} if abs(tally.skew) >= TAILED else set())

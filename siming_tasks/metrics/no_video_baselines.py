@@ -49,10 +49,10 @@ def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     np.add.at(mine, (np.nonzero(known)[0], code.reshape(share.shape)[known]), 1)
     below = np.cumsum(mine.sum(axis=0) - mine, axis=1)  # labels of the other videos up to each level, [V, levels]
     reached = quantile[:, :, None] * below[:, None, -1:] > below[:, None, :]
-    given = levels[np.minimum(reached.sum(axis=2), len(levels) - 1)]
-    given = np.where(below[:, -1:] > 0, given, np.nan)
-    wrong = np.where(np.isnan(given), np.nan, given < 1)
-    return panel.predicting(given * panel.max_score if panel.answer == "score" else wrong)
+    predicted = levels[np.minimum(reached.sum(axis=2), len(levels) - 1)]
+    predicted = np.where(below[:, -1:] > 0, predicted, np.nan)
+    wrong = np.where(np.isnan(predicted), np.nan, predicted < 1)
+    return panel.predicting(predicted * panel.max_score if panel.answer == "score" else wrong)
 
 
 def _rank(mean: FloatArray) -> FloatArray:

@@ -99,11 +99,11 @@ def difference(first: Stat, second: Stat) -> Stat:
     )
 
 
-def kappa_stat(one: Labels, other: Labels, where: BoolArray | None = None, needs: str = NOTHING) -> Stat:
+def kappa_stat(first: Labels, other: Labels, where: BoolArray | None = None, needs: str = NOTHING) -> Stat:
     """Quadratic weighted kappa of two sets of labels, over the steps in ``where``."""
     if where is not None:
-        one, other = np.where(where, one, -1).astype(np.int8), np.where(where, other, -1).astype(np.int8)
-    counts = confusion(one, other)
+        first, other = np.where(where, first, -1).astype(np.int8), np.where(where, other, -1).astype(np.int8)
+    counts = confusion(first, other)
     return Stat(counts, qwk, int(counts.sum()), needs)
 
 

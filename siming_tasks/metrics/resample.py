@@ -99,7 +99,7 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
         level: nominal coverage.
     """
     names = list(replicates)
-    found: dict[K, Spread] = {}
+    by_key: dict[K, Spread] = {}
     rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
     sizes = {name: videos if isinstance(videos, int) else videos[name] for name in names}
     names.sort(key=sizes.__getitem__)
@@ -109,8 +109,8 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
         chunk = [name for name in names[start : start + rows] if sizes[name] == size]
         start += len(chunk)
         columns = _intervals(np.stack([replicates[name] for name in chunk]), _tail(size, level))
-        found |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
-    return {name: found[name] for name in replicates}
+        by_key |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
+    return {name: by_key[name] for name in replicates}
 
 
 def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArray) -> tuple[float, float]:
@@ -152,14 +152,14 @@ def quantile_of_t(freedom: int, level: float = LEVEL) -> float:
 def _intervals(replicates: FloatArray, tail: float) -> FloatArray:
     """:class:`Spread` of many numbers: ``float64[K, B]`` to ``float64[K, 4]``, NaN with fewer than two values."""
     missing = np.isnan(replicates)
-    found = np.full((len(replicates), 4), np.nan)
-    found[:, 3] = missing.mean(axis=1)
+    bounds = np.full((len(replicates), 4), np.nan)
+    bounds[:, 3] = missing.mean(axis=1)
     whole = ~missing.any(axis=1)
     if whole.any():
-        found[whole, :3] = _three(replicates[whole], tail)
+        bounds[whole, :3] = _three(replicates[whole], tail)
     for row in np.flatnonzero(~whole & ((~missing).sum(axis=1) > 1)):
-        found[row, :3] = _three(replicates[row, ~missing[row]][None], tail)[0]
-    return found
+        bounds[row, :3] = _three(replicates[row, ~missing[row]][None], tail)[0]
+    return bounds
 
 
 def _three(values: FloatArray, tail: float) -> FloatArray:

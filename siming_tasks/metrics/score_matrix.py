@@ -97,9 +97,9 @@ class ScoreMatrix:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
             raise DataError("ScoreMatrix: every max_score must be a finite number above 0.")
         top = self.max_score if self.answer == "score" else np.ones_like(self.max_score)
-        given = [("reference", self.reference, self.max_score), ("predicted", self.predicted, top)]
-        given += [] if self.fallback is None else [("fallback", self.fallback, top)]
-        for name, values, limit in given:
+        bounded = [("reference", self.reference, self.max_score), ("predicted", self.predicted, top)]
+        bounded += [] if self.fallback is None else [("fallback", self.fallback, top)]
+        for name, values, limit in bounded:
             bad = ~np.isnan(values) & ~((values >= 0) & (values <= limit))
             if name != "reference" and self.answer == "error":
                 bad |= ~np.isnan(values) & (values != 0) & (values != 1)

@@ -106,41 +106,41 @@ class Tally:
 
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
         """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``."""
-        found: dict[Family, FloatArray] = {
+        by_family: dict[Family, FloatArray] = {
             family: weights @ columns for family, (_, columns, _) in self._linear.items()
         }
         if any(CATALOGUE[name].fisher for name in self.metrics):
-            found["totals"] = self.totals.weights(weights) @ self.totals.powers
-        return found
+            by_family["totals"] = self.totals.weights(weights) @ self.totals.powers
+        return by_family
 
     def errors(self, sums: Mapping[Family, FloatArray]) -> dict[str, FloatArray]:
         """Linearised standard errors of the metrics that have one in closed form, from :meth:`sums`.
 
         ``float64[B]`` each, NaN where undefined; those of a correlation are of its ``atanh``.
         """
-        found: dict[str, FloatArray] = {}
+        by_metric: dict[str, FloatArray] = {}
         for family, (k, _, names) in self._linear.items():
             summed, pairs, videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
             for name in names:
                 slope = CATALOGUE[name].slope
                 if slope is not None:
-                    found[name] = linear.linear_error(slope(summed[:, :k]), summed[:, k:], pairs, videos)
+                    by_metric[name] = linear.linear_error(slope(summed[:, :k]), summed[:, k:], pairs, videos)
         for name in self.metrics:
             fisher = CATALOGUE[name].fisher
             if fisher is not None:
-                found[name] = fisher(sums["totals"], len(self.totals))
-        return found
+                by_metric[name] = fisher(sums["totals"], len(self.totals))
+        return by_metric
 
     @cached_property
     def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
         """By family: how many columns, the columns beside their products, and the metrics that have a slope in them."""
-        found: dict[Family, tuple[int, FloatArray, list[str]]] = {}
+        by_family: dict[Family, tuple[int, FloatArray, list[str]]] = {}
         for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
             names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
             counts = self.counts(family)
             columns = counts @ kappa.MOMENTS if family == "labels" else counts
-            found[family] = columns.shape[1], np.concatenate([columns, linear.products(columns)], axis=1), names
-        return found
+            by_family[family] = columns.shape[1], np.concatenate([columns, linear.products(columns)], axis=1), names
+        return by_family
 
     def own_errors(self) -> dict[str, float]:
         """The standard errors of the data as they are, on the scale of :meth:`errors`.
@@ -148,17 +148,17 @@ class Tally:
         For a correlation that of the jackknife, which sees what a few extreme videos do and the closed form does not.
         """
         once = np.ones((1, len(self.asked)))
-        found = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
-        for name in found:
+        standard_errors = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
+        for name in standard_errors:
             if CATALOGUE[name].fisher:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    found[name] = linear.jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
-        return found
+                    standard_errors[name] = linear.jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
+        return standard_errors
 
     @cached_property
     def observed(self) -> dict[str, float]:
         """The metrics of the data as they are; NaN where undefined."""
-        return {name: float(found[0]) for name, found in self.compute(np.ones((1, len(self.asked)))).items()}
+        return {name: float(value[0]) for name, value in self.compute(np.ones((1, len(self.asked)))).items()}
 
     @cached_property
     def left_out(self) -> dict[str, FloatArray]:

@@ -51,8 +51,8 @@ class TaskRun:
         known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         conditions = {}
         for record in records:
-            found = _conditions(record)
-            conditions[record.id] = known.setdefault(found, found)
+            own_conditions = _conditions(record)
+            conditions[record.id] = known.setdefault(own_conditions, own_conditions)
         return cls(run.name, run.score_matrix(setting, rater), conditions, _facts(records))
 
 
@@ -77,14 +77,17 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
     both = sum(count for _, count in kinds.values())
     reasons = []
     for place, name in enumerate(CONDITIONS):
-        pairs = ((request, one[place], other[place], count) for (one, other), (request, count) in kinds.items())
+        pairs = (
+            (request, first_value[place], other[place], count)
+            for (first_value, other), (request, count) in kinds.items()
+        )
         differ = [pair for pair in pairs if pair[1] != pair[2] and None not in pair[1:3]]
         if differ and name not in allow:
-            request, one, other, _ = differ[0]
+            request, first_value, other, _ = differ[0]
             number = sum(pair[3] for pair in differ)
             share = "every request" if number == both else f"{number:,} of {both:,} requests"
             reasons.append(
-                f"Runs {a.name!r} and {b.name!r} differ in {name}: {one} against {other} ({request}; {share}). "
+                f"Runs {a.name!r} and {b.name!r} differ in {name}: {first_value} against {other} ({request}; {share}). "
                 f"Compare runs with the same {name}, or allow the difference ({name})."
             )
     try:
@@ -118,15 +121,19 @@ def groups(
         allow: members of :data:`DIFFERENCES` to accept.
         weight: the group with the largest comes first; its size.
     """
-    found: list[list[TaskRun]] = []
+    comparable_groups: list[list[TaskRun]] = []
     for entrant in entrants:
-        home = next((group for group in found if not _against(entrant, group, allow)), None)
+        home = next((group for group in comparable_groups if not _against(entrant, group, allow)), None)
         if home is None:
-            found.append([entrant])
+            comparable_groups.append([entrant])
         else:
             home.append(entrant)
-    found.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
-    return found, {entrant.name: _against(entrant, found[0], allow) for group in found[1:] for entrant in group}
+    comparable_groups.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
+    return comparable_groups, {
+        entrant.name: _against(entrant, comparable_groups[0], allow)
+        for group in comparable_groups[1:]
+        for entrant in group
+    }
 
 
 def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:

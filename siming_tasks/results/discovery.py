@@ -88,16 +88,16 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
     Raises:
         DataError: a path does not exist, or nothing was given.
     """
-    found: list[tuple[str | None, Path]] = []
+    named_paths: list[tuple[str | None, Path]] = []
     for argument in arguments:
         name, _, rest = argument.rpartition("=")
-        given = bool(name) and not Path(argument).exists()
-        path = Path(rest if given else argument)
+        is_named = bool(name) and not Path(argument).exists()
+        path = Path(rest if is_named else argument)
         folders = sorted({log.parent for log in path.rglob("*_samples_siming_*.jsonl")}) if path.is_dir() else []
-        found += [(name if given and len(folders) < 2 else None, folder) for folder in folders or [path]]
-    if not found:
+        named_paths += [(name if is_named and len(folders) < 2 else None, folder) for folder in folders or [path]]
+    if not named_paths:
         raise DataError("There is no run to read. Give at least one prediction file or lmms-eval output folder.")
-    return unique_names([run_at(path, name) for name, path in found])
+    return unique_names([run_at(path, name) for name, path in named_paths])
 
 
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
@@ -105,12 +105,12 @@ def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
     shared = {name for name, count in Counter(source.name for source in sources).items() if count > 1}
     names: set[str] = set()
     slugs: set[str] = set()
-    found = []
+    unique = []
     for source in sources:
         name = f"{source.name} ({redact(source.path.stem)})" if source.name in shared else source.name
         name = _unique(name, names, " ({})")
-        found.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
-    return found
+        unique.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
+    return unique
 
 
 def run_at(path: str | Path, name: str | None = None) -> RunSource:
@@ -150,14 +150,14 @@ def dataset_folder(sources: Sequence[RunSource]) -> Path | None:
 
 def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The results files beside the logs, oldest first; none for a prediction file."""
-    found = []
+    results_files = []
     for file in sorted(path.rglob("*_results.json"), key=lambda file: file.name) if path.is_dir() else []:
         try:
             results = translate_results(json.loads(read_bytes(file, MAX_RESULTS)))
-            found.append((file, {**results, "config": results.get("config") or {}}))
+            results_files.append((file, {**results, "config": results.get("config") or {}}))
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
-    return found
+    return results_files
 
 
 def _stated(path: Path) -> dict[str, Any]:
@@ -170,11 +170,11 @@ def _stated_in(path: Path) -> dict[str, Any]:
     try:
         with open_regular(path) as stream:
             first = stream.readline(MAX_FIRST_LINE)
-        said = stated_judge(json.loads(first)["judge"]) or {}
+        judge = stated_judge(json.loads(first)["judge"]) or {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}  # unreadable: whoever reads the predictions says so
-    trained = ", ".join(f"{key}={value}" for key, value in said.items() if key != "kind")
-    return {"judge": said["kind"], "trained": trained} if said else {}
+    trained = ", ".join(f"{key}={value}" for key, value in judge.items() if key != "kind")
+    return {"judge": judge["kind"], "trained": trained} if judge else {}
 
 
 def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:

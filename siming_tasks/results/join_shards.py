@@ -69,14 +69,14 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     if out.exists():
         raise DataError(f"{out}: exists. Give a new folder.")
     _check_alike(sources)
-    found = load_predictions([source.path for source in sources], dataset)
-    if errors := [problem for problem in found.problems if problem.severity == "error"]:
+    joined = load_predictions([source.path for source in sources], dataset)
+    if errors := [problem for problem in joined.problems if problem.severity == "error"]:
         raise DataError.of(errors)
-    settings = [name for name in TASKS if found.records.get(name) or any(name in s.slices for s in sources)]
+    settings = [name for name in TASKS if joined.records.get(name) or any(name in s.slices for s in sources)]
     missing = {
         name: rows
         for name in settings
-        if (rows := missing_slices(name, dataset, (record.id for record in found.records.get(name, ()))))
+        if (rows := missing_slices(name, dataset, (record.id for record in joined.records.get(name, ()))))
     }
     if missing and not partial:
         raise DataError.of(list(_problems(missing, dataset, out)))
@@ -90,17 +90,17 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
         folder = made / (names.pop() if len(names) == 1 else "")
         folder.mkdir(exist_ok=True)
         date = max((_date_of(file) for file, _ in results), default="joined")
-        _copy_samples(sources, found.records, folder, date)
+        _copy_samples(sources, joined.records, folder, date)
         if missing:
             for number, (_, result) in enumerate(results):
                 _write(folder / f"{date}-{number:04d}_results.json", result)
         elif results:
-            _write(folder / f"{date}_results.json", _merged([result for _, result in results], found.records, dataset))
+            _write(folder / f"{date}_results.json", _merged([result for _, result in results], joined.records, dataset))
         made.chmod(0o755)
         made.rename(out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return Joined(out, {name: len(found.records.get(name, ())) for name in settings}, missing)
+    return Joined(out, {name: len(joined.records.get(name, ())) for name in settings}, missing)
 
 
 def _check_alike(sources: Sequence[RunSource]) -> None:
@@ -203,19 +203,23 @@ def _merged(
 def _numbers(row: Mapping[str, Any], records: Sequence[Record], dataset: Dataset, name: str) -> dict[str, Any]:
     """One task's row as lmms-eval has it, for all records; computed under the options that the shards were."""
     options = Options.from_env()
-    said = (row.get("siming_stderr,none") or {}).get("options") or {}
-    chosen = {key: said[key] for key in ("mapping", "positive", "rater", "resamples", "seed") if key in said}
+    stated_options = (row.get("siming_stderr,none") or {}).get("options") or {}
+    chosen = {
+        key: stated_options[key]
+        for key in ("mapping", "positive", "rater", "resamples", "seed")
+        if key in stated_options
+    }
     evaluation = evaluate_records(records, dataset, replace(options, **chosen), name)
-    found = dict(row)
+    numbers = dict(row)
     for key in row:
         metric = key.partition(",")[0]
         kind, is_error = metric.removesuffix("_stderr"), metric.endswith("_stderr")
         if metric == "siming_stderr":
-            found[key] = evaluation
+            numbers[key] = evaluation
         elif kind in evaluation["metrics"] and (CATALOGUE[kind].compared or not is_error):
             estimate = evaluation["metrics"][kind]
-            found[key] = estimate.get("stderr" if is_error else "value")
-    return found
+            numbers[key] = estimate.get("stderr" if is_error else "value")
+    return numbers
 
 
 def _write(path: Path, result: Mapping[str, Any]) -> None:

@@ -287,19 +287,19 @@ _VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
 def _plain(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
     """A parsed field that gives every asked step points on its scale, or one of the two words; else None."""
-    given = {asked[0].id: value} if setting.scope == "clip" else value
-    if not isinstance(given, dict) or len(given) != len(asked):
+    values = {asked[0].id: value} if setting.scope == "clip" else value
+    if not isinstance(values, dict) or len(values) != len(asked):
         return None
     answers = {}
     for step in asked:
-        one = given.get(step.id)
+        answer = values.get(step.id)
         if setting.answer == "error":
-            found = _VERDICTS.get(one) if isinstance(one, str) else None
+            step_answer = _VERDICTS.get(answer) if isinstance(answer, str) else None
         else:
-            found = float(one) if _on_scale(one, step) else None
-        if found is None:
+            step_answer = float(answer) if _on_scale(answer, step) else None
+        if step_answer is None:
             return None
-        answers[step.id] = found
+        answers[step.id] = step_answer
     return Parsed("ok", answers)
 
 

@@ -197,9 +197,9 @@ def load_run(
         seen: called with each record and the line that it came from, as it is read.
     """
     source = source if isinstance(source, RunSource) else run_at(source)
-    found = load_predictions(source.path, dataset, seen, allow=allow)
-    run = Run(source, dataset, found.records, found.problems, found.files, partial)
-    return replace(run, problems=(*found.problems, *_unanswered(run)))
+    loaded_run = load_predictions(source.path, dataset, seen, allow=allow)
+    run = Run(source, dataset, loaded_run.records, loaded_run.problems, loaded_run.files, partial)
+    return replace(run, problems=(*loaded_run.problems, *_unanswered(run)))
 
 
 def read_run(

@@ -97,7 +97,7 @@ class TestRows:
             replace(CATALOGUE["qwk"], key="x", left_out=CATALOGUE["plcc"].left_out)
 
     def test_task_files_name_them_as_the_catalogue_does(self):
-        """What tasks of one answer share: a line for the metric, one for its standard error where runs are compared."""
+        """Tasks of one answer share a line for the metric, and one for its standard error where runs are compared."""
 
         class Loader(yaml.SafeLoader):
             pass
@@ -247,7 +247,7 @@ class TestAMetricMore:
         assert ratio["hits"].value == pytest.approx(1.0)  # three times the same labels
 
     def test_in_planning(self, toy, capsys):
-        """What the judge gets above one that calls as many steps wrong at random; never more than 2 p (1 - p)."""
+        """Gain of the judge over one that calls as many steps wrong at random; never more than 2 p (1 - p)."""
         arguments = ["study", "power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
         assert main(arguments) == 0
         assert "| HITS over blind | 0.0" in " ".join(capsys.readouterr().out.split())  # columns are padded

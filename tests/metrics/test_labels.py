@@ -32,7 +32,7 @@ def test_missing_and_broadcasting():
 
 
 def test_the_two_cuts_that_the_paper_may_mean():
-    """Of 3 points 2 are two thirds and no three quarters; of 4, 3 are both; of 6, 4 only the first."""
+    """2 of 3 points are two thirds and not three quarters; 3 of 4 are both; 4 of 6 are only the first."""
     for top, points, third, quarter in ((3, 2, 2, 1), (4, 3, 2, 2), (6, 4, 2, 1), (6, 5, 2, 2), (5, 3, 1, 1)):
         assert ordinal_labels([points], top, "proportional").tolist() == [third]
         assert ordinal_labels([points], top, "proportional-3/4").tolist() == [quarter]

@@ -148,7 +148,7 @@ def test_slopes_are_derivatives():
 
 @pytest.mark.parametrize("answer", ["score", "error"])
 def test_a_share_at_its_boundary_has_an_interval_with_a_width(panel, answer):
-    """Of 20 videos, 12 have an error; all are found. At most 1 - .025^(1/12) of such videos may hold a missed one."""
+    """12 of 20 videos have an error; all are found. At most 1 - .025^(1/12) of such videos may hold a missed one."""
     reference = np.full((20, 2), 3.0)
     reference[:12, 0] = 1
     found = evaluate(panel(reference, (reference < 3).astype(float), answer="error"), resamples=200).metrics

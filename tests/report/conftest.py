@@ -33,7 +33,7 @@ HOSTILE = {
     2: "word " * 1_000_000,
     3: None,
 }
-"""What the hostile model replies to its first full-video questions (None: a proper answer)."""
+"""Replies of the hostile model to its first full-video questions (None: a proper answer)."""
 
 
 @dataclass(frozen=True)

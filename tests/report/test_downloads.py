@@ -1,4 +1,4 @@
-"""What can be taken away: the same numbers as in report.json, and nothing that a reader's program would run."""
+"""Downloads of a report: they hold the numbers of report.json and nothing that a reader's program would run."""
 
 from __future__ import annotations
 

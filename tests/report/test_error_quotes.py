@@ -1,4 +1,4 @@
-"""What judges say when they are wrong: which words are kept, and how they are sorted."""
+"""Quotes from wrong answers: the words that are kept and their order."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def hostile_board(kit: Kit, lab, tmp_path_factory: pytest.TempPathFactory):
 
 
 def memory(what: str) -> int:
-    """Of this process, in kB."""
+    """Memory of this process, in kB."""
     status = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in status if line.startswith(f"{what}:")).split()[1])
 

@@ -233,7 +233,7 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
 
 
 def test_twins_play_together(browser, minimal_pairs) -> None:
-    """What differs, from its beginning in both, and it stops at its end; the index opens on a pair."""
+    """Both videos of a pair play the differing step from its start to its end; the index opens on a pair."""
     spans = [video.step("cpr_07").span for video in minimal_pairs.dataset.videos[:2]]
     visit(browser, minimal_pairs.out / "pairs" / "pair001.html")
     both = "[...document.querySelectorAll('.minimal_pairs video')]"

@@ -27,7 +27,7 @@ OPTIONS = Options(resamples=100)
 
 
 class Page(HTMLParser):
-    """What a page consists of: elements with their attributes, and its visible text."""
+    """Parser of a page: its elements with their attributes, and its visible text."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

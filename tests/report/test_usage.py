@@ -1,4 +1,4 @@
-"""What a run took is told for the run and for each video."""
+"""The report states tokens, cost and time of a run as a whole and per video."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ IN_VIEW = (
     " const x = (b.left + b.right) / 2, y = Math.min(b.top + 40, (b.top + b.bottom) / 2);"
     " return e.contains(document.elementFromPoint(x, y)); })"
 )
-"""Whether an element's upper middle is on the screen and nothing lies over it."""
+"""Script that returns true if an element's upper middle is on the screen and nothing lies over it."""
 
 
 def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab) -> None:
@@ -326,7 +326,7 @@ def test_a_missing_video_is_said(chromium: Any, served: Served, lab) -> None:
 
 
 def test_disagreements_are_filtered_and_lead_to_the_cell(browser: Any, served: Served, lab) -> None:
-    """What a link asks for is what is counted; a card leads to the very cell, which shows the same difference."""
+    """A link opens the cells that it counts; a card leads to the very cell, which shows the same difference."""
 
     def choose(name: str, value: str) -> None:
         change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"

@@ -40,7 +40,7 @@ def served(moved: Path, lab, cache: Path) -> Iterator[Served]:
 
 
 def link(report: Path, video: str) -> str:
-    """Where a browser looks for the video that a page of this report links to."""
+    """Address at which a browser looks for the video that a page of this report links to."""
     return urljoin(f"http://h/videos/{video}.html", read_media_links(report).videos[video]).removeprefix("http://h")
 
 

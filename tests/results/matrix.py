@@ -52,7 +52,7 @@ def recorded(**changes: Any) -> Callable[[Lines], Lines]:
 
 @contextlib.contextmanager
 def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None]:
-    """What lmms-eval does before it asks anything: the environment of a run, and a task of it loaded."""
+    """Set the environment of a run and load a task of it, as lmms-eval does before the first request."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"data": str(data), "cache": str(cache), **options}.items():
             patch.setenv(f"SIMING_{name.upper()}", value)
@@ -64,7 +64,7 @@ def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None
 
 
 def host_numbers(folder: Path, part: slice = slice(None)) -> Numbers:
-    """What the host's table and results file get of the replies in a run's logs.
+    """Compute the numbers that lmms-eval's table and results file get from the replies in a run's logs.
 
     Args:
         folder: of the run; a document without a line got no reply.
@@ -84,7 +84,7 @@ def host_numbers(folder: Path, part: slice = slice(None)) -> Numbers:
 
 
 def siming(*words: object, code: int = 0) -> str:
-    """What a command of ``siming`` prints to stdout, or to stderr if it is to fail."""
+    """Return the text that a command of ``siming`` prints to stdout, or to stderr if it is to fail."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         assert main([str(word) for word in words]) == code, err.getvalue()
@@ -134,7 +134,7 @@ def boarded(folders: Mapping[str, Path], out: Path, how: Sequence[str]) -> dict[
 
 
 def disagreements(sources: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
-    """Where ways of scoring one run say different things: setting, metric, entry and both values.
+    """List the disagreements between ways of scoring one run: setting, metric, entry and both values.
 
     Args:
         sources: by name of the way, numbers by setting and metric.

@@ -1,4 +1,4 @@
-"""What makes two runs comparable, and how much is looked at to know it."""
+"""Conditions under which two runs are comparable, and the number of records that are read for it."""
 
 from __future__ import annotations
 

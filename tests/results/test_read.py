@@ -32,7 +32,7 @@ def dataset(folder: Path) -> Dataset:
 
 
 def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
-    """What a model writes when it gives every step the same value."""
+    """Reply of a model that gives every step the same value."""
     answer = dict.fromkeys(steps, value) if setting.startswith("full") else value
     return json.dumps({KEYS[setting]: answer})
 
@@ -343,7 +343,7 @@ def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
 
 
 def test_a_bare_line_is_read_as_an_earlier_one_of_the_same_step(dataset: Dataset, tmp_path: Path) -> None:
-    """What the first line of a kind is refused or warned for, the second is too; 1, 1.0 and true are not the same."""
+    """The second line of a kind is refused or warned for as the first is; 1, 1.0 and true are not the same."""
     video, other = (video.video_id for video in dataset.videos[:2])
     step = asked_steps(TASKS["clip_score"], dataset.videos[0])[0]
     assert step in asked_steps(TASKS["clip_score"], dataset.videos[1])

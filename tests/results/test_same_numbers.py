@@ -49,9 +49,9 @@ NAMES = ("full_score", "clip_error")
 WHOLE = ("complete", "second", "frames", "prompt", "partial")
 """Runs that were to make every request, of four exams each."""
 ASKED = {"limited": slice(3), "offset": slice(1, 3), "clips": slice(70)}
-"""Which requests of a task the others were told to make: exams, exams, clips of more than two exams."""
+"""Limits of the other runs, in requests of a task: exams, exams, clips of more than two exams."""
 GROUPS = ({"complete", "second", "partial"}, {"frames"}, {"prompt"}, {"limited"}, {"offset"}, {"clips"})
-"""Which of the runs may stand side by side."""
+"""Runs that may stand side by side."""
 
 
 def a_run(data: Dataset, folder: Path, seed: int, settings: tuple[str, ...] = NAMES, **how: Any) -> Path:
@@ -79,7 +79,7 @@ def matrix(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 @dataclass(frozen=True)
 class Told:
-    """What every way of scoring says of the runs of one data set, under one set of options."""
+    """Numbers of the runs of one data set by every way of scoring, under one set of options."""
 
     host: Mapping[str, Numbers]
     score: Mapping[str, dict[str, Any]]
@@ -171,7 +171,7 @@ def agree(told: Told, run: str) -> None:
 
 
 def same_choices(diagnosis: Mapping[str, Any], score: Mapping[str, Any]) -> None:
-    """What would change with the reading, the positive class or the missing answers: of diagnoses and of scores."""
+    """Sensitivity to the mapping, the positive class and the missing answers: of diagnoses and of scores."""
     chosen = {(item["choice"], item["option"]): item["values"] for item in diagnosis["choices"]["options"]}
     beside = score["extra"]
     for (choice, option), values in chosen.items():
@@ -276,7 +276,7 @@ def test_another_idea_of_what_was_asked_is_noticed(
 
 PAIRS = [*combinations(("complete", "frames", "prompt", "partial", "limited"), 2), ("complete", "second"),
          ("limited", "offset")]  # fmt: skip
-"""Of runs that have ``full_score``."""
+"""Runs that have ``full_score``."""
 
 
 def together(one: str, other: str) -> bool:
@@ -284,7 +284,7 @@ def together(one: str, other: str) -> bool:
 
 
 def refused(runs: Sequence[Path], data: Path, *allowed: str) -> bool:
-    """Whether ``siming compare`` refuses to put runs side by side."""
+    """Return True if ``siming compare`` refuses to put runs side by side."""
     words = [f"{path.name}={path}" for path in runs]
     how = [*flags(data, {"resamples": "2"}), "--setting", "full_score", *(f"--allow={name}" for name in allowed)]
     try:
@@ -304,7 +304,7 @@ def studies(matrix: dict[str, Path], exams: Dataset) -> dict[str, RunAnalysis]:
 
 
 def apart(studies: Sequence[RunAnalysis], data: Dataset, *allowed: str) -> bool:
-    """Whether the report takes one of two runs out of its ranking."""
+    """Return True if the report takes one of two runs out of its ranking."""
     table = build_leaderboard(studies, data, "full_score", Options(resamples=2), allowed)
     assert table is not None
     rows = [row for row in table["rows"] if row["role"] == "model"]

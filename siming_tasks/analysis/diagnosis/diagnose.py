@@ -77,15 +77,15 @@ class Diagnostics:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        found: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in ("pairs", "options", "clusters") and not value:
                 continue
             if item.name == "clusters":
                 value = [asdict(each) for each in value]
-            found[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
-        return found
+            tables[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
+        return tables
 
 
 def diagnose_matrix(
@@ -150,17 +150,17 @@ def diagnose_with_raters(
         seed: of the resamples, the same for every pair.
         options: of :func:`diagnose_matrix`.
     """
-    found = {
+    diagnostics = {
         f"{b} against {a}": diagnose_matrix(
             matrix, rubric, physicians[a], physicians[b], rng=np.random.default_rng(seed), **options
         )
         for a, b in combinations(physicians, 2)
     }
-    if not found:
+    if not diagnostics:
         return diagnose_matrix(matrix, rubric, rng=np.random.default_rng(seed), **options)
-    first = next(iter(found.values()))
+    first = next(iter(diagnostics.values()))
     tested = _non_inferiority(matrix, physicians, options.get("mapping", "absolute"))
-    pairs = {name: rater_pair_values(pair) for name, pair in found.items()} if len(found) > 1 else {}
+    pairs = {name: rater_pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {}
     return replace(first, non_inferiority=tested, pairs=pairs)
 
 
@@ -173,32 +173,32 @@ def _non_inferiority(
         kept = np.where(matrix.asked, points, np.nan)
         if matrix.answer == "error":
             return np.where(np.isnan(kept), np.nan, kept >= matrix.max_score - 1e-9)
-        found = ordinal_labels(kept, matrix.max_score, mapping)
-        return np.where(found < 0, np.nan, found)
+        rater_labels = ordinal_labels(kept, matrix.max_score, mapping)
+        return np.where(rater_labels < 0, np.nan, rater_labels)
 
-    said = (
+    judge_labels = (
         labels(matrix.predicted) if matrix.answer == "score" else np.where(matrix.asked, 1 - matrix.predicted, np.nan)
     )
     try:
-        return non_inferiority(said, {name: labels(points) for name, points in physicians.items()})
+        return non_inferiority(judge_labels, {name: labels(points) for name, points in physicians.items()})
     except DataError:
         return None  # no two videos that two of them scored
 
 
-def rater_pair_values(found: Diagnostics) -> dict[str, float | None]:
+def rater_pair_values(diagnostics: Diagnostics) -> dict[str, float | None]:
     """Numbers of a pair of physicians beside the judge, and of the judge where they agreed and where they differed."""
     numbers: dict[str, float | None] = {}
-    for scope, kappa in (found.history.human_kappa or {}).items():
+    for scope, kappa in (diagnostics.history.human_kappa or {}).items():
         numbers[f"kappa, {scope} steps"] = kappa.value
     for name, estimate in (
-        ("kappa, a required step failed", found.state.human_failed),
-        ("kappa, none failed", found.state.human_passed),
-        ("kappa of pass decisions", found.exam.human_kappa if found.exam else None),
-        ("second minus first, points", found.severity.human.bias if found.severity.human else None),
+        ("kappa, a required step failed", diagnostics.state.human_failed),
+        ("kappa, none failed", diagnostics.state.human_passed),
+        ("kappa of pass decisions", diagnostics.exam.human_kappa if diagnostics.exam else None),
+        ("second minus first, points", diagnostics.severity.human.bias if diagnostics.severity.human else None),
     ):
         if estimate is not None:
             numbers[name] = estimate.value
-    if found.disputed:
-        numbers["judge's accuracy where they agree"] = found.disputed.agreed.value
-        numbers["judge's accuracy where they differ"] = found.disputed.disputed.value
+    if diagnostics.disputed:
+        numbers["judge's accuracy where they agree"] = diagnostics.disputed.agreed.value
+        numbers["judge's accuracy where they differ"] = diagnostics.disputed.disputed.value
     return numbers

@@ -89,9 +89,11 @@ def history_contrast(
     )
 
 
-def _kappa_by_scope(who: str, one: Labels, other: Labels, at: dict[str, BoolArray]) -> dict[tuple[str, str], Stat]:
+def _kappa_by_scope(who: str, first: Labels, other: Labels, at: dict[str, BoolArray]) -> dict[tuple[str, str], Stat]:
     stats = {
-        (who, name): kappa_stat(one, other, np.broadcast_to(mask, one.shape), f"The rubric has no {name} step here.")
+        (who, name): kappa_stat(
+            first, other, np.broadcast_to(mask, first.shape), f"The rubric has no {name} step here."
+        )
         for name, mask in at.items()
     }
     stats[who, "contrast"] = difference(stats[who, "local"], stats[who, "history"])

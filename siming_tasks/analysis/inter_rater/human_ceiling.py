@@ -64,7 +64,7 @@ def human_ratio(
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
         run_values, human_values = ([tally.compute(weights) for tally in group] for group in (own, pairs))
         return {
-            name: _ratio([found[name] for found in run_values], [found[name] for found in human_values])
+            name: _ratio([estimates[name] for estimates in run_values], [estimates[name] for estimates in human_values])
             for name in metrics
         }
 
@@ -74,7 +74,7 @@ def human_ratio(
     alone = [side.compute(once) for side in own]
 
     def why(name: str) -> str:
-        undefined = (side for side, found in zip(own, alone, strict=True) if np.isnan(found[name][0]))
+        undefined = (side for side, estimates in zip(own, alone, strict=True) if np.isnan(estimates[name][0]))
         silent = next(undefined, None)
         return (
             silent.reason(name)
@@ -108,13 +108,13 @@ def human_difference(
     run, judged, humans = _sides(run.imputed(), raters)
     metrics = select(run.answer, symmetric=True)
     groups = [[Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (judged, humans)]
-    found = {}
+    differences = {}
     for name in metrics:
         rests_on = reduce(np.union1d, [tally.contributing(name) for tally in (*groups[0], *groups[1])])
         value = [sum(tally.observed[name] for tally in group) / len(group) for group in groups]
         without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in groups]
-        found[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on])
-    return found
+        differences[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on])
+    return differences
 
 
 def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix, list[ScoreMatrix], list[ScoreMatrix]]:

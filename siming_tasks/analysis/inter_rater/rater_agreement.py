@@ -48,8 +48,8 @@ class RaterStep:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        found: dict[str, Any] = plain(vars(self))
-        return found
+        fields: dict[str, Any] = plain(vars(self))
+        return fields
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def inter_rater_table(
         raters=names,
         agreement=evaluate(humans, **options),
         differ=differ["whole", ""],
-        per_skill={name: found for (kind, name), found in differ.items() if kind == "skill"},
+        per_skill={name: estimate for (kind, name), estimate in differ.items() if kind == "skill"},
         per_step={
             name: RaterStep(
                 qwk=kappas[name]["qwk"],
@@ -164,8 +164,8 @@ def _differ(
             share = ratio(*sides, needs="No step was scored by both raters.")
             stats[key, unit] = replace(share, coverage=1.0 if panel.asked.any() else None)
     videos = next(iter(panels.values())).video_ids
-    found = estimate_stats(stats, len(videos), resamples, seed)
-    return {key: {unit: found[key, unit] for unit in ("steps", "videos")} for key in panels}
+    estimates = estimate_stats(stats, len(videos), resamples, seed)
+    return {key: {unit: estimates[key, unit] for unit in ("steps", "videos")} for key in panels}
 
 
 def _any(marked: BoolArray) -> BoolArray:
@@ -241,12 +241,12 @@ def rater_pairs(dataset: Dataset, setting: str) -> list[RaterPair]:
 
 def rater_references(dataset: Dataset, setting: str, run: ScoreMatrix) -> list[ScoreMatrix]:
     """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
-    found = []
+    references = []
     for name in dataset.physicians:
         labels = build_reference_matrix(dataset, setting, name)
         row = {video: index for index, video in enumerate(labels.video_ids)}
-        found.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
-    return found
+        references.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
+    return references
 
 
 def rater_points(dataset: Dataset, panel: ScoreMatrix) -> dict[str, FloatArray]:
@@ -255,7 +255,7 @@ def rater_points(dataset: Dataset, panel: ScoreMatrix) -> dict[str, FloatArray]:
     points = {name: np.full(panel.reference.shape, np.nan) for name in dataset.physicians}
     for row, video in enumerate(panel.video_ids):
         for label in dataset.video(video).applicable:
-            for name, given in label.scores.items():
-                if name in points and given is not None and label.step_id in column:
-                    points[name][row, column[label.step_id]] = given
+            for name, points_by_step in label.scores.items():
+                if name in points and points_by_step is not None and label.step_id in column:
+                    points[name][row, column[label.step_id]] = points_by_step
     return points

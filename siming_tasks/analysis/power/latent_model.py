@@ -79,8 +79,10 @@ class StudyDesign:
     @cached_property
     def cuts(self) -> FloatArray:
         """The three thresholds of a latent: below the first is label 0, above the last label 3."""
-        two, one, zero = (self.prevalence * share for share in self.split)
-        return np.asarray(stats.norm.ppf([zero, zero + one, zero + one + two]), dtype=np.float64)
+        two_points, one_point, no_points = (self.prevalence * share for share in self.split)
+        return np.asarray(
+            stats.norm.ppf([no_points, no_points + one_point, no_points + one_point + two_points]), dtype=np.float64
+        )
 
     @cached_property
     def reliability(self) -> float:
@@ -156,10 +158,10 @@ def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:
         return np.nan_to_num(values)
     x, y = (side.reshape(len(reference), -1) for side in (reference, judged))
     counts = confusion(x, y) if row.family == "labels" else binary_counts(x < 3, y < 3, np.ones_like(x, dtype=np.bool_))
-    found: FloatArray = np.nan_to_num(row.function(counts))
+    scores: FloatArray = np.nan_to_num(row.function(counts))
     if not row.corrected:
-        found = found - np.nan_to_num(row.function(_by_chance(counts)))
-    return found
+        scores = scores - np.nan_to_num(row.function(_by_chance(counts)))
+    return scores
 
 
 def _by_chance(counts: FloatArray) -> FloatArray:

@@ -111,22 +111,22 @@ def smallest_effects(
     all that have a lift.
     """
     test, metrics = test or PowerSettings(), select(lifted=True) if metrics is None else metrics
-    one: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
+    of_one_judge: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     for sample in _batches(design, videos, replicates, rng, progress):
         judged = [sample.judged(0.0, judge) for judge in (0, 1)]
         for metric in metrics:
             first, second = (score(sample.reference, labels, metric) for labels in judged)
-            one[metric].append(first)
+            of_one_judge[metric].append(first)
             two[metric].append(second - first)
-    found = []
+    smallest = []
     for metric in metrics:
-        alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (one, two))
+        alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (of_one_judge, two))
         reach = {name: test.reach(name) * (alone if name == "zero" else apart) for name in QUESTIONS}
         most = CATALOGUE[metric].high  # over a judge that sees nothing
         effects = {name: value if value <= most else None for name, value in reach.items()}
-        found.append(SmallestEffect(metric, videos, alone, **effects))
-    return tuple(found)
+        smallest.append(SmallestEffect(metric, videos, alone, **effects))
+    return tuple(smallest)
 
 
 def plan(

@@ -65,8 +65,8 @@ def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], mar
         raise DataError(f"Non-inferiority to a physician needs two physicians' labels; {len(physicians)} given.")
     if not 0 <= margin < 1:
         raise DataError(f"the margin is {margin:g}; give a share of steps, at least 0 and below 1.")
-    found = {name: _without(name, judge, physicians) for name in physicians}
-    tests = {name: _test(*shares, margin) for name, shares in found.items()}
+    comparisons = {name: _without(name, judge, physicians) for name in physicians}
+    tests = {name: _test(*shares, margin) for name, shares in comparisons.items()}
     holds = _benjamini_yekutieli({name: p for name, (_, _, p, _) in tests.items()})
     rows = {name: ReplacedRater(a, b, p, holds[name], n) for name, (a, b, p, n) in tests.items()}
     return NonInferiority(margin, sum(row.holds for row in rows.values()) / len(rows), rows)

@@ -73,7 +73,7 @@ def differential(
     if len(large) < 2:
         raise DataError(f"Difficulty by site needs two sites with {FEWEST} videos each.")
     at = np.array([site if site in large else "" for site in sites], dtype=object)
-    found = []
+    effects = []
     for site in large if len(large) > 2 else large[:1]:
         here = rasch(correct[at == site], step_ids, raters).steps
         there = rasch(correct[(at != site) & (at != "")], step_ids, raters).steps
@@ -81,11 +81,11 @@ def differential(
         shift = [float(np.mean([side[name].measure for name in both])) for side in (here, there)]
         for name in both:
             value = (here[name].measure - shift[0]) - (there[name].measure - shift[1])
-            found.append((name, site, value, math.hypot(here[name].stderr, there[name].stderr)))
-    adjusted = holm(np.array([math.erfc(abs(value) / stderr / math.sqrt(2)) for *_, value, stderr in found]))
+            effects.append((name, site, value, math.hypot(here[name].stderr, there[name].stderr)))
+    adjusted = holm(np.array([math.erfc(abs(value) / stderr / math.sqrt(2)) for *_, value, stderr in effects]))
     rows = [
         Difference(name, site, value, stderr, float(p), bool(p < ALPHA) and abs(value) >= LARGE)
-        for (name, site, value, stderr), p in zip(found, adjusted, strict=True)
+        for (name, site, value, stderr), p in zip(effects, adjusted, strict=True)
     ]
     left_out = tuple(sorted(site for site in sizes if site not in large))
     return SiteDifferences(tuple(rows), {site: sizes[site] for site in large}, left_out)

@@ -84,16 +84,16 @@ def g_study(scores: FloatArray) -> GStudy:
         raise DataError("A generalisability study needs two trainees, two steps and two raters or more.")
     if np.isnan(scores).any():
         raise DataError("A generalisability study needs every step of every trainee scored by every rater.")
-    found = _components(scores)
+    components = _components(scores)
     blocks = np.array_split(np.arange(len(scores)), min(len(scores), _BLOCKS))
     several = len(scores) > 3
     left = np.array([_components(np.delete(scores, block, axis=0)) for block in blocks]) if several else None
-    whole = sum(max(value, 0.0) for value in found)
+    whole = sum(max(value, 0.0) for value in components)
     parts = {
         name: Component(
             value, max(value, 0.0) / whole if whole > 0 else 0.0, None if left is None else jackknife_error(left[:, at])
         )
-        for at, (name, value) in enumerate(zip(COMPONENTS, found, strict=True))
+        for at, (name, value) in enumerate(zip(COMPONENTS, components, strict=True))
     }
     return GStudy(parts, *scores.shape)
 
@@ -126,13 +126,13 @@ def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = 
 
 def raters_needed(study: GStudy, dependability: float, steps: int | None = None, fixed: bool = True) -> int | None:
     """Number of raters whose mean reaches a dependability between 0 and 1; None if no number does."""
-    one, many = (decision_study(study, (r,), (steps or study.steps,), fixed)[0] for r in (1, 10**9))
-    if not one.absolute or not many.absolute or many.absolute <= dependability:
+    one_rater, many_raters = (decision_study(study, (r,), (steps or study.steps,), fixed)[0] for r in (1, 10**9))
+    if not one_rater.absolute or not many_raters.absolute or many_raters.absolute <= dependability:
         return None
-    floor = many.sem**2
-    universe = one.absolute / (1 - one.absolute) * one.sem**2 if one.absolute < 1 else math.inf
+    floor = many_raters.sem**2
+    universe = one_rater.absolute / (1 - one_rater.absolute) * one_rater.sem**2 if one_rater.absolute < 1 else math.inf
     allowed = universe * (1 - dependability) / dependability - floor
-    return max(1, math.ceil((one.sem**2 - floor) / allowed - 1e-9))
+    return max(1, math.ceil((one_rater.sem**2 - floor) / allowed - 1e-9))
 
 
 def _components(x: FloatArray) -> tuple[float, ...]:

@@ -191,14 +191,14 @@ class Likelihood:
         """
         from scipy.optimize import minimize
 
-        found = minimize(
+        solution = minimize(
             lambda free: tuple(-part for part in self._both(free)),
             np.zeros(self.design.shape[1]),
             jac=True,
             method="BFGS",
             options={"gtol": _TOLERANCE * max(1, len(self.cells)), "maxiter": 500},
         )
-        free = np.asarray(found.x)
+        free = np.asarray(solution.x)
         if not np.isfinite(free).all() or np.abs(self.difficulties(free)).max() > 15:
             raise DataError(
                 "The Rasch model has no finite estimate: some steps or raters separate the trainees perfectly."

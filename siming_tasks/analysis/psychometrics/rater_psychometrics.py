@@ -110,10 +110,10 @@ def psychometrics(
     options = options or Options()
     setting = benchmark_task("full", "score").name
     panel = build_reference_matrix(dataset, setting, CONSENSUS).sorted()
-    given = {
+    every_rater = {
         name: build_reference_matrix(dataset, setting, name).sorted().reference for name in names or dataset.physicians
     }
-    points = {name: values for name, values in given.items() if not np.isnan(values).all()}
+    points = {name: values for name, values in every_rater.items() if not np.isnan(values).all()}
     if len(points) < 2:
         raise DataError(
             f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(points) or 'none'}."
@@ -122,33 +122,35 @@ def psychometrics(
     rows, columns = _complete(shares)
     part, worth = shares[rows][:, columns], panel.max_score[columns]
     totals = np.einsum("vsr,s->vr", part, worth) / worth.sum() if len(columns) else np.full((0, len(points)), np.nan)
-    found: dict[str, Any] = {"raters": tuple(points), "videos": len(panel.video_ids), "complete": part.shape[:2]}
+    tables: dict[str, Any] = {"raters": tuple(points), "videos": len(panel.video_ids), "complete": part.shape[:2]}
     missing: dict[str, str] = {}
 
     def attempt(name: str, compute: Any) -> None:
         try:
-            found[name] = compute()
+            tables[name] = compute()
         except DataError as error:
             missing[name] = str(error)
 
     pairs = list(combinations(range(len(points)), 2))
-    named = {f"{found['raters'][a]} - {found['raters'][b]}": (totals[:, a], totals[:, b]) for a, b in pairs}
-    found["icc"] = icc(totals)
-    found["concordance"] = {name: concordance(*sides) for name, sides in named.items()}
-    found["limits"] = {name: bland_altman(*sides) for name, sides in named.items()}
+    named = {f"{tables['raters'][a]} - {tables['raters'][b]}": (totals[:, a], totals[:, b]) for a, b in pairs}
+    tables["icc"] = icc(totals)
+    tables["concordance"] = {name: concordance(*sides) for name, sides in named.items()}
+    tables["limits"] = {name: bland_altman(*sides) for name, sides in named.items()}
     attempt("generalizability", lambda: g_study(part))
-    if study := found.get("generalizability"):
-        found["designs"] = tuple(d for fixed in (True, False) for d in decision_study(study, (1, 2, 3, 4), fixed=fixed))
+    if study := tables.get("generalizability"):
+        tables["designs"] = tuple(
+            d for fixed in (True, False) for d in decision_study(study, (1, 2, 3, 4), fixed=fixed)
+        )
     correct, some = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9), _some(len(panel.video_ids))
     attempt("rasch", lambda: rasch(correct[some], panel.step_ids, tuple(points)))
     sites = [dataset.video(name).site for name in panel.video_ids]
     attempt("sites", lambda: differential(correct[some], [sites[at] for at in some], panel.step_ids, tuple(points)))
-    _decisions(found, missing, dataset, panel, points, pass_mark, borderline, options.seed)
-    return Psychometrics(**found, missing=missing)
+    _decisions(tables, missing, dataset, panel, points, pass_mark, borderline, options.seed)
+    return Psychometrics(**tables, missing=missing)
 
 
 def _decisions(
-    found: dict[str, Any],
+    tables: dict[str, Any],
     missing: dict[str, str],
     dataset: Dataset,
     panel: ScoreMatrix,
@@ -178,14 +180,14 @@ def _decisions(
             raise DataError("No global rating in the data (`global_rating`), and no must-pass step in the rubric.")
     except DataError as error:
         missing["cuts"] = str(error)
-    found["cuts"] = tuple(cuts)
-    study = found.get("generalizability")
+    tables["cuts"] = tuple(cuts)
+    study = tables.get("generalizability")
     design = decision_study(study, (len(points),))[0] if study else None
     try:
         if design is None or not design.absolute:
             raise DataError("The reliability of the totals is unknown or 0.")
         marks = [pass_mark, *(cut.value for cut in cuts)]
-        found["decisions"] = tuple(livingston_lewis(shares, design.absolute, mark) for mark in marks)
+        tables["decisions"] = tuple(livingston_lewis(shares, design.absolute, mark) for mark in marks)
     except DataError as error:
         missing["decisions"] = str(error)
 

@@ -85,8 +85,8 @@ def contrasting_groups(shares: FloatArray, able: BoolArray, resamples: int = 100
     drawn = (
         _crossing(*(group[rng.integers(len(group), size=len(group))] for group in groups)) for _ in range(resamples)
     )
-    found = [cut for cut in drawn if cut is not None]
-    stderr = float(np.std(found, ddof=1)) if len(found) > 0.9 * resamples and len(found) > 1 else None
+    cuts = [cut for cut in drawn if cut is not None]
+    stderr = float(np.std(cuts, ddof=1)) if len(cuts) > 0.9 * resamples and len(cuts) > 1 else None
     return CutScore(value, stderr, "contrasting groups", int(known.sum()))
 
 

@@ -83,8 +83,8 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
     if rows + rest <= _NOISE * max(1.0, float(np.square(x).mean())):
         nothing = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
         return IntraclassCorrelation(nothing, nothing, nothing, nothing, k)
-    one = float((rows - rest) / (rows + (k - 1) * rest + k / n * (columns - rest)))
-    low, high = _agreement_interval(one, rows, columns, rest, n, k)
+    single_rater = float((rows - rest) / (rows + (k - 1) * rest + k / n * (columns - rest)))
+    low, high = _agreement_interval(single_rater, rows, columns, rest, n, k)
     f = float(rows / rest) if rest > 0 else math.inf
     quantile = _f_quantile()
     f_low, f_high = f / quantile(n - 1, (n - 1) * (k - 1)), f * quantile((n - 1) * (k - 1), n - 1)
@@ -99,7 +99,7 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
         return float(k * value / (1 + (k - 1) * value))
 
     return IntraclassCorrelation(
-        agreement=estimate(one, (low, high)),
+        agreement=estimate(single_rater, (low, high)),
         consistency=estimate(single(f), (single(f_low), single(f_high))),
         mean_agreement=estimate((rows - rest) / (rows + (columns - rest) / n), (several(low), several(high))),
         mean_consistency=estimate(1 - 1 / f, (1 - 1 / f_low, 1 - 1 / f_high)),
@@ -188,4 +188,4 @@ def _agreement_interval(value: float, rows: float, columns: float, rest: float, 
 def _f_quantile() -> Callable[[float, float], float]:
     from scipy.stats import f  # not at import time: slow
 
-    return lambda one, other: float(f.ppf(_TAIL, one, other))
+    return lambda numerator_df, denominator_df: float(f.ppf(_TAIL, numerator_df, denominator_df))

@@ -154,20 +154,20 @@ def _list_spans(
     from siming_tasks.tools.builder.annotations.draft_mapping import survey, write_draft
 
     rubric = load_rubric(rubric_file)
-    found = survey(spans, rubric, videos, columns, spans_fps, encoding)
-    show_problems(found.problems)
+    span_survey = survey(spans, rubric, videos, columns, spans_fps, encoding)
+    show_problems(span_survey.problems)
     rows = []
-    for label in found.labels:
+    for label in span_survey.labels:
         step = label.step or ("left out" if label.left_out else f"? {label.like}".rstrip())
         rows.append([Name(one_line(label.name, 50)), f"{label.count:,}", f"{label.spans:,}", Name(step)])
     show_markdown(Table.of(["label", "count", "spans", "step"], rows, left=(0, 3)))
-    for name, count in found.annotators.items():
+    for name, count in span_survey.annotators.items():
         say(f"annotator {one_line(name)}: {count:,}")
-    for name, count in found.videos.items():
-        say(f"video {one_line(name)}: {count:,}{'; no such file' if name in found.missing else ''}")
-    unknown = sum(not label.step and not label.left_out for label in found.labels)
-    print(f"{len(found.labels)} labels, {unknown} of them no step of the rubric.")
+    for name, count in span_survey.videos.items():
+        say(f"video {one_line(name)}: {count:,}{'; no such file' if name in span_survey.missing else ''}")
+    unknown = sum(not label.step and not label.left_out for label in span_survey.labels)
+    print(f"{len(span_survey.labels)} labels, {unknown} of them no step of the rubric.")
     if draft:
-        write_draft(draft, found)
+        write_draft(draft, span_survey)
         say(f"{draft}: complete it and give it as --columns.")
     return 0

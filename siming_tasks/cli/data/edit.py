@@ -56,19 +56,21 @@ def edit(
 
     dataset = chosen.open(media=True)
     wanted = tuple(only or OPERATIONS)
-    found = edit_dataset(dataset, out, operations=wanted, each=each, seed=seed, progress=True)
-    videos, pairs = sum(found.edits.values()), sum(found.pairs.values())
-    kinds = ", ".join(f"{name} {count:,}" for name, count in found.edits.items())
-    say(f"{found.dataset.root}: {videos:,} edited videos ({kinds}), {len(found.dataset.videos) - videos:,} untouched.")
-    kinds = ", ".join(f"{count:,} {name}" for name, count in found.pairs.items())
+    edited = edit_dataset(dataset, out, operations=wanted, each=each, seed=seed, progress=True)
+    videos, pairs = sum(edited.edits.values()), sum(edited.pairs.values())
+    kinds = ", ".join(f"{name} {count:,}" for name, count in edited.edits.items())
+    say(
+        f"{edited.dataset.root}: {videos:,} edited videos ({kinds}), {len(edited.dataset.videos) - videos:,} untouched."
+    )
+    kinds = ", ".join(f"{count:,} {name}" for name, count in edited.pairs.items())
     say(f"{pairs:,} pairs ({kinds}), in pairs.jsonl.")
-    left = sum(found.unsure.values())
-    reasons = "; ".join(f"{count:,}: {why}" for why, count in found.unsure.items())
+    left = sum(edited.unsure.values())
+    reasons = "; ".join(f"{count:,}: {why}" for why, count in edited.unsure.items())
     reasons = f" ({reasons})" if left else ""
-    say(f"Labels of the edited videos: {found.certain:,} certain, {left:,} left out{reasons}.")
-    if missing := set(wanted) - set(found.edits):
+    say(f"Labels of the edited videos: {edited.certain:,} certain, {left:,} left out{reasons}.")
+    if missing := set(wanted) - set(edited.edits):
         say(f"No video has a step for {', '.join(sorted(missing))}.")
-    if found.without:
-        shown = ", ".join(found.without[:5]) + (", ..." if len(found.without) > 5 else "")
-        say(f"Of {len(found.without):,} videos no edit could be made ({shown}).")
+    if edited.without:
+        shown = ", ".join(edited.without[:5]) + (", ..." if len(edited.without) > 5 else "")
+        say(f"Of {len(edited.without):,} videos no edit could be made ({shown}).")
     return 0

@@ -85,8 +85,8 @@ def rate(
             say=lambda address: print(say.format(address), flush=True),
         )
         print(f"\n{_progress(work)}. All of it is in {event_log.path}.")
-        if said := work.end():
-            print(said)
+        if message := work.end():
+            print(message)
     finally:
         event_log.close()
     return 0

@@ -32,8 +32,8 @@ def rubric(
     """Check or show the rubric; 1 if it has errors."""
     from siming_tasks.common.errors import OptionsError
 
-    given = {"--html": html, "--skill": skill} if action == "check" else {"--json": as_json}
-    if misplaced := [flag for flag, value in given.items() if value]:
+    other_flags = {"--html": html, "--skill": skill} if action == "check" else {"--json": as_json}
+    if misplaced := [flag for flag, value in other_flags.items() if value]:
         raise OptionsError(f"{misplaced[0]} does not go with `siming data rubric {action}`.")
     return _check(file, as_json) if action == "check" else _show(file, html, skill)
 
@@ -55,8 +55,8 @@ def _check(path: Path | None, as_json: bool) -> int:
     errors = [problem for problem in problems if problem.severity == "error"]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     if as_json:
-        found = {"errors": [each.to_json() for each in errors], "warnings": [each.to_json() for each in warnings]}
-        print(json.dumps({**found, "summary": summary}, indent=1, allow_nan=False))
+        findings = {"errors": [each.to_json() for each in errors], "warnings": [each.to_json() for each in warnings]}
+        print(json.dumps({**findings, "summary": summary}, indent=1, allow_nan=False))
         return 1 if errors else 0
     for line in fold_problems(problems, None):
         say(line)

@@ -88,7 +88,7 @@ def baseline(
     def watched(some: list[Any], what: str) -> Iterable[Any]:
         return tqdm(some, unit=what, smoothing=0.1)
 
-    found = write_baseline(
+    saved = write_baseline(
         dataset,
         options,
         learner,
@@ -97,29 +97,29 @@ def baseline(
         group=group,
         watched=watched,
     )
-    for why in found.unreadable:
+    for why in saved.unreadable:
         say(f"Not shown, and neither learnt from nor predicted: {why}")
     label = "SYNTHETIC " if dataset.synthetic else ""
     say(
-        f"{found.path}: {label}{dataset.name}, supervised, cross-fitted: {folds} folds over {found.groups} "
+        f"{saved.path}: {label}{dataset.name}, supervised, cross-fitted: {folds} folds over {saved.groups} "
         f"groups of {len(dataset.videos)} videos."
     )
-    if found.constant:
-        say(f"{found.constant} of {found.heads} heads had one label only to learn from, and say that one.")
-    if found.untrained:
+    if saved.constant:
+        say(f"{saved.constant} of {saved.heads} heads had one label only to learn from, and say that one.")
+    if saved.untrained:
         lacked = "no label to learn from" + (" or no output of the network" if fine_tune else "")
-        say(f"{found.untrained} of {found.heads} heads had {lacked}; what they would say is missing.")
-    if found.unchosen:
+        say(f"{saved.untrained} of {saved.heads} heads had {lacked}; what they would say is missing.")
+    if saved.unchosen:
         say(
-            f"{found.unchosen} of {found.heads} heads had too few labels to choose their penalty, and have the default."
+            f"{saved.unchosen} of {saved.heads} heads had too few labels to choose their penalty, and have the default."
         )
     if not group and (known := _repeated(dataset)):
         say(f"{known} videos share their student with another; --group student keeps these on one side.")
-    say(f"Next: siming score {dataset.root} {found.path}")
-    return 1 if found.unreadable else 0
+    say(f"Next: siming score {dataset.root} {saved.path}")
+    return 1 if saved.unreadable else 0
 
 
 def _repeated(dataset: Any) -> int:
-    """How many videos are of a student of whom there are several."""
+    """Count the videos of students of whom there are several."""
     students = Counter(str(video.extra["student"]) for video in dataset.videos if video.extra.get("student"))
     return sum(videos for videos in students.values() if videos > 1)

@@ -35,6 +35,6 @@ def import_(
     from siming_tasks.tools.exchange.imported_replies import import_replies
 
     counts = import_replies(file, format, out, epoch=epoch)
-    found = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    say(f"{out}: {sum(counts.values()):,} replies ({found}). Score them: siming score DIR {out}")
+    statuses = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    say(f"{out}: {sum(counts.values()):,} replies ({statuses}). Score them: siming score DIR {out}")
     return 0

@@ -84,10 +84,10 @@ def plan(
     if model:
         frames, service = _model(model)
         source = click.get_current_context().get_parameter_source("frames")
-        given = source is click.core.ParameterSource.COMMANDLINE
-        if frames and given and not service:
+        on_command_line = source is click.core.ParameterSource.COMMANDLINE
+        if frames and on_command_line and not service:
             raise OptionsError("--model stands for a number of frames; give it or --frames.")
-        policy = replace(policy, frames=policy.frames if given else frames or policy.frames)
+        policy = replace(policy, frames=policy.frames if on_command_line else frames or policy.frames)
     formulas = tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
@@ -112,7 +112,7 @@ def plan(
         print("they are prepared. Below, steps are judged by the mean rate.")
     asking = PromptOptions.from_options(options)
     reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
-    found = plan_run(
+    run_plan = plan_run(
         exams,
         rubric,
         policy,
@@ -122,9 +122,9 @@ def plan(
         asking=asking,
         prices=None if price_in is None or price_out is None else (price_in, price_out),
     )
-    _print_plan(found, rubric, formulas, reply)
+    _print_plan(run_plan, rubric, formulas, reply)
     if service:
-        _print_fit(found, exams, policy, service)
+        _print_fit(run_plan, exams, policy, service)
 
 
 def _model(name: str) -> tuple[int | None, Service | None]:
@@ -136,12 +136,14 @@ def _model(name: str) -> tuple[int | None, Service | None]:
     if name.lower() in services():
         return None, services()[name.lower()]
     try:
-        found = recipe(name)
+        model_recipe = recipe(name)
     except OptionsError:
         frames = preset(name)  # the paper's word for it; refuses what is neither
-        found = next(one for one in recipes().values() if one.paper and _plain(one.paper) == _plain(name))
-        return frames.frames, services().get(found.service)
-    return found.full_frames, services().get(found.service)
+        model_recipe = next(
+            candidate for candidate in recipes().values() if candidate.paper and _plain(candidate.paper) == _plain(name)
+        )
+        return frames.frames, services().get(model_recipe.service)
+    return model_recipe.full_frames, services().get(model_recipe.service)
 
 
 def _plain(name: str) -> str:
@@ -169,8 +171,8 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
     videos = {exam.video.video_id: exam.video for exam in exams}
     for name in STANDARD_TASKS:
         setting = TASKS[name]
-        asked = [(videos[one.video_id], one.steps)
-                 for one in asking.questions(setting, videos.values(), rubric.skill_of)]  # fmt: skip
+        asked = [(videos[question.video_id], question.steps)
+                 for question in asking.questions(setting, videos.values(), rubric.skill_of)]  # fmt: skip
         different = {(steps, step_spans(setting, video, steps)) for video, steps in asked}
         texts = (
             build_prompt(setting, [rubric.by_id[step] for step in steps], spans, rubric, asking.style)
@@ -180,7 +182,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
     return longest
 
 
-def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
+def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     from siming_tasks.common.schema import SCOPES
     from siming_tasks.report.table import Table
     from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
@@ -192,7 +194,7 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
             f"{setting.fps:.2f}",
             *(f"{count:,}" for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])),
         ]
-        for setting in found.settings
+        for setting in run_plan.settings
     ]  # fmt: skip
     print()
     show_markdown(
@@ -200,14 +202,14 @@ def _print_plan(found: RunPlan, rubric: Rubric, formulas: list[str], reply: int)
     )
     what = "images + 16 tokens per time stamp + prompt (its bytes)"
     print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
-    print(f"\nframe store: {found.stored:,} frames, {found.disk / 1e9:.1f} GB; ", end="")
-    print(f"one pass over all videos: {found.decode_seconds / 60:.0f} min on two cores")
+    print(f"\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; ", end="")
+    print(f"one pass over all videos: {run_plan.decode_seconds / 60:.0f} min on two cores")
     controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
     for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
-        for name, cost in found.cost(names).items():
+        for name, cost in run_plan.cost(names).items():
             print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")
     for scope in SCOPES:  # what can be seen does not depend on what is asked
-        _print_no_video(scope, next(item for item in found.settings if TASKS[item.setting].scope == scope), rubric)
+        _print_no_video(scope, next(item for item in run_plan.settings if TASKS[item.setting].scope == scope), rubric)
 
 
 def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
@@ -223,13 +225,13 @@ def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
             print(f"  {words}: {' '.join(named)}")
 
 
-def _print_fit(found: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
+def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
     """Print each setting's heaviest request beside the limits, and what would fit where it does not."""
     print(
         f"\n{service.title}, as of {service.checked}: {service.request_mb:g} MB and {service.images} images a request"
     )
     print(f"({service.source}{'; ' + service.note if service.note else ''}). Frames are taken for noisy photographs.")
-    for setting in found.settings:
+    for setting in run_plan.settings:
         weight = _weight(setting.frames_max, exams, policy)
         reasons = service.refuses(weight)
         verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"

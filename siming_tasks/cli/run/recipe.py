@@ -24,8 +24,8 @@ def recipe(model: str | None) -> None:
     from siming_tasks.report.table import Table
 
     rows = []
-    for name, one in recipes().items():
-        gone = one.retired and one.retired <= one.checked
-        state = f"retired {one.retired}" if gone else one.how if one.model else "no backend"
-        rows.append([name, one.title, str(one.full_frames), one.model or "-", state])
+    for name, model_recipe in recipes().items():
+        gone = model_recipe.retired and model_recipe.retired <= model_recipe.checked
+        state = f"retired {model_recipe.retired}" if gone else model_recipe.how if model_recipe.model else "no backend"
+        rows.append([name, model_recipe.title, str(model_recipe.full_frames), model_recipe.model or "-", state])
     show_markdown(Table.of(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))

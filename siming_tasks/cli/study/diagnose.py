@@ -55,19 +55,23 @@ def diagnose(
     run = read_run(source, dataset, partial=partial)
     ablated = {name: each for name in run.settings if (each := analyse_ablations(run, name, options))}
     # an ablation of a setting that was asked too stands in that one's report
-    besides = {one.setting for each in ablated.values() for one in each}
+    besides = {ablation.setting for each in ablated.values() for ablation in each}
     wanted = [setting] if setting else [name for name in run.settings if name not in besides]
     if not wanted or any(name not in run.settings for name in wanted):
         has = ", ".join(run.settings) or "no setting"
         raise DataError(f"{path}: nothing to diagnose for {setting or 'any setting'}. It holds {has}.")
     reports = {name: diagnose_run(run, name, options, pass_mark=pass_mark) for name in wanted}
     if as_json:
-        found = {
+        diagnoses = {
             name: report.to_json()
-            | ({"ablations": [one.to_json() for one in ablated[name]]} if name in ablated else {})
+            | ({"ablations": [ablation.to_json() for ablation in ablated[name]]} if name in ablated else {})
             for name, report in reports.items()
         }
-        print(json.dumps({"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": found}, allow_nan=False))
+        print(
+            json.dumps(
+                {"dataset": dataset.name, "synthetic": dataset.synthetic, "settings": diagnoses}, allow_nan=False
+            )
+        )
         return
     origin = f"{dataset.name}, synthetic data" if dataset.synthetic else dataset.name
     section: Section = []

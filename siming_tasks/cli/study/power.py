@@ -132,38 +132,40 @@ def power(
     total = replicates * (1 if effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
         how: dict[str, Any] = {"rng": rng, "test": test, "replicates": replicates, "progress": bar.update}
-        found: list[Any]
+        sample_sizes: list[Any]
         if effect is None:
-            found = list(smallest_effects(design, videos, metrics=metrics, **how))
+            sample_sizes = list(smallest_effects(design, videos, metrics=metrics, **how))
         else:
-            found = [item for metric in metrics for item in plan(design, metric, effect, **how)]
+            sample_sizes = [item for metric in metrics for item in plan(design, metric, effect, **how)]
     if as_json:
         settings: dict[str, Any] = {"steps": steps, "prevalence": prevalence, "agreement": agreement}
         settings |= {"alpha": alpha, "power": wanted_power}
         settings |= {"comparisons": test.comparisons, "replicates": replicates, "seed": seed}
-        print(json.dumps({"synthetic": True, **settings, "results": [item.to_json() for item in found]}, indent=2))
+        print(
+            json.dumps({"synthetic": True, **settings, "results": [item.to_json() for item in sample_sizes]}, indent=2)
+        )
     else:
         made = (
             f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}; "
             f"power {wanted_power:g} at level {alpha:g}."
         )
-        _print_table(made, videos, effect, test.comparisons, found)
+        _print_table(made, videos, effect, test.comparisons, sample_sizes)
     return 0
 
 
-def _print_table(made: str, videos: int, effect: float | None, comparisons: int, found: list[Any]) -> None:
+def _print_table(made: str, videos: int, effect: float | None, comparisons: int, sample_sizes: list[Any]) -> None:
     from siming_tasks.metrics.catalogue import CATALOGUE
     from siming_tasks.report.table import Table
 
     head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
-    names = {item.metric: CATALOGUE[item.metric].gain_label for item in found}
+    names = {item.metric: CATALOGUE[item.metric].gain_label for item in sample_sizes}
     if effect is None:
-        rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in found]
+        rows = [[names[item.metric], *map(_reach, (item.zero, item.two, item.holm))] for item in sample_sizes]
         show_markdown(made, f"Smallest effect that {videos} videos show:", Table.of(head, rows))
         return
-    rows = [[label, *(_cell(item) for item in found if item.metric == key)] for key, label in names.items()]
+    rows = [[label, *(_cell(item) for item in sample_sizes if item.metric == key)] for key, label in names.items()]
     what = f"Videos that show an effect of {effect:g} (in brackets: power in data sets of that size):"
-    reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in found if item.reason)
+    reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in sample_sizes if item.reason)
     show_markdown(made, what, Table.of(head, rows), *reasons)
 
 

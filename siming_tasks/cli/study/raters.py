@@ -61,16 +61,16 @@ def raters(
     from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
 
     dataset = chosen.open()
-    found = inter_rater_tables(dataset, options, raters)
-    if not found:
+    tables = inter_rater_tables(dataset, options, raters)
+    if not tables:
         raise DataError(no_ceiling(dataset))
     pass_mark = PASS_MARK if pass_mark is None else pass_mark
     deeper = psychometrics(dataset, options, names=raters, pass_mark=pass_mark, borderline=borderline)
     if as_json:
-        parts = found[0].to_json() if len(found) == 1 else {"pairs": [table.to_json() for table in found]}
+        parts = tables[0].to_json() if len(tables) == 1 else {"pairs": [table.to_json() for table in tables]}
         print(json.dumps(origin(dataset) | parts | {"psychometrics": deeper.to_json()}, allow_nan=False))
     else:
-        section = rater_section(found[0]) if len(found) == 1 else rater_pairs_section(found)
+        section = rater_section(tables[0]) if len(tables) == 1 else rater_pairs_section(tables)
         show_markdown(f"## Raters of {title(dataset)}", section, psychometrics_section(deeper))
     return 0
 
@@ -79,11 +79,11 @@ def _print_progress(event_log: Path, options: Options, raters: tuple[str, str] |
     """Print how far the rating in an event log is; 0."""
     from siming_tasks.tools.station.progress import progress_section, read_progress
 
-    found = read_progress(event_log, options, raters)
+    rating_progress = read_progress(event_log, options, raters)
     if as_json:
-        print(json.dumps(found.to_json(), allow_nan=False))
+        print(json.dumps(rating_progress.to_json(), allow_nan=False))
     else:
-        show_markdown(progress_section(found))
+        show_markdown(progress_section(rating_progress))
     return 0
 
 

@@ -65,12 +65,12 @@ def footnote(counts: FloatArray) -> dict[str, float | None]:
     k, table, _ = _arranged(counts)
     best = np.zeros((k, k))
     best[:, -1 if k > 2 else 0] = table.sum(axis=1)
-    found = {
+    shares = {
         "gwet_ac2": gwet(counts),
         "krippendorff_alpha": krippendorff(counts),
         "gwet_ac2_of_always_correct": gwet(best.ravel()),
     }
-    return {name: None if np.isnan(value) else float(value) for name, value in found.items()}
+    return {name: None if np.isnan(value) else float(value) for name, value in shares.items()}
 
 
 def _arranged(counts: FloatArray) -> tuple[int, FloatArray, FloatArray]:

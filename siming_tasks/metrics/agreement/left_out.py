@@ -97,15 +97,15 @@ def _smaller_before(numbers: IntArray) -> IntArray:
     """
     n = len(numbers)
     row, places = numbers.copy(), np.arange(n)
-    found = np.zeros(n, np.int64)  # by number
+    counts = np.zeros(n, np.int64)  # by number
     for bit in reversed(range(n.bit_length())):
         zero = (row >> bit) & 1 == 0
         zeros = np.cumsum(zero) - zero
         start = row >> (bit + 1) << (bit + 1)
         earlier = zeros - zeros[start]
-        found[row[~zero]] += earlier[~zero]
+        counts[row[~zero]] += earlier[~zero]
         target = np.where(zero, start + earlier, (1 << bit) + places - earlier)
         moved = np.empty_like(row)
         moved[target] = row
         row = moved
-    return found[numbers]
+    return counts[numbers]

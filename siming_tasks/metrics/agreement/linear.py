@@ -18,8 +18,8 @@ __all__ = ["fisher", "jackknife_error", "linear_error", "products"]
 
 def products(columns: FloatArray) -> FloatArray:
     """Products of every two columns, ``float64[V, k]`` to ``float64[V, k (k + 1) / 2]``; of unequal ones doubled."""
-    one, other = np.triu_indices(columns.shape[1])
-    return np.where(one == other, 1.0, 2.0) * columns[:, one] * columns[:, other]
+    first, other = np.triu_indices(columns.shape[1])
+    return np.where(first == other, 1.0, 2.0) * columns[:, first] * columns[:, other]
 
 
 def linear_error(slope: FloatArray, summed: FloatArray, pairs: tuple[IntArray, IntArray], videos: int) -> FloatArray:
@@ -34,8 +34,8 @@ def linear_error(slope: FloatArray, summed: FloatArray, pairs: tuple[IntArray, I
     Returns:
         ``float64[B]``; NaN where the gradient is.
     """
-    one, other = pairs
-    variance = np.einsum("bk,bk,bk->b", slope[:, one], slope[:, other], summed)
+    first, other = pairs
+    variance = np.einsum("bk,bk,bk->b", slope[:, first], slope[:, other], summed)
     error: FloatArray = np.sqrt(np.maximum(variance, 0) * (videos / max(1, videos - 1)))
     return error
 

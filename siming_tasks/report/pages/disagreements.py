@@ -108,10 +108,10 @@ def setting_data(
         "runs": [],
     }
     for source, matrix in matrices:
-        said, asked = _spread(matrix, dataset)
-        levels = ordinal_labels(said, top, mapping) if score else np.where(np.isnan(said), -1, said).astype(int)
+        judged, asked = _spread(matrix, dataset)
+        levels = ordinal_labels(judged, top, mapping) if score else np.where(np.isnan(judged), -1, judged).astype(int)
         run = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": _digits(levels, ~asked)}
-        data["runs"].append({**run, "gave": _numbers(said)} if score else run)
+        data["runs"].append({**run, "gave": _numbers(judged)} if score else run)
     return data
 
 
@@ -125,8 +125,8 @@ def _points(dataset: Dataset, rater: str) -> np.ndarray[Any, Any]:
     points = np.full((len(dataset.videos), len(column)), np.nan)
     for row, video in enumerate(dataset.videos):
         for label in video.applicable:
-            given = label.scores.get(rater)
-            points[row, column[label.step_id]] = np.nan if given is None else given
+            points_by_step = label.scores.get(rater)
+            points[row, column[label.step_id]] = np.nan if points_by_step is None else points_by_step
     return points
 
 
@@ -135,9 +135,9 @@ def _spread(matrix: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any]
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     rows = [row[video] for video in matrix.video_ids]
     shape = (len(row), len(dataset.rubric.steps))
-    said, asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    said[rows], asked[rows] = matrix.predicted, matrix.asked
-    return said, asked
+    judged, asked = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    judged[rows], asked[rows] = matrix.predicted, matrix.asked
+    return judged, asked
 
 
 def _digits(levels: np.ndarray[Any, Any], absent: np.ndarray[Any, Any]) -> str:

@@ -177,7 +177,7 @@ def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _full_against_clip(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Per-step kappa of full video and clip, for scores and for errors."""
-    found = []
+    scatters = []
     for answer in ANSWERS:
         pair = [benchmark_task(scope, answer).name for scope in SCOPES]
         both = [run["settings"].get(name, {}).get("diagnostics") for name in pair]
@@ -196,8 +196,8 @@ def _full_against_clip(run: Mapping[str, Any]) -> list[dict[str, Any]]:
                 alt=f"{word}: kappa of every step from the full video and from the clip; numbers in the table below.",
             )
             caption = f"{word}: kappa of each step from the full video (circle) and from its clip (square)."
-            found.append({"chart": chart, "caption": caption, "rows": rows})
-    return found
+            scatters.append({"chart": chart, "caption": caption, "rows": rows})
+    return scatters
 
 
 _SHOWN_FACTS = ("judge", "trained", "model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size",

@@ -67,12 +67,12 @@ def _nothing(report: Mapping[str, Any]) -> str:
 def _sheets(name: str, report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Runs with a step sheet in this setting; those of judges that have a row already only where there is no other."""
     folded = {row["slug"] for row in report["standings"][name]["folded"]}
-    found = [
+    step_rows = [
         (run, run["settings"][name]["diagnostics"]["steps"])
         for run in report["runs"]
         if name in run["settings"] and run["settings"][name]["diagnostics"]
     ]
-    return [(run, sheet) for run, sheet in found if run["slug"] not in folded] or found
+    return [(run, sheet) for run, sheet in step_rows if run["slug"] not in folded] or step_rows
 
 
 def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
@@ -142,9 +142,11 @@ def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str
         return []
     levels = LEVELS if TASKS[name].answer == "score" else VERDICTS
     total = np.sum([table for _, table in tables], axis=0)
-    found = [(int(total[i, j]), i, j) for i in range(len(total)) for j in range(len(total)) if i != j and total[i, j]]
+    confusions = [
+        (int(total[i, j]), i, j) for i in range(len(total)) for j in range(len(total)) if i != j and total[i, j]
+    ]
     misses = []
-    for n, i, j in sorted(found, reverse=True)[:MISSES]:
+    for n, i, j in sorted(confusions, reverse=True)[:MISSES]:
         runs_by_count = sorted(((int(table[i, j]), run) for run, table in tables), reverse=True)
         most = ", ".join(f"{run} {times}" for times, run in runs_by_count[:3] if times)
         misses.append(
@@ -163,12 +165,12 @@ def _differing(name: str, analyses: Sequence[RunAnalysis]) -> dict[str, list[tup
         miss = matrix.reference_wrong != matrix.predicted_wrong
         for v, s in np.argwhere(both):
             wrong.setdefault((matrix.step_ids[s], matrix.video_ids[v]), []).append(bool(miss[v, s]))
-    found: dict[str, list[tuple[str, str]]] = {}
+    cells_by_step: dict[str, list[tuple[str, str]]] = {}
     ranked = sorted(wrong.items(), key=lambda item: (-sum(item[1]) / len(item[1]), item[0]))
     for (step, video), misses in ranked:
-        if 2 * sum(misses) >= len(misses) and len(found.setdefault(step, [])) < VIDEOS:
-            found[step].append((video, f"{sum(misses)} of {len(misses)} judges"))
-    return found
+        if 2 * sum(misses) >= len(misses) and len(cells_by_step.setdefault(step, [])) < VIDEOS:
+            cells_by_step[step].append((video, f"{sum(misses)} of {len(misses)} judges"))
+    return cells_by_step
 
 
 PAGE = Page(_write, "Steps", "steps/index.html")

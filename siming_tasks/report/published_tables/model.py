@@ -1,4 +1,4 @@
-"""What the table linter reads and what it says: frozen rows, tables, documents and findings."""
+"""Input and findings of the table linter: frozen rows, tables, documents and findings."""
 
 from __future__ import annotations
 

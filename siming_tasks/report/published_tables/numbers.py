@@ -30,7 +30,7 @@ class Printed:
     high: float
 
     def within(self, low: float, high: float) -> bool:
-        """Whether some value behind the print lies in ``[low, high]``."""
+        """Return True if some value behind the printed number lies in ``[low, high]``."""
         return self.low <= high and low <= self.high
 
     def clipped(self, low: float, high: float) -> Printed:

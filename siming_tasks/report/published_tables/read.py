@@ -161,8 +161,8 @@ def _imputed(raw: object) -> bool:
 
 def _shared(lines: Sequence[Mapping[str, Any]], key: str) -> object:
     """The one value that a column holds on every row, else None: rows of different size are not one population."""
-    found = {str(line.get(key) or "").strip() for line in lines}
-    return found.pop() if len(found) == 1 else None
+    values = {str(line.get(key) or "").strip() for line in lines}
+    return values.pop() if len(values) == 1 else None
 
 
 def _size(raw: object, where: str) -> int | None:

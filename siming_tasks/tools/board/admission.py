@@ -25,10 +25,10 @@ SUPERVISED_REFUSAL = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
     "report; submit a model."
 )
-"""Why a board does not take what :mod:`siming_tasks.results.record` recognises."""
+"""Reason to refuse each kind of baseline that :mod:`siming_tasks.results.record` recognises."""
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-"""What a fault of ours over an unforeseen archive would raise: it costs that archive its row, not the others theirs."""
+"""Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
 
 
 @dataclass(frozen=True)

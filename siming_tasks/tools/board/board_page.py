@@ -54,10 +54,10 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _beside(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def _beside(rows_by_setting: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """One row for each physician and no-video baseline, with its estimate in each setting."""
     rows: dict[str, dict[str, Any]] = {}
-    for setting, mine in found.items():
+    for setting, mine in rows_by_setting.items():
         for row in mine:
             known = {key: row[key] for key in ("name", "role", "note")}
             rows.setdefault(row["name"], {**known, "settings": {}})["settings"][setting] = row["metrics"]
@@ -73,8 +73,8 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row with the settings in which it answered too little to be compared."""
     weak = [
         name
-        for name, found in row["settings"].items()
-        if (found["metrics"][headline(TASKS[name].answer)]["coverage"] or 0) < COMPARABLE
+        for name, evaluation in row["settings"].items()
+        if (evaluation["metrics"][headline(TASKS[name].answer)]["coverage"] or 0) < COMPARABLE
     ]
     return {**row, "weak": weak}
 

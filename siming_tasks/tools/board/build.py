@@ -115,19 +115,19 @@ def build_board(
     return entries, refused
 
 
-def _entry(found: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
-    share, fault = rerun_agreement(found.received.path, found.run.records, dataset, reruns)
+def _entry(admitted: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
+    share, fault = rerun_agreement(admitted.received.path, admitted.run.records, dataset, reruns)
     verified = share is not None and share >= match
     notes = [fault] if fault else []
     if share is not None and not verified:
         notes.append(f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified.")
-    findings = (*found.findings, *notes)
-    return Entry(found.received, found.run, found.settings, findings, agreement=share, verified=verified)
+    findings = (*admitted.findings, *notes)
+    return Entry(admitted.received, admitted.run, admitted.settings, findings, agreement=share, verified=verified)
 
 
 def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     """A note on rows that share predictions or a name."""
-    found = []
+    noted = []
     for entry in entries:
         mine = entry.received.submission
         notes = []
@@ -137,8 +137,8 @@ def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
                 notes.append(f"The same predictions as {one_line(other.received.path.name)}.")
             elif other is not entry and theirs.model.name.casefold() == mine.model.name.casefold():
                 notes.append(f"The same model name as {one_line(other.received.path.name)}.")
-        found.append(replace(entry, findings=(*entry.findings, *notes)))
-    return found
+        noted.append(replace(entry, findings=(*entry.findings, *notes)))
+    return noted
 
 
 def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
@@ -173,14 +173,14 @@ def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
         (not entry.verified, rank is None, *place, entry.received.path.name)
         for entry, place, rank in zip(entries, places, ranked, strict=True)
     ]
-    found = [replace(entry, rank=rank) for entry, rank in zip(entries, ranked, strict=True)]
-    return [entry for _, entry in sorted(zip(keys, found, strict=True), key=lambda pair: pair[0])]
+    ranked_entries = [replace(entry, rank=rank) for entry, rank in zip(entries, ranked, strict=True)]
+    return [entry for _, entry in sorted(zip(keys, ranked_entries, strict=True), key=lambda pair: pair[0])]
 
 
 def day_of(date: Any) -> str | None:
     """The day of a run as lmms-eval writes it (``20260102_030405``); None for anything else."""
-    found = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
-    return "-".join(found.groups()) if found else None
+    date_match = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
+    return "-".join(date_match.groups()) if date_match else None
 
 
 def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:

@@ -56,10 +56,10 @@ def check_lines(archive: Path, predictions: bytes, dataset: Dataset) -> None:
 
 def _count_requests(dataset: Dataset) -> Counter[str]:
     """Numbers of requests about full videos and about clips, over all settings that a board takes."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for setting in map(TASKS.__getitem__, STANDARD_TASKS):
-        found[setting.scope] += len(expected_requests(setting, dataset.videos))
-    return found
+        counts[setting.scope] += len(expected_requests(setting, dataset.videos))
+    return counts
 
 
 def _line_fault(line: bytes, steps: int) -> str | None:

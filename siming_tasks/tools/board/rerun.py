@@ -56,12 +56,12 @@ def _rerun(archive: Path, reruns: Path) -> Path | None:
     if not name.strip(". "):
         raise DataError(f"the archive's name {archive.name!r} names no run; give it another.")
     with os.scandir(reruns) as entries:  # looked up by exact name, whatever the file system takes for equal
-        found = [Path(entry.path) for entry in entries if entry.name in (name, f"{name}.jsonl")]
-    if not found:
+        rerun_paths = [Path(entry.path) for entry in entries if entry.name in (name, f"{name}.jsonl")]
+    if not rerun_paths:
         return None
-    if len(found) > 1:
+    if len(rerun_paths) > 1:
         raise DataError(f"both {name}/ and {name}.jsonl are there; keep one.")
-    path, top = found[0], reruns.resolve()
+    path, top = rerun_paths[0], reruns.resolve()
     if path.resolve() == top or path.resolve() in top.parents:
         raise DataError(f"{path.name} leads to the folder of all re-runs.")
     if path.is_dir() == (path.name != name):

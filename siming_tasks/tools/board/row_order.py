@@ -33,8 +33,8 @@ def sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tupl
         mine = [k for k, name in enumerate(first) if name == setting]
         metric = headline(TASKS[setting].answer)
         sign = CATALOGUE[metric].sign
-        found = [rows[k].settings[setting] for k in mine]
-        value = np.array([_value(result["imputed"][metric], sign) for result in found])
+        evaluations = [rows[k].settings[setting] for k in mine]
+        value = np.array([_value(result["imputed"][metric], sign) for result in evaluations])
         tallies = [
             Tally.of(rows[k].run.score_matrix(setting, options.rater), options.mapping, options.positive, [metric])
             for k in mine
@@ -42,7 +42,7 @@ def sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tupl
         holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
         for a, b in np.argwhere(value[:, None] > value[None, :]).tolist():
             holds[a, b] = _lead_holds(tallies[a], tallies[b], metric, sign)
-        for k, result, rank in zip(mine, found, capped_values(value, holds).tolist(), strict=True):
+        for k, result, rank in zip(mine, evaluations, capped_values(value, holds).tolist(), strict=True):
             coverage = result["metrics"][COVERAGE]["value"] or 0.0
             rests_on = result["metrics"][metric]["coverage"] or 0.0
             weak = result["metrics"][metric]["value"] is None or rests_on < COMPARABLE
@@ -62,10 +62,10 @@ def board_ranks(rows: Sequence[AdmittedSubmission], places: Sequence[tuple[bool,
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
     fit = [k for k, (weak, _, _) in enumerate(places) if not weak and first[k] == setting and k not in apart]
-    found: list[int | None] = [None] * len(rows)
+    ranks: list[int | None] = [None] * len(rows)
     for k in fit:
-        found[k] = 1 + sum(places[other][1] < places[k][1] - NOISE for other in fit)
-    return found
+        ranks[k] = 1 + sum(places[other][1] < places[k][1] - NOISE for other in fit)
+    return ranks
 
 
 def _value(estimate: Mapping[str, Any], sign: float) -> float:

@@ -30,7 +30,7 @@ __all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_
 FORMAT: Literal["siming-submission-1"] = "siming-submission-1"
 MOST = 500_000_000
 MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": MOST}
-"""What an archive holds, and how many bytes of each are read at most, whatever it is about."""
+"""Files of an archive, each with the most bytes that are read of it."""
 
 DEEPEST = 6
 
@@ -130,8 +130,8 @@ def pack(
         options={key: options[key] for key in ("rater", "mapping", "positive", "resamples", "seed")},
         run=redact({key: value for key, value in source.facts.items() if key not in hidden}),
         claims={
-            name: {metric: estimate["value"] for metric, estimate in found["metrics"].items()}
-            for name, found in evaluations.items()
+            name: {metric: estimate["value"] for metric, estimate in evaluation["metrics"].items()}
+            for name, evaluation in evaluations.items()
         },
         predictions_sha256=hashlib.sha256(data).hexdigest(),
     )
@@ -185,12 +185,12 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
-        found = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
-    problems = [_renamed(problem, str(path)) for problem in found.problems]
+        run = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
+    problems = [_renamed(problem, str(path)) for problem in run.problems]
     if received.submission.dataset.digest != dataset.digest:
         what = f"made on dataset {received.submission.dataset.digest[:12]}, this is {dataset.digest[:12]}."
         problems.insert(0, Problem("dataset-other", what, "Run it on this data set.", "submission.json"))
-    return replace(found, problems=tuple(problems))
+    return replace(run, problems=tuple(problems))
 
 
 def _renamed(problem: Problem, path: str) -> Problem:

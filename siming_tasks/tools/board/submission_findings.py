@@ -51,17 +51,17 @@ def _coverage_and_claims(received: Received, settings: Mapping[str, Mapping[str,
     about = received.submission
     if about.model.saw_test_data == "yes":
         yield "The model has seen test data, by its own card."
-    for name, found in settings.items():
-        coverage = found["metrics"]["coverage"]["value"]
+    for name, evaluation in settings.items():
+        coverage = evaluation["metrics"]["coverage"]["value"]
         if coverage is not None and coverage < COMPARABLE:
             yield f"{name}: coverage {coverage:.1%}; not comparable below {100 * COMPARABLE:g} %."
-        if "constant-prediction" in found["metrics"][headline(TASKS[name].answer)]["flags"]:
+        if "constant-prediction" in evaluation["metrics"][headline(TASKS[name].answer)]["flags"]:
             yield f"{name}: every prediction is the same."
         comparable = all(
-            about.options.get(key) == found["options"].get(key) for key in ("rater", "mapping", "positive")
+            about.options.get(key) == evaluation["options"].get(key) for key in ("rater", "mapping", "positive")
         )
         for metric, claimed in about.claims.get(name, {}).items() if comparable else ():
-            value = found["metrics"].get(metric, {}).get("value")
+            value = evaluation["metrics"].get(metric, {}).get("value")
             if (claimed is None) != (value is None) or (
                 claimed is not None and value is not None and abs(claimed - value) > CLAIM_TOLERANCE
             ):

@@ -22,7 +22,7 @@ MAX_READ = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ArithmeticError, LookupError, RuntimeError,
            ValueError)  # fmt: skip
-"""What :mod:`zipfile` raises over broken archives."""
+"""Errors that :mod:`zipfile` raises over broken archives."""
 
 
 class _Careful(io.BufferedReader):

@@ -33,18 +33,18 @@ def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
     Raises:
         DataError: the labels are withheld, so that there is no number.
     """
-    found = aggregate(exported, str(int(time.time())))
-    digest = hashlib.sha256(canonical_json(found).encode()).digest()
+    aggregate_results = aggregate(exported, str(int(time.time())))
+    digest = hashlib.sha256(canonical_json(aggregate_results).encode()).digest()
     name = uuid.UUID(bytes=digest[:16], version=4)
-    folder = Path("data", COLLECTION, *found["model_info"]["id"].split("/"))
+    folder = Path("data", COLLECTION, *aggregate_results["model_info"]["id"].split("/"))
     files = [out / folder / f"{name}.json"]
     if exported.labels:
-        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in instances(exported, found)]
+        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in instances(exported, aggregate_results)]
         samples = folder / f"{name}_samples.jsonl"
         with atomic_write(out / samples) as stream:
             stream.writelines(lines)
         files.append(out / samples)
-        found["detailed_evaluation_results"] = {
+        aggregate_results["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": samples.as_posix(),
             "hash_algorithm": "sha256",
@@ -52,7 +52,7 @@ def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
             "total_rows": len(lines),
         }
     with atomic_write(files[0]) as stream:
-        json.dump(found, stream, indent=1, ensure_ascii=False, allow_nan=False)
+        json.dump(aggregate_results, stream, indent=1, ensure_ascii=False, allow_nan=False)
     return files
 
 
@@ -101,7 +101,7 @@ def aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
     }
 
 
-def instances(exported: ExportedRun, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def instances(exported: ExportedRun, aggregate_results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One line per request: the score is the share of its steps on which the answer is the consensus."""
     lines = []
     for record in exported.records():
@@ -121,8 +121,8 @@ def instances(exported: ExportedRun, found: Mapping[str, Any]) -> list[dict[str,
         lines.append(
             {
                 "schema_version": SCHEMA,
-                "evaluation_id": found["evaluation_id"],
-                "model_id": found["model_info"]["id"],
+                "evaluation_id": aggregate_results["evaluation_id"],
+                "model_id": aggregate_results["model_info"]["id"],
                 "evaluation_name": _name(exported, record.setting),
                 "evaluation_result_id": f"{record.setting}/{headline(TASKS[record.setting].answer)}",
                 "sample_id": record.id,

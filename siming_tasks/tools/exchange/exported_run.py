@@ -134,15 +134,17 @@ def read_exported_run(
     """
     if labels and (kept or dataset.withheld or dataset.meta.get("labels") == "withheld"):
         raise DataError(f"{dataset.root}: the labels are withheld and do not leave. Leave --with-labels out.")
-    found: dict[str, dict[str, str]] = {}
+    replies_by_setting: dict[str, dict[str, str]] = {}
 
     def seen(record: Record, line: Mapping[str, Any]) -> None:
-        mine = found.setdefault(record.id, {})
+        mine = replies_by_setting.setdefault(record.id, {})
         mine.pop(part := record.conditions.part, None)
         if (reply := raw_reply(line)) is not None:
             failed = record.status == "request_failed"  # the host's error text, which may hold a secret
             mine[part] = str(redact(reply)) if failed else reply
 
     run = read_run(source, dataset, seen=seen)
-    replies = {name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in found.items() if texts}
+    replies = {
+        name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in replies_by_setting.items() if texts
+    }
     return ExportedRun(run, options, replies, labels)

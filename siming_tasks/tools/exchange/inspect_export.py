@@ -72,13 +72,13 @@ def _note(exported: ExportedRun) -> str:
 def _numbers(log: Any, exported: ExportedRun, name: str) -> list[Any]:
     if exported.dataset.withheld:
         return []
-    found = exported.results[name]["metrics"]
+    estimates = exported.results[name]["metrics"]
     metrics = {
         metric: log.EvalMetric(name=metric, value=estimate["value"], metadata=estimate)
-        for metric, estimate in found.items()
+        for metric, estimate in estimates.items()
         if estimate["value"] is not None and not estimate["undefined"]
     }
-    undefined = {metric: estimate["reason"] for metric, estimate in found.items() if metric not in metrics}
+    undefined = {metric: estimate["reason"] for metric, estimate in estimates.items() if metric not in metrics}
     return [log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata={"undefined": undefined})]
 
 

@@ -16,7 +16,7 @@ NO_REPLY = "siming_reply_unknown"
 """Mark of a sample that was exported from a file of answers without the replies they were read from."""
 
 _ENDS = {"max_tokens": "length", "model_length": "length"}
-"""Why a reply ended, where Inspect has another word for it than records."""
+"""Reasons for the end of a reply: the word of Inspect and the word of a record, where they differ."""
 
 
 def inspect_log() -> Any:

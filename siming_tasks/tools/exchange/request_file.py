@@ -21,7 +21,7 @@ from siming_tasks.tools.exchange.request_formats import REQUEST_FORMATS, InlineM
 __all__ = ["RequestFile", "media_folder", "write_requests"]
 
 ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True)
-"""Who answers is not known: frames unless told otherwise, encoded as the run says."""
+"""Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
 
 
 @dataclass(frozen=True)
@@ -93,5 +93,5 @@ def _question_variant(doc: Doc) -> dict[str, str]:
 
 
 def _watched_documents(docs: list[dict[str, str]], watched: Any) -> Iterator[Doc]:
-    found: Iterable[Doc] = watched(docs) if watched else docs
-    yield from found
+    watched_docs: Iterable[Doc] = watched(docs) if watched else docs
+    yield from watched_docs

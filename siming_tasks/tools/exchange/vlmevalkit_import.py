@@ -20,7 +20,7 @@ CELL = 32_767
 """Characters that a cell of a workbook holds: a longer reply was cut there."""
 
 _FAILED = "Failed to obtain answer via API"
-"""What VLMEvalKit writes in place of a reply that it did not get (``vlmeval/api/base.py``)."""
+"""Text that VLMEvalKit writes in place of a reply that it did not get (``vlmeval/api/base.py``)."""
 _IDS = ("id", "index")
 
 
@@ -41,14 +41,14 @@ def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[s
         place = f"{file}:{number}"
         if "prediction" not in row or not (name := next((name for name in _IDS if name in row), None)):
             raise DataError(f"{place}: needs the columns `prediction` and `index` (or `id`). Is it the result file?")
-        said = row["prediction"]
-        said = None if said is None or said != said else said if isinstance(said, str) else json.dumps(said)
-        if said is not None and _FAILED in said[:200]:
-            yield place, {"id": str(row[name]), "reply": None, "error": str(redact(said[:500]))}
-        elif said is not None and len(said) == CELL and file.suffix.lower() == ".xlsx":
-            yield place, {"id": str(row[name]), "reply": said, "usage": {"finish_reason": "length"}}
+        reply = row["prediction"]
+        reply = None if reply is None or reply != reply else reply if isinstance(reply, str) else json.dumps(reply)
+        if reply is not None and _FAILED in reply[:200]:
+            yield place, {"id": str(row[name]), "reply": None, "error": str(redact(reply[:500]))}
+        elif reply is not None and len(reply) == CELL and file.suffix.lower() == ".xlsx":
+            yield place, {"id": str(row[name]), "reply": reply, "usage": {"finish_reason": "length"}}
         else:
-            yield place, {"id": str(row[name]), "reply": said}
+            yield place, {"id": str(row[name]), "reply": reply}
 
 
 def _workbook(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -81,15 +81,15 @@ def _lines(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _json(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        found = json.loads(read_text(file, MAX_BYTES))
+        content = json.loads(read_text(file, MAX_BYTES))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{file}: not JSON ({error}).") from None
-    if isinstance(found, dict) and all(isinstance(column, dict) for column in found.values()):  # pandas: by column
-        keys = dict.fromkeys(key for column in found.values() for key in column)
-        found = [{name: column.get(key) for name, column in found.items()} for key in keys]
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+    if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # pandas: by column
+        keys = dict.fromkeys(key for column in content.values() for key in column)
+        content = [{name: column.get(key) for name, column in content.items()} for key in keys]
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         raise DataError(f"{file}: neither a list of rows nor columns. Is it the result file?")
-    yield from enumerate(found, 1)
+    yield from enumerate(content, 1)
 
 
 _READ = {".xlsx": _workbook, ".tsv": _lines, ".csv": _lines, ".json": _json}

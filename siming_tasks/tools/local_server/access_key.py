@@ -23,7 +23,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 HOSTS = ("127.0.0.1", "localhost")
-"""What a browser may call this server: another name in its place comes from a page that had its name point here."""
+"""Host names by which a browser may call this server: any other comes from a page that had its name point here."""
 CONTINUE_PAGE = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
 <meta http-equiv="refresh" content="0;url=/">
 <p><a href="/">To the {what}</a></p></html>"""

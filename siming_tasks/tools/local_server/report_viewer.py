@@ -40,9 +40,9 @@ KINDS = {
     ".mov": "video/mp4",
     ".webm": "video/webm",
 }
-"""What a report is made of; other files are not served."""
+"""File types of a report with their media types; other files are not served."""
 ABOVE = 4
-"""How many folders above a video its data set is looked for."""
+"""Number of folders above a video in which its data set is looked for."""
 
 
 @dataclass(frozen=True)

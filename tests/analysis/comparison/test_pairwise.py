@@ -237,7 +237,7 @@ def test_nothing_is_tested_below_ten_videos(judges):
 
 
 def test_secondary_metrics_are_one_family(judges):
-    """Of twelve p-values, nine are of the primary metric's family of six or of the secondary's six by hand."""
+    """Nine of twelve p-values are of the primary metric's family of six or of the secondary's six by hand."""
     found = compare_scores(judges, resamples=50)
     assert found.primary == "qwk"
     for primary, count in ((True, 6), (False, 6)):

@@ -1,4 +1,4 @@
-"""What survives an ablation: values by scikit-learn and SciPy, pairing against the jackknife of a comparison."""
+"""Effects of an ablation: values by scikit-learn and SciPy, pairing against the jackknife of a comparison."""
 
 from __future__ import annotations
 

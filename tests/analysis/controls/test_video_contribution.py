@@ -168,7 +168,7 @@ def test_shuffle_p_is_that_of_the_tables_counted_one_by_one(synthetic, answer, s
 
 
 def test_the_shuffle_test_grows_with_the_videos_not_their_square(synthetic):
-    """What it holds at most, in bytes: twice as many videos, no more than twice as much (and a little for Python)."""
+    """Peak memory in bytes: twice as many videos need no more than twice as much (and a little for Python)."""
     peaks = []
     for videos in (1000, 2000, 4000):
         panel = synthetic(np.random.default_rng(0), videos=videos, steps=3)

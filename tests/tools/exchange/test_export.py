@@ -222,7 +222,7 @@ def lines_of(records: Any) -> list[dict[str, Any]]:
 
 
 def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) -> None:
-    """Where only the service says that it was: there and back it counts as the same."""
+    """A cut reply that only the service reports counts as the same there and back."""
     pytest.importorskip("inspect_ai")
     ids = [f"full_error/{video.video_id}" for video in exams.videos]
     ends = ["length", "stop", None, "length"]

@@ -80,7 +80,7 @@ class Taking(Handler):
         return self.json({"error": path}, 404)
 
     def take(self, lines: list[dict[str, Any]]) -> None:
-        """What a commit says, written into the hub's folder."""
+        """Write the content of a commit into the hub's folder."""
         for line in lines:
             kind, value = line["key"], line["value"]
             self.server.sent.append((kind, value.get("path") or value.get("summary")))
