@@ -50,7 +50,7 @@ def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[
     steps = [name for name in first.panel.step_ids if all(name in run.panel.step_ids for run in runs)]
     if not videos or not steps:
         raise DataError(f"The runs share no {'steps' if videos else 'videos'}; there is nothing to compare.")
-    panels = [_pick(run.panel, videos, steps) for run in runs]
+    panels = [_select_matrix(run.panel, videos, steps) for run in runs]
     for run, panel in zip(runs[1:], panels[1:], strict=True):
         _check_questions(first.name, panels[0], run.name, panel, allow)
     asked = np.logical_and.reduce([panel.asked for panel in panels])
@@ -94,7 +94,7 @@ def _check_same(kind: str, a: ComparisonEntry, b: ComparisonEntry, allow: Collec
     if here == there:
         return
     rest = [(run.name, only) for run, only in ((a, here - there), (b, there - here)) if only]
-    parts = ", ".join(f"{len(only)} only in {name!r} ({_some(only)})" for name, only in rest)
+    parts = ", ".join(f"{len(only)} only in {name!r} ({_first_names(only)})" for name, only in rest)
     raise DataError(
         f"Runs {a.name!r} and {b.name!r} are over different {kind}s: {parts}. Compare runs over the same {kind}s, "
         f"or allow the difference ({kind}s) to use the {len(here & there)} they share."
@@ -122,11 +122,11 @@ def _check_questions(
         )
 
 
-def _pick(panel: ScoreMatrix, videos: Iterable[str], steps: Iterable[str]) -> ScoreMatrix:
+def _select_matrix(panel: ScoreMatrix, videos: Iterable[str], steps: Iterable[str]) -> ScoreMatrix:
     row = {name: index for index, name in enumerate(panel.video_ids)}
     return panel.videos([row[name] for name in videos]).subset(steps)
 
 
-def _some(names: Iterable[str], shown: int = 3) -> str:
+def _first_names(names: Iterable[str], shown: int = 3) -> str:
     listed = sorted(names)
     return ", ".join(listed[:shown]) + (", ..." if len(listed) > shown else "")

@@ -108,7 +108,7 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
         size = sizes[names[start]]
         chunk = [name for name in names[start : start + rows] if sizes[name] == size]
         start += len(chunk)
-        columns = _intervals(np.stack([replicates[name] for name in chunk]), _tail(size, level))
+        columns = _intervals(np.stack([replicates[name] for name in chunk]), _tail_probability(size, level))
         by_key |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
     return {name: by_key[name] for name in replicates}
 
@@ -135,7 +135,7 @@ def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArra
 
 
 @cache
-def _tail(videos: int, level: float) -> float:
+def _tail_probability(videos: int, level: float) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
     if videos < 2:
         return (1 - level) / 2
@@ -156,13 +156,13 @@ def _intervals(replicates: FloatArray, tail: float) -> FloatArray:
     bounds[:, 3] = missing.mean(axis=1)
     whole = ~missing.any(axis=1)
     if whole.any():
-        bounds[whole, :3] = _three(replicates[whole], tail)
+        bounds[whole, :3] = _stderr_and_bounds(replicates[whole], tail)
     for row in np.flatnonzero(~whole & ((~missing).sum(axis=1) > 1)):
-        bounds[row, :3] = _three(replicates[row, ~missing[row]][None], tail)[0]
+        bounds[row, :3] = _stderr_and_bounds(replicates[row, ~missing[row]][None], tail)[0]
     return bounds
 
 
-def _three(values: FloatArray, tail: float) -> FloatArray:
+def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:
     low, high = np.quantile(values, [tail, 1 - tail], axis=1)
     return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
 

@@ -107,7 +107,7 @@ def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ())
         for other in entrants[:place]:
             if reasons := comparable(other, entrant, allow):
                 raise DataError(reasons[0])
-    facts = _common(entrants)
+    facts = _common_facts(entrants)
     return [ComparisonEntry(entrant.name, entrant.panel, facts) for entrant in entrants]
 
 
@@ -123,20 +123,20 @@ def groups(
     """
     comparable_groups: list[list[TaskRun]] = []
     for entrant in entrants:
-        home = next((group for group in comparable_groups if not _against(entrant, group, allow)), None)
+        home = next((group for group in comparable_groups if not _reason_against_group(entrant, group, allow)), None)
         if home is None:
             comparable_groups.append([entrant])
         else:
             home.append(entrant)
     comparable_groups.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
     return comparable_groups, {
-        entrant.name: _against(entrant, comparable_groups[0], allow)
+        entrant.name: _reason_against_group(entrant, comparable_groups[0], allow)
         for group in comparable_groups[1:]
         for entrant in group
     }
 
 
-def _against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
+def _reason_against_group(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
     """The first reason against some member of a group; empty if there is none."""
     return next((reasons[0] for member in group if (reasons := comparable(member, entrant, allow))), "")
 
@@ -166,17 +166,19 @@ def _pixels(media: Mapping[str, Any]) -> str | None:
 def _facts(records: Sequence[Record]) -> dict[str, str]:
     media = [record.media for record in records]
     frames = sorted({item["n_frames"] for item in media if recorded_mode(item).images and "n_frames" in item})
-    prompts = _stated(record.conditions.prompt for record in records)
+    prompts = _distinct_texts(record.conditions.prompt for record in records)
     facts = {
-        "dataset": " and ".join(digest[:12] for digest in _stated(record.conditions.dataset for record in records)),
+        "dataset": " and ".join(
+            digest[:12] for digest in _distinct_texts(record.conditions.dataset for record in records)
+        ),
         "prompt": sha256_json(prompts)[:12] if prompts else "",
-        "media": " and ".join(_stated(item.get("mode") for item in media)),
+        "media": " and ".join(_distinct_texts(item.get("mode") for item in media)),
         "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",
     }
     return {name: value for name, value in facts.items() if value}
 
 
-def _common(entrants: Sequence[TaskRun]) -> dict[str, str]:
+def _common_facts(entrants: Sequence[TaskRun]) -> dict[str, str]:
     stated: dict[str, set[str]] = {}
     for entrant in entrants:
         for name, value in entrant.facts.items():
@@ -184,5 +186,5 @@ def _common(entrants: Sequence[TaskRun]) -> dict[str, str]:
     return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
 
 
-def _stated(values: Iterable[Any]) -> list[str]:
+def _distinct_texts(values: Iterable[Any]) -> list[str]:
     return sorted({str(value) for value in values if value is not None})

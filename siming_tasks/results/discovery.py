@@ -125,7 +125,7 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     results = _results(path)
     try:
-        facts = _facts(_main(results)) if results else _stated(path)
+        facts = _facts(_main_results(results)) if results else _stated(path)
         name = redact(name or _name_of(facts, path))
         slices = slices_of(result for _, result in results)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -177,7 +177,7 @@ def _stated_in(path: Path) -> dict[str, Any]:
     return {"judge": judge["kind"], "trained": trained} if judge else {}
 
 
-def _main(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
+def _main_results(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
     """The newest results, but of a run whose failed requests were asked again those of the run itself."""
     every = [result for _, result in results]
     whole = [result for result in every if all(part.whole for parts in slices_of([result]).values() for part in parts)]
@@ -193,7 +193,7 @@ def _facts(results: Mapping[str, Any]) -> dict[str, Any]:
     facts = {
         "model": config.get("model"),
         "model_name": results.get("model_name") or None,
-        "model_args": _joined(redact(config.get("model_args"))),
+        "model_args": _joined_arguments(redact(config.get("model_args"))),
         "generation": first.get("generation_kwargs"),
         "gen_kwargs": config.get("gen_kwargs") or None,
         "batch_size": config.get("batch_size"),
@@ -212,7 +212,7 @@ def _facts(results: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, "data_folder": str(Path(data_file).parent)} if data_file else known
 
 
-def _joined(arguments: Any) -> str | None:
+def _joined_arguments(arguments: Any) -> str | None:
     """Model arguments as the command line has them."""
     if isinstance(arguments, Mapping):
         return ",".join(f"{key}={value}" for key, value in arguments.items())

@@ -88,7 +88,7 @@ class _Collector:
             if REQUEST_FAILED in (first.status, record.status):
                 if first.status == REQUEST_FAILED:  # asked again, and perhaps answered this time
                     self._put(name, number, record, line)
-                if difference := _asked_otherwise(first, record):
+                if difference := _differing_condition(first, record):
                     what = (
                         f"{record.id} was asked with another {difference} in {first_path}:{first_line}, where one of "
                         "the two failed."
@@ -229,7 +229,7 @@ def _is_same(first: Record, second: Record) -> bool:
     return (first.conditions.prompt, first.media) == (second.conditions.prompt, second.media)
 
 
-def _asked_otherwise(first: Record, second: Record) -> str | None:
+def _differing_condition(first: Record, second: Record) -> str | None:
     """Difference between two records of one request besides the answer; None where only one of them states it."""
     prompts = {record.conditions.prompt for record in (first, second)} - {None, ""}
     if len(prompts) == 2:

@@ -175,7 +175,9 @@ class RecordParser:
         if asked is None:
             return None
         parsed = (
-            self._parsed_line(row, source, asked, place) if logged is None else _logged(logged, source, asked, place)
+            self._parsed_line(row, source, asked, place)
+            if logged is None
+            else _parse_logged_record(logged, source, asked, place)
         )
         if parsed is None:
             return None
@@ -251,7 +253,7 @@ class RecordParser:
                 what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
                 place.warning("step-unknown", what, "Correct the ids.", key)
         reply = row.get("response", json.dumps({key: row.get(key)}))
-        parsed = _plain(row.get(key), asked, setting) or read_as(setting, reply, asked)
+        parsed = _parse_plain_answers(row.get(key), asked, setting) or read_as(setting, reply, asked)
         if stated := setting.answer_format.stated_details(_format_fields(source), {step.id for step in asked}):
             parsed = replace(parsed, details={**parsed.details, **stated})
         if source.status in STATUSES and key in row:
@@ -285,7 +287,7 @@ class _Place:
 _VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
 
-def _plain(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
+def _parse_plain_answers(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
     """A parsed field that gives every asked step points on its scale, or one of the two words; else None."""
     values = {asked[0].id: value} if setting.scope == "clip" else value
     if not isinstance(values, dict) or len(values) != len(asked):
@@ -341,7 +343,9 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() >= _RECORD_KEYS
 
 
-def _logged(logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place) -> Parsed | None:
+def _parse_logged_record(
+    logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place
+) -> Parsed | None:
     """Answers of a record as the suite wrote it, after making sure that nobody edited it into nonsense."""
     if fault := _fault(logged, source, {step.id: step for step in asked}):
         place.error("record-invalid", f"{fault}.", "Score the run's own output, unedited.")

@@ -141,7 +141,7 @@ def psychometrics(
         tables["designs"] = tuple(
             d for fixed in (True, False) for d in decision_study(study, (1, 2, 3, 4), fixed=fixed)
         )
-    correct, some = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9), _some(len(panel.video_ids))
+    correct, some = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9), _evenly_chosen_videos(len(panel.video_ids))
     attempt("rasch", lambda: rasch(correct[some], panel.step_ids, tuple(points)))
     sites = [dataset.video(name).site for name in panel.video_ids]
     attempt("sites", lambda: differential(correct[some], [sites[at] for at in some], panel.step_ids, tuple(points)))
@@ -201,7 +201,7 @@ def _complete(shares: FloatArray) -> tuple[IntArray, IntArray]:
     return rows, columns
 
 
-def _some(videos: int) -> IntArray:
+def _evenly_chosen_videos(videos: int) -> IntArray:
     return np.unique(np.linspace(0, videos - 1, min(videos, MOST_TRAINEES)).astype(np.int64))
 
 

@@ -167,7 +167,7 @@ def livingston_lewis(shares: FloatArray, reliability: float, cut: float) -> Clas
     length = max(1, round((mean * (1 - mean) - reliability * variance) / (variance * (1 - reliability))))
     true = true_scores(np.rint(x * length), length)
     needed = math.ceil(cut * length - 1e-9)
-    passing = _passing(length, needed)
+    passing = _passing_probability(length, needed)
     below, above = _mean_over(true, 0.0, cut, passing), _mean_over(true, cut, 1.0, passing)
     mass = _mean_over(true, cut, 1.0, np.ones_like)
     alike = _mean_over(true, 0.0, 1.0, lambda tau: passing(tau) ** 2 + (1 - passing(tau)) ** 2)
@@ -197,14 +197,14 @@ def true_scores(counts: FloatArray, length: int) -> TrueScores:
         moments.append(float(falling.mean()) / items)
     mean = moments[0]
     variance = moments[1] - mean**2 if len(moments) > 1 else 0.0
-    if len(moments) == 4 and variance > 0 and (four := _four(mean, variance, *moments[1:])):
+    if len(moments) == 4 and variance > 0 and (four := _four_parameter_beta(mean, variance, *moments[1:])):
         return four
     variance = min(max(variance, 1e-6), 0.999 * mean * (1 - mean))
     size = mean * (1 - mean) / variance - 1
     return TrueScores(mean * size, (1 - mean) * size, 0.0, 1.0, 2)
 
 
-def _four(mean: float, variance: float, second: float, third: float, fourth: float) -> TrueScores | None:
+def _four_parameter_beta(mean: float, variance: float, second: float, third: float, fourth: float) -> TrueScores | None:
     skew = (third - 3 * mean * second + 2 * mean**3) / variance**1.5
     kurtosis = (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4) / variance**2
     bottom = 6 + 3 * skew**2 - 2 * kurtosis
@@ -222,7 +222,7 @@ def _four(mean: float, variance: float, second: float, third: float, fourth: flo
     return TrueScores(a, b, low, high, 4) if low >= 0 and high <= 1 else None
 
 
-def _passing(length: int, needed: int) -> Callable[[FloatArray], FloatArray]:
+def _passing_probability(length: int, needed: int) -> Callable[[FloatArray], FloatArray]:
     from scipy.stats import binom  # not at import time: slow
 
     return lambda tau: np.asarray(binom.sf(needed - 1, length, tau))

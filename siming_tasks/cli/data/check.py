@@ -48,7 +48,7 @@ def check(
     root = chosen.folder(must_exist=False)
     if restate_digests:
         before, now = restate(root)
-        _say_restated(root, before, now)
+        _print_changed_digest(root, before, now)
     report = check_dataset(root, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
     if as_json:
         print(json.dumps(report.to_json(), indent=1, allow_nan=False))
@@ -69,7 +69,7 @@ def check(
     return 1 if report.errors else 0
 
 
-def _say_restated(root: Path, before: str | None, now: str) -> None:
+def _print_changed_digest(root: Path, before: str | None, now: str) -> None:
     """Print the old and the new digest on standard error, where they do not mix with ``--json``."""
     if before == now:
         say(f"{root}: the digest {now[:12]} is right already.", error=True)

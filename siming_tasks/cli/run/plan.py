@@ -140,13 +140,15 @@ def _model(name: str) -> tuple[int | None, Service | None]:
     except OptionsError:
         frames = preset(name)  # the paper's word for it; refuses what is neither
         model_recipe = next(
-            candidate for candidate in recipes().values() if candidate.paper and _plain(candidate.paper) == _plain(name)
+            candidate
+            for candidate in recipes().values()
+            if candidate.paper and _name_key(candidate.paper) == _name_key(name)
         )
         return frames.frames, services().get(model_recipe.service)
     return model_recipe.full_frames, services().get(model_recipe.service)
 
 
-def _plain(name: str) -> str:
+def _name_key(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
@@ -232,12 +234,12 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
     )
     print(f"({service.source}{'; ' + service.note if service.note else ''}). Frames are taken for noisy photographs.")
     for setting in run_plan.settings:
-        weight = _weight(setting.frames_max, exams, policy)
+        weight = _request_weight(setting.frames_max, exams, policy)
         reasons = service.refuses(weight)
         verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"
         print(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
         if reasons:
-            ways = list(_ways(setting.frames_max, exams, policy, service))
+            ways = list(_ways_to_fit(setting.frames_max, exams, policy, service))
             print(f"{'':19}would fit: {', or '.join(ways) if ways else 'nothing that changes one option alone'}")
 
 
@@ -251,7 +253,7 @@ def _bytes_per_pixel(policy: Policy) -> float:
     return share * (BYTES_PER_PIXEL["webp80"] / known[75] if encoding.format == "webp" else 1)
 
 
-def _weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
+def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
     from siming_tasks.media.picture import fit_size
     from siming_tasks.models.recipes import Weight
 
@@ -260,18 +262,18 @@ def _weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
     return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
 
 
-def _ways(images: int, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
+def _ways_to_fit(images: int, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
     from siming_tasks.media.stored_image import Encoding
 
-    weight = _weight(images, exams, policy)
-    if (fewer := service.fitting(weight)) > 0 and not service.refuses(_weight(fewer, exams, policy)):
+    weight = _request_weight(images, exams, policy)
+    if (fewer := service.fitting(weight)) > 0 and not service.refuses(_request_weight(fewer, exams, policy)):
         yield f"{fewer} frames"
     scale = math.sqrt(service.request_mb * 1e6 / weight.request)
     smaller = min(service.side_above_20_images or weight.side, math.floor(weight.side * scale / 32) * 32)
-    if smaller >= 224 and not service.refuses(_weight(images, exams, replace(policy, frame_size=smaller))):
+    if smaller >= 224 and not service.refuses(_request_weight(images, exams, replace(policy, frame_size=smaller))):
         yield f"--frame-size {smaller}"
     for form in ("jpeg", "jpeg75", "jpeg60", "jpeg40"):
         other = replace(policy, encoding=Encoding.of(form))
-        if other.encoding != policy.encoding and not service.refuses(_weight(images, exams, other)):
+        if other.encoding != policy.encoding and not service.refuses(_request_weight(images, exams, other)):
             yield f"--image-format {form}"
             return

@@ -91,10 +91,10 @@ def no_ceiling(dataset: Dataset) -> str:
     """The reason why there is no human row."""
     from siming_tasks.report.tables.raters import NO_CEILING
 
-    return NO_CEILING.format(found=", ".join(_given(dataset)) or "none")
+    return NO_CEILING.format(found=", ".join(_raters_with_points(dataset)) or "none")
 
 
-def _given(dataset: Dataset) -> list[str]:
+def _raters_with_points(dataset: Dataset) -> list[str]:
     """Raters who gave points, the consensus among them unless it is withheld."""
     from siming_tasks.common.schema import CONSENSUS
 

@@ -102,15 +102,20 @@ def setting_data(
         "fine": len(LEVELS) - 1 if score else 0,
         "steps": [[step.id, visible(step.name), dataset.rubric.skill_of[step.id], step.max_score] for step in steps],
         "videos": [[video.video_id, media(video), _spans(video, dataset)] for video in videos],
-        "truth": _digits(_levels(reference, top, score, mapping), np.isnan(reference)),
+        "truth": _levels_as_digits(_levels(reference, top, score, mapping), np.isnan(reference)),
         "points": _numbers(reference),
         "raters": {visible(physician): _numbers(_points(dataset, physician)) for physician in dataset.physicians},
         "runs": [],
     }
     for source, matrix in matrices:
-        judged, asked = _spread(matrix, dataset)
+        judged, asked = _answers_over_all_videos(matrix, dataset)
         levels = ordinal_labels(judged, top, mapping) if score else np.where(np.isnan(judged), -1, judged).astype(int)
-        run = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": _digits(levels, ~asked)}
+        run = {
+            "slug": source.slug,
+            "name": visible(source.name),
+            "role": source.role,
+            "said": _levels_as_digits(levels, ~asked),
+        }
         data["runs"].append({**run, "gave": _numbers(judged)} if score else run)
     return data
 
@@ -130,7 +135,9 @@ def _points(dataset: Dataset, rater: str) -> np.ndarray[Any, Any]:
     return points
 
 
-def _spread(matrix: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _answers_over_all_videos(
+    matrix: ScoreMatrix, dataset: Dataset
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Answers of a run, and what it was asked, over all videos of the data set (NaN: none)."""
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     rows = [row[video] for video in matrix.video_ids]
@@ -140,7 +147,7 @@ def _spread(matrix: ScoreMatrix, dataset: Dataset) -> tuple[np.ndarray[Any, Any]
     return judged, asked
 
 
-def _digits(levels: np.ndarray[Any, Any], absent: np.ndarray[Any, Any]) -> str:
+def _levels_as_digits(levels: np.ndarray[Any, Any], absent: np.ndarray[Any, Any]) -> str:
     signs = np.array([*"0123", NO_ANSWER, NOT_ASKED])
     return "".join(signs[np.where(absent, 5, np.where(levels < 0, 4, levels))].ravel().tolist())
 

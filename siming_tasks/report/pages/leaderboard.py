@@ -32,15 +32,15 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         first=first,
         slugs={run["name"]: run["slug"] for run in report["runs"]},
         shown={row["role"] for board in boards for row in board["rows"]},
-        glance=_glance(boards),
+        glance=_overview_rows(boards),
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_published_tables(),
-        few=_few(report["dataset"]["videos"]),
+        few=_few_videos_flag(report["dataset"]["videos"]),
     )
 
 
-def _glance(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _overview_rows(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
     lines_by_judge: dict[str, dict[str, Any]] = {}
     for index, board in enumerate(boards):
@@ -80,7 +80,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "words": verdict_sentences(board),
         "corrections": describe_corrections(board),
         "scale": describe_scale(metric),
-        "empty": _empty(board),
+        "empty": _empty_chart_reason(board),
         "humans": bool(board["verdict"]["humans"]),
         "folded": board["folded"],
         "models": board["models"],
@@ -90,12 +90,12 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _few(videos: int) -> str | None:
+def _few_videos_flag(videos: int) -> str | None:
     """The flag of a report on few videos; None for many."""
     return "no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None
 
 
-def _empty(board: Mapping[str, Any]) -> str:
+def _empty_chart_reason(board: Mapping[str, Any]) -> str:
     """The reason why there is nothing to draw."""
     reasons = dict.fromkeys(row["metrics"][board["metric"]]["reason"] for row in board["rows"])
     return " ".join(reason for reason in reasons if reason) or "No run answered anything."

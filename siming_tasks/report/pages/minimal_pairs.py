@@ -68,13 +68,13 @@ def _facts(pair: Mapping[str, Any], dataset: Dataset, answers: Sequence[Mapping[
         "step_name": step.name,
         "step_max": step.max_score,
         "scores": scores,
-        "changed": [_act(str(act), dataset) for act in pair.get("changed_act", ())],
+        "changed": [_edited_act_text(str(act), dataset) for act in pair.get("changed_act", ())],
         "noticed": verdicts.count("noticed"),
         "asked": len(verdicts),
     }
 
 
-def _act(name: str, dataset: Dataset) -> str:
+def _edited_act_text(name: str, dataset: Dataset) -> str:
     """A changed act in the rubric's words, if it is one of the rubric's errors; else as the data name it."""
     for step in dataset.rubric.steps:
         for error in step.errors:

@@ -43,7 +43,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             f"models/{run['slug']}.html",
             "model.html",
             run=run,
-            lead=_lead(run),
+            lead=_lead_sentence(run),
             parts=[_part(name, run, report, rubric) for name in UNALTERED_TASKS if name in run["settings"]],
             gaps=_full_against_clip(run),
             split_names=SPLIT,
@@ -207,7 +207,7 @@ _UNKNOWN_VALUES = (None, "unknown@unknown")
 """Values that lmms-eval writes where it cannot tell."""
 
 
-def _lead(run: Mapping[str, Any]) -> str:
+def _lead_sentence(run: Mapping[str, Any]) -> str:
     """The judge in a sentence."""
     if run["role"] == "reference":
         return (

@@ -37,8 +37,10 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
     caveat = next((grid["caveat"] for grid in grids if grid["caveat"]), "")
     grids = [grid for grid in grids if grid["rows"]]
     steps = [(step.id, step.name) for step in rubric.steps]
-    site.page("steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_nothing(report), steps=steps)
-    differing = {name: _differing(name, contents.analyses) for name in UNALTERED_TASKS}
+    site.page(
+        "steps/index.html", "steps.html", grids=grids, caveat=caveat, nothing=_no_grid_reason(report), steps=steps
+    )
+    differing = {name: _videos_most_get_wrong(name, contents.analyses) for name in UNALTERED_TASKS}
     for index, step in enumerate(rubric.steps):
         parts = [_part(name, step, report, differing[name]) for name in UNALTERED_TASKS if report["standings"][name]]
         counted = next((part for part in parts if part), None)
@@ -57,7 +59,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         )
 
 
-def _nothing(report: Mapping[str, Any]) -> str:
+def _no_grid_reason(report: Mapping[str, Any]) -> str:
     """The reason why there is no grid."""
     if report["dataset"]["withheld"]:
         return "The labels are withheld: who gets which step right cannot be said."
@@ -82,7 +84,7 @@ def _grid(name: str, report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any
         mine = [sheet["rows"][index] for _, sheet in sheets]
         if mine:
             values = [None if row["kappa"]["undefined"] else row["kappa"]["value"] for row in mine]
-            cells = [{"value": x, "heat": _heat(x, row["thin"])} for x, row in zip(values, mine, strict=True)]
+            cells = [{"value": x, "heat": _heat_level(x, row["thin"])} for x, row in zip(values, mine, strict=True)]
             rows.append({"id": step.id, "name": step.name, "cells": cells, **_reference_facts(mine)})
     return {
         "setting": name,
@@ -100,7 +102,7 @@ def _reference_facts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"imperfect": most["imperfect"], "thin": most["thin"], "human": most["human"]}
 
 
-def _heat(value: float | None, thin: bool) -> int:
+def _heat_level(value: float | None, thin: bool) -> int:
     return 0 if value is None or thin else int(np.clip(np.ceil(value * 5), 0, 4))
 
 
@@ -127,12 +129,12 @@ def _part(
         "rated": max(row["kappa"]["n_items"] for row in rows),
         "rows": rows,
         "chart": interval_chart(marks, axis="kappa", alt=alt),
-        "misses": _misses(name, step.id, report),
+        "misses": _commonest_confusions(name, step.id, report),
         "videos": differing.get(step.id, ()),
     }
 
 
-def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _commonest_confusions(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The commonest wrong answers over all models (reference judges only where there is no model)."""
     runs = [run for run in report["runs"] if name in run["settings"]]
     runs = [run for run in runs if run["role"] == "model"] or runs
@@ -155,7 +157,7 @@ def _misses(name: str, step_id: str, report: Mapping[str, Any]) -> list[dict[str
     return misses
 
 
-def _differing(name: str, analyses: Sequence[RunAnalysis]) -> dict[str, list[tuple[str, str]]]:
+def _videos_most_get_wrong(name: str, analyses: Sequence[RunAnalysis]) -> dict[str, list[tuple[str, str]]]:
     """By step, the videos in which most judges (models, if there are any) are wrong about "fully correct"."""
     matrices = [run.matrices[name] for run in analyses if name in run.matrices and run.source.role == "model"]
     matrices = matrices or [run.matrices[name] for run in analyses if name in run.matrices]

@@ -81,8 +81,11 @@ def _table(data: Any, number: int, source: str) -> Table:
     if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines) or not lines:
         raise DataError(f"{where}: `rows` is CSV text with a header line, or a list of mappings.")
     named = [{_canonical(key): value for key, value in line.items()} for line in lines]
-    size = {key: _size(data.get(key, _shared(named, key)), f"{where}: {key}") for key in ("n_videos", "n_items")}
-    ignored = dict.fromkeys(key for line in named for key in line if not _known(key))
+    size = {
+        key: _sample_size(data.get(key, _shared_value(named, key)), f"{where}: {key}")
+        for key in ("n_videos", "n_items")
+    }
+    ignored = dict.fromkeys(key for line in named for key in line if not _is_known_column(key))
     rows = tuple(_row(line, place, where) for place, line in enumerate(named, 1))
     _unique("row", (row.name for row in rows), where)
     return Table(name, rows, **size, base=str(data.get("base") or ""), note=str(data.get("note") or ""),
@@ -121,15 +124,15 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
         if delta:
             deltas[metric] = delta
     try:
-        count = _whole(line["count"]) if _imputed(line.get("count")) else None
+        count = _whole_number(line["count"]) if _is_stated(line.get("count")) else None
         percent = parse(line.get("percent"))
-        of = factors(line["of"]) if _imputed(line.get("of")) else ()
+        of = factors(line["of"]) if _is_stated(line.get("of")) else ()
     except ValueError as error:
         raise DataError(f"{where}: row {name!r}: {error}.") from None
     return Row(name, values, deltas, str(line.get("base") or "").strip(), count, percent, of)
 
 
-def _whole(raw: object) -> int:
+def _whole_number(raw: object) -> int:
     text = str(raw).strip().replace(",", "")
     if not text.isdecimal():
         raise ValueError(f"{raw!r} is not a whole number")
@@ -151,22 +154,22 @@ def _canonical(column: object) -> str:
     return f"{text}_delta" if delta else text
 
 
-def _known(key: str) -> bool:
+def _is_known_column(key: str) -> bool:
     return key in RESERVED or key.removesuffix("_delta") in COLUMNS
 
 
-def _imputed(raw: object) -> bool:
+def _is_stated(raw: object) -> bool:
     return raw is not None and str(raw).strip() != ""
 
 
-def _shared(lines: Sequence[Mapping[str, Any]], key: str) -> object:
+def _shared_value(lines: Sequence[Mapping[str, Any]], key: str) -> object:
     """The one value that a column holds on every row, else None: rows of different size are not one population."""
     values = {str(line.get(key) or "").strip() for line in lines}
     return values.pop() if len(values) == 1 else None
 
 
-def _size(raw: object, where: str) -> int | None:
-    if not _imputed(raw):
+def _sample_size(raw: object, where: str) -> int | None:
+    if not _is_stated(raw):
         return None
     try:
         whole = 1

@@ -47,14 +47,14 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
              [row for row in rows if not row["verified"]]),
         ],
         columns=[(TASKS[name].title, name, headline(TASKS[name].answer)) for name in _columns(rows)],
-        beside=_beside(board["beside"]),
+        beside=_baseline_table(board["beside"]),
         charts=[chart for name in TASKS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
 
 
-def _beside(rows_by_setting: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def _baseline_table(rows_by_setting: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """One row for each physician and no-video baseline, with its estimate in each setting."""
     rows: dict[str, dict[str, Any]] = {}
     for setting, mine in rows_by_setting.items():

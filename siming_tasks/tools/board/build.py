@@ -183,7 +183,7 @@ def day_of(date: Any) -> str | None:
     return "-".join(date_match.groups()) if date_match else None
 
 
-def _beside(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
+def _baseline_rows_by_setting(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
     """By setting, the rows of the physicians and the no-video baselines."""
     wanted = [name for name in TASKS if any(name in entry.settings for entry in entries)]
     return {
@@ -206,6 +206,6 @@ def _report(
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
         "match": match,
         "rows": [entry.to_json() for entry in entries],
-        "beside": _beside(dataset, options, entries),
+        "beside": _baseline_rows_by_setting(dataset, options, entries),
         "refused": list(refused),
     }  # fmt: skip

@@ -35,18 +35,18 @@ def rerun_agreement(
     if reruns is None:
         return None, None
     try:
-        path = _rerun(archive, reruns)
+        path = _rerun_path(archive, reruns)
         run = read_run(find_runs([str(path)])[0], dataset) if path else None
     except (DataError, OSError) as error:
         return None, f"The host’s own run cannot be used: {one_line(error, 300)}"
     if run is None:
         return None, None
-    mine, theirs = _answers(run.records), _answers(records)
+    mine, theirs = _answers_by_request(run.records), _answers_by_request(records)
     asked = mine.keys() | theirs.keys()
     return (sum(mine.get(key) == theirs.get(key) for key in asked) / len(asked) if asked else None), None
 
 
-def _rerun(archive: Path, reruns: Path) -> Path | None:
+def _rerun_path(archive: Path, reruns: Path) -> Path | None:
     """The one folder or ``.jsonl`` file in ``reruns`` with the archive's exact name; None if there is none.
 
     Raises:
@@ -71,7 +71,7 @@ def _rerun(archive: Path, reruns: Path) -> Path | None:
     return path
 
 
-def _answers(records: Mapping[str, Sequence[Record]]) -> dict[tuple[str, str], Any]:
+def _answers_by_request(records: Mapping[str, Sequence[Record]]) -> dict[tuple[str, str], Any]:
     return {
         (record.id, step): float(value)
         for mine in records.values()

@@ -33,7 +33,7 @@ def submission_findings(
     """
     yield from _warnings(problems)
     yield from _coverage_and_claims(received, settings)
-    yield from _arithmetic(received)
+    yield from _arithmetic_contradictions(received)
 
 
 def _warnings(problems: Sequence[Problem]) -> Iterator[str]:
@@ -65,12 +65,12 @@ def _coverage_and_claims(received: Received, settings: Mapping[str, Mapping[str,
             if (claimed is None) != (value is None) or (
                 claimed is not None and value is not None and abs(claimed - value) > CLAIM_TOLERANCE
             ):
-                yield f"{name}: {metric} is claimed as {_text(claimed)}; the predictions give {_text(value)}."
+                yield f"{name}: {metric} is claimed as {_printed(claimed)}; the predictions give {_printed(value)}."
     for name in about.claims.keys() - settings.keys():
         yield f"{visible(name)[:40]}: numbers are claimed without predictions."
 
 
-def _arithmetic(received: Received) -> Iterator[str]:
+def _arithmetic_contradictions(received: Received) -> Iterator[str]:
     """Contradictions among the claimed numbers, by the table linter."""
     columns = {"qwk": "kappa"}
     tables = []
@@ -82,5 +82,5 @@ def _arithmetic(received: Received) -> Iterator[str]:
         yield f"{finding.table}: {finding.what}"
 
 
-def _text(value: float | None) -> str:
+def _printed(value: float | None) -> str:
     return "none" if value is None else f"{value:.4f}"

@@ -73,14 +73,14 @@ def _members(path: Path, archive: zipfile.ZipFile, limits: Mapping[str, int]) ->
                 f"{path}: {item.filename} is packed by method {item.compress_type}. Use deflate, as zip does."
             )
         with archive.open(item) as stream:
-            data = _bounded(stream, limits[item.filename])
+            data = _read_at_most(stream, limits[item.filename])
         if data is None:
             raise DataError(f"{path}: {item.filename} unpacks to more than {limits[item.filename]:,} bytes.")
         parts[item.filename] = data
     return parts
 
 
-def _bounded(stream: Any, limit: int) -> bytes | None:
+def _read_at_most(stream: Any, limit: int) -> bytes | None:
     """At most ``limit`` bytes, whatever the header claims; None if there are more."""
     buffer = io.BytesIO()
     while chunk := stream.read(1 << 20):
