@@ -148,7 +148,7 @@ def test_a_setting_that_cannot_be_compared_does_not_stop_the_others(data, runs, 
     assert list(found["settings"]) == ["full_score"] and list(found["not_compared"]) == ["full_error"]
 
 
-def test_repeats(data, runs, capsys):
+def test_repeated_runs_split_their_variance(data, runs, capsys):
     paths = (runs("good", 0.2), runs("better", 0.2))
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated")
     assert code == 0
@@ -158,7 +158,7 @@ def test_repeats(data, runs, capsys):
     assert part["decoding"] == pytest.approx(np.std(part["values"], ddof=1))
 
 
-def test_compare_verdicts(data, runs, capsys):
+def test_verdicts_are_compared(data, runs, capsys):
     paths = (runs("good", 0.2, answer="error"), runs("weak", 0.8, answer="error"))
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data))
     assert code == 0
@@ -210,20 +210,20 @@ def test_one_run_is_no_comparison(data, runs, capsys):
     assert run(capsys, "compare", runs("good", 0.2), "--data", str(data)) == (1, "", message)
 
 
-def test_one_video(data, runs, capsys):
+def test_runs_that_share_one_video_are_refused(data, runs, capsys):
     paths = (runs("good", 0.2, videos=1), runs("weak", 0.8, videos=1))
     message = "The runs share a single video; videos are the unit of comparison, so at least two are needed."
     assert run(capsys, "compare", *paths, "--data", str(data), "--partial") == (1, "", f"siming compare: {message}\n")
 
 
-def test_empty_run(data, runs, capsys, tmp_path):
+def test_an_empty_run_is_refused(data, runs, capsys, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     code, out, err = run(capsys, "compare", runs("good", 0.2), str(tmp_path / "empty.jsonl"), "--data", str(data))
     assert (code, out) == (1, "")
     assert "empty.jsonl: no line holds a prediction." in err
 
 
-def test_raters(data, capsys):
+def test_study_raters_prints_agreement_and_json(data, capsys):
     code, out, err = run(capsys, "study", "raters", str(data))
     assert (code, err) == (0, "")
     assert out.startswith("## Raters of tiny 1, SYNTHETIC data\n\nrater_b against rater_a, before adjudication.\n")
@@ -235,7 +235,7 @@ def test_raters(data, capsys):
     assert found["inflation"]["rater_a"]["qwk"]["n_videos"] == VIDEOS
 
 
-def test_raters_by_name(data, capsys):
+def test_raters_are_chosen_by_name_and_unknown_ones_refused(data, capsys):
     assert (
         "consensus against rater_b" in run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
     )
@@ -243,7 +243,7 @@ def test_raters_by_name(data, capsys):
     assert run(capsys, "study", "raters", str(data), "--raters", "x", "rater_a") == (1, "", message)
 
 
-def test_consensus_only(folder, data, runs, capsys):
+def test_no_human_ceiling_with_the_consensus_alone(folder, data, runs, capsys):
     alone = folder("consensus")
     code, out, err = run(capsys, "study", "raters", str(alone))
     assert (code, out) == (1, "")

@@ -199,7 +199,7 @@ def hits(panel: ScoreMatrix) -> float:
 
 
 class TestAMetricMore:
-    def test_in_an_evaluation(self, toy, judged):
+    def test_an_evaluation_computes_a_new_metric(self, toy, judged):
         found = evaluate(judged, resamples=200)
         assert list(found.metrics) == ["mcc", "precision", "recall", "f1", "hits", "coverage"]
         estimate = found.metrics["hits"]
@@ -211,10 +211,10 @@ class TestAMetricMore:
             int((part.counted & part.answered).sum()) for part in (judged.skill("cpr"), judged.skill("aed"))
         ]
 
-    def test_not_where_points_are_asked(self, toy, synthetic):
+    def test_a_metric_of_verdicts_is_absent_where_points_are_asked(self, toy, synthetic):
         assert "hits" not in evaluate(synthetic(np.random.default_rng(0), videos=5, steps=3), resamples=0).metrics
 
-    def test_in_comparisons(self, toy, judged):
+    def test_comparisons_rank_by_a_new_metric(self, toy, judged):
         perfect = judged.predicting(judged.reference_wrong.astype(float))
         runs = [ComparisonEntry("run", judged), ComparisonEntry("perfect", perfect)]
         found = compare_scores(runs, resamples=100)
@@ -246,7 +246,7 @@ class TestAMetricMore:
         ratio = human_ratio(again, judged, judged, resamples=20)
         assert ratio["hits"].value == pytest.approx(1.0)  # three times the same labels
 
-    def test_in_planning(self, toy, capsys):
+    def test_planning_simulates_a_new_metric_above_chance(self, toy, capsys):
         """Gain of the judge over one that calls as many steps wrong at random; never more than 2 p (1 - p)."""
         arguments = ["study", "power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
         assert main(arguments) == 0
@@ -261,7 +261,7 @@ class TestAMetricMore:
         assert main(["study", "power", "--metric", "precision"]) != 0
         assert "invalid value for '--metric': 'precision' is not one of" in capsys.readouterr().err
 
-    def test_in_the_hooks_of_the_host(self, toy, short_demo, monkeypatch):
+    def test_lmms_eval_hooks_aggregate_a_new_metric(self, toy, short_demo, monkeypatch):
         """As lmms-eval does it: one item for each metric of a reply, one aggregator for each attribute."""
         monkeypatch.setenv("SIMING_DATA", str(short_demo))
         monkeypatch.setenv("SIMING_RESAMPLES", "50")
@@ -280,7 +280,7 @@ class TestAMetricMore:
         assert 0 < stderr < 0.5
         RUN.begin()  # another run: what was remembered of this one is forgotten
 
-    def test_in_the_commands_and_the_report(self, toy, exams, make_run, tmp_path, capsys):
+    def test_commands_and_report_show_a_new_metric(self, toy, exams, make_run, tmp_path, capsys):
         root, run = str(exams.root), make_run(exams, tmp_path / "noisy", "oracle", noise=0.4, settings=("full_error",))
         assert main(["score", root, str(run), "--resamples", "40", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)["settings"]["full_error"]["metrics"]

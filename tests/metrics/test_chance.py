@@ -13,7 +13,7 @@ X = [3, 3, 3, 2, 3, 0, 3, 3, 1, 3, 3, 2, 3, 3, 3, 0, 3, 2, 3, 3]
 Y = [3, 3, 2, 2, 3, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 3, 2, 3, 1]
 
 
-def test_values_of_other_libraries():
+def test_chance_corrected_values_equal_other_libraries():
     """``CAC(..., weights="quadratic").gwet()``, its AC1 of "below 3", ``krippendorff.alpha(..., "interval")``."""
     counts = confusion(np.array([X], np.int8), np.array([Y], np.int8))
     assert gwet(counts)[0] == pytest.approx(0.887121601, abs=1e-9)
@@ -29,7 +29,7 @@ def test_alpha_is_kappa_with_one_margin_for_both(panel):
     assert krippendorff(table * 1000) == pytest.approx(qwk(table), abs=1e-6)
 
 
-def test_of_constants_and_of_nothing():
+def test_constant_and_empty_tables_are_undefined():
     same = np.zeros(16)
     same[15] = 9
     assert np.isnan(krippendorff(same)) and gwet(same) == 1

@@ -102,27 +102,27 @@ def test_both_constant_different_label_is_zero_and_defined(panel):
     only(found, value=0.0, undefined=False, reason=None)
 
 
-def test_one_pair(panel):
+def test_one_pair_has_undefined_metrics_and_no_interval(panel):
     agree = evaluate(panel([[2]], [[2]])).metrics
     only(agree["qwk"], value=0.0, undefined=True, n_items=1)
     only(agree["plcc"], value=0.0, undefined=True, reason="A single video has no correlation.")
     only(evaluate(panel([[2]], [[1]])).metrics["qwk"], value=0.0, undefined=False, low=None)
 
 
-def test_no_videos(panel):
+def test_no_videos_give_no_values(panel):
     found = evaluate(panel(np.empty((0, 2)), np.empty((0, 2))))
     for metric in (*found.metrics.values(), *found.per_skill["cpr"].values()):
         only(metric, value=None, undefined=False, n_videos=0, coverage=None, reason="No step was asked about.")
 
 
-def test_all_predictions_missing(panel):
+def test_all_predictions_missing_give_no_value(panel):
     found = evaluate(panel([[3, 2], [1, 0]], np.full((2, 2), np.nan))).metrics
     for name in ("plcc", "srcc", "qwk"):
         only(found[name], value=None, undefined=False, reason="No step with a reference was answered.")
     only(found["coverage"], value=0.0, undefined=False, flags=("no-interval", "not-comparable"))
 
 
-def test_withheld_labels(panel):
+def test_withheld_labels_leave_the_coverage_only(panel):
     found = evaluate(panel(np.full((2, 2), np.nan), [[3, 2], [1, 0]])).metrics
     only(found["qwk"], value=None, reason="There is no reference: the labels are withheld.", coverage=1.0)
     only(found["coverage"], value=1.0)
@@ -142,7 +142,7 @@ def test_mcc_of_a_constant_is_undefined(panel, guess, word):
     only(found, value=0.0, undefined=True, reason=f"Every step was predicted {word}: 0/0.")
 
 
-def test_a_single_class(panel):
+def test_metrics_of_a_single_class(panel):
     found = evaluate(panel([[3, 3], [3, 3]], [[0, 1], [0, 0]], answer="error")).metrics
     only(found["mcc"], value=0.0, undefined=True, reason="Every step is correct in the reference: 0/0.")
     only(found["recall"], value=0.0, undefined=True, reason="No step is wrong in the reference: 0/0.")
@@ -150,7 +150,7 @@ def test_a_single_class(panel):
     only(found["f1"], value=0.0, undefined=False)
 
 
-def test_nothing_predicted_positive(panel):
+def test_metrics_where_nothing_is_predicted_positive(panel):
     found = evaluate(panel([[3, 1], [0, 2]], np.zeros((2, 2)), answer="error")).metrics
     only(found["precision"], value=0.0, undefined=True, reason="No step was predicted wrong: 0/0.")
     only(found["recall"], value=0.0, undefined=False)
@@ -336,7 +336,7 @@ def test_same_bits_in_another_process(synthetic, tmp_path):
     assert json.loads(run.stdout) == here
 
 
-def test_seed_matters(synthetic):
+def test_another_seed_gives_other_intervals(synthetic):
     panel = synthetic(np.random.default_rng(5))
     assert evaluate(panel, resamples=100, seed=1).metrics != evaluate(panel, resamples=100, seed=2).metrics
 
@@ -351,7 +351,7 @@ def test_no_interval_from_fewer_than_two_resamples(synthetic, resamples):
         assert (found.stderr, found.low, found.high) == (None, None, None)
 
 
-def test_unknown_method(synthetic):
+def test_an_unknown_method_is_refused(synthetic):
     with pytest.raises(DataError, match="The method is 'magic'; it must be 'bootstrap' or 'jackknife'"):
         evaluate(synthetic(np.random.default_rng(0)), method="magic")
 

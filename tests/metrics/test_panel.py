@@ -14,7 +14,7 @@ def two(panel):
     return panel([[3, 1], [2, 0]], [[3, 2], [1, np.nan]], max_score=[3, 2], skills=["cpr", "aed"])
 
 
-def test_masks(two):
+def test_masks_mark_counted_answered_and_wrong_steps(two):
     asked = np.array([[True, False], [True, True]])
     changed = replace(two, asked=asked, reference=[[3, 1], [np.nan, 0]])
     assert changed.counted.tolist() == [[True, False], [False, True]]
@@ -32,7 +32,7 @@ def test_arrays_are_copies_and_read_only(two):
         changed.predicted[0, 0] = 0
 
 
-def test_selection(two):
+def test_selected_videos_skills_and_steps_keep_their_scores(two):
     assert two.videos([1, 0]).video_ids == ("v00001", "v00000")
     assert two.videos(np.array([False, True])).reference.tolist() == [[2, 0]]
     assert two.videos([]).reference.shape == (0, 2)
@@ -79,6 +79,6 @@ def test_bad_input_is_named(two, change, message):
         replace(two, **change)
 
 
-def test_unknown_step(two):
+def test_an_unknown_step_is_refused(two):
     with pytest.raises(DataError, match=re.escape("ScoreMatrix: no step 'x'. It has s00, s01.")):
         two.subset(["x"])

@@ -12,7 +12,7 @@ import pytest
 from siming_tasks import metrics
 
 
-def test_all_is_true():
+def test_every_name_in_all_exists():
     assert list(metrics.__all__) == sorted(metrics.__all__)
     assert all(hasattr(metrics, name) for name in metrics.__all__)
 

@@ -24,7 +24,7 @@ def test_report_finds_the_data_that_the_run_names(run: Path, capsys: pytest.Capt
     assert (Path("out") / "models" / "mine.html").is_file()
 
 
-def test_report_says_what_is_wrong(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_names_its_faulty_input(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "nowhere"]) == 1
     assert "siming report: nowhere: no such file or folder." in capsys.readouterr().err
     assert main(["report", str(run), "--resamples", "0"]) == 2

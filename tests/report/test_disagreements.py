@@ -62,7 +62,7 @@ def test_what_was_not_asked_or_not_answered_is_told_apart(data) -> None:
     assert not any(run["slug"].startswith("org-img") for run in data["clip_error"]["runs"]), "it was not asked"
 
 
-def test_addresses() -> None:
+def test_addresses_of_disagreements_and_answers() -> None:
     assert disagreements_address("clip_score", run="a b", truth=3, said=0) == (
         "disagreements/index.html#setting=clip_score&run=a+b&truth=3&said=0"
     )

@@ -25,7 +25,7 @@ def said(texts, kind: str, run: str = "a") -> list[tuple[str, str, ErrorQuote]]:
     ]
 
 
-def test_like_sayings_stand_together() -> None:
+def test_similar_quotes_are_clustered() -> None:
     """Two ways of being wrong, thirty sayings each, in turn; the groups are these two, whatever the order."""
     mixed = [*said(MASK * 10, "alarm"), *said(CLEAR * 10, "miss")]
     groups = cluster_quotes(mixed)

@@ -270,7 +270,7 @@ def test_hostile_archives_are_refused_by_name_and_good_ones_are_shown(hostile_bo
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE.keys() - HARMLESS))
-def test_the_reason_is_said(hostile_board, name: str) -> None:
+def test_a_refused_archive_states_its_reason(hostile_board, name: str) -> None:
     said = next(line for line in hostile_board[2] if line.startswith(f"{name}.zip"))
     assert HOSTILE[name][1] in said
 

@@ -101,7 +101,7 @@ def test_charts_are_drawn_and_say_their_values(browser, lab) -> None:
     assert outside == []
 
 
-def test_tables_sort(browser, lab) -> None:
+def test_tables_sort_by_a_clicked_column(browser, lab) -> None:
     visit(browser, lab.out / "index.html")
     rows = "[...document.querySelectorAll('#h-full_score ~ .scroll tbody tr')]"
     column = f"{rows}.map(r => r.querySelector('td.main .v').textContent)"
@@ -232,7 +232,7 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
         (lab.out / "evil.html").unlink()
 
 
-def test_twins_play_together(browser, minimal_pairs) -> None:
+def test_videos_of_a_minimal_pair_play_together(browser, minimal_pairs) -> None:
     """Both videos of a pair play the differing step from its start to its end; the index opens on a pair."""
     spans = [video.step("cpr_07").span for video in minimal_pairs.dataset.videos[:2]]
     visit(browser, minimal_pairs.out / "pairs" / "pair001.html")
@@ -292,7 +292,9 @@ def test_usable_at_phone_width(browser, lab, minimal_pairs, board: Path) -> None
 
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_nothing(browser, lab, minimal_pairs, board: Path, scheme: str, rules: list[str] | None) -> None:
+def test_axe_finds_no_accessibility_fault(
+    browser, lab, minimal_pairs, board: Path, scheme: str, rules: list[str] | None
+) -> None:
     """Charts are left out: they are images with a label (tested above), and each has thousands of drawing elements."""
     from axe_core_python.selenium import Axe
 

@@ -242,7 +242,7 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("value", "shown"), [(0.1234, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (0.0, "0.000"), (None, "–")]
 )
-def test_numbers_as_shown(value: float | None, shown: str) -> None:
+def test_numbers_are_formatted_as_shown(value: float | None, shown: str) -> None:
     assert page_number(value) == shown
 
 
@@ -253,7 +253,7 @@ def test_shares_are_never_rounded_up_to_everything(value: float | None, shown: s
     assert page_percent(value) == shown
 
 
-def test_twins_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_minimal_pairs_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
     a, b = (video.video_id for video in lab.dataset.videos[:2])
     step = lab.dataset.rubric.steps[0].id
     pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,

@@ -89,7 +89,7 @@ def test_text_of_a_rubric_neither_acts_nor_hides() -> None:
         assert "\u202e" not in shown and "\x1b" not in shown and "⟦U+202E⟧" in shown
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_and_prints_chosen_skills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sheet.html"
     assert main(["data", "rubric", "show", "--html", str(out), "--skill", "aed"]) == 0
     assert capsys.readouterr().out == f"{out}: print it; one sheet per skill.\n"

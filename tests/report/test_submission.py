@@ -41,7 +41,7 @@ def repacked(archive: Path, out: Path, **changes: object) -> Path:
     return out
 
 
-def test_what_is_packed_comes_back(lab, tmp_path: Path) -> None:
+def test_a_packed_run_reads_back_the_same(lab, tmp_path: Path) -> None:
     archive = packed(lab, "noisy", tmp_path / "a.zip", organization="Org", url="https://example.org/m")
     received = read_submission(archive)
     assert received.submission.model.organization == "Org"
@@ -160,7 +160,7 @@ def test_predictions_are_tied_to_the_card(lab, tmp_path: Path) -> None:
         read_submission(repacked(archive, tmp_path / "d.zip", submission=b"[" * 900_000))
 
 
-def test_the_board(lab, tmp_path: Path) -> None:
+def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> None:
     inbox, reruns = tmp_path / "inbox", tmp_path / "reruns"
     inbox.mkdir()
     reruns.mkdir()
@@ -219,7 +219,7 @@ def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("date", "day"), [("20260102_030405", "2026-01-02"), ("yesterday", None), (None, None), (20260102, None)]
 )
-def test_the_day_of_a_run(date: object, day: str | None) -> None:
+def test_the_day_of_a_run_is_read_from_its_date(date: object, day: str | None) -> None:
     assert day_of(date) == day
 
 

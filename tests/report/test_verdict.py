@@ -165,7 +165,7 @@ def test_the_first_of_several_equals(board: Board) -> None:
     assert "None of the 3 models can be told apart from the first, " in said(board(*runs))
 
 
-def test_a_field_with_a_tail(board: Board) -> None:
+def test_the_best_run_is_ahead_of_the_weak_one_only(board: Board) -> None:
     runs = [{"model": f"{name}/{name}", "noise": 0.3} for name in "abc"]
     text = said(board(*runs, {"model": "z/Z", "noise": 1.0}))
     assert "but cannot be told apart from 2 of the other 3 models; it is ahead of the other 1 beyond chance." in text

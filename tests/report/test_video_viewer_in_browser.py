@@ -297,11 +297,13 @@ def test_where_nothing_can_be_pointed_to_the_page_says_so(chromium: Any, served:
         (1, None, "error", None),
     ],
 )
-def test_how_an_answer_differs(value: float, reference: float | None, answer: Any, kind: str | None) -> None:
+def test_the_difference_of_an_answer_is_shown(
+    value: float, reference: float | None, answer: Any, kind: str | None
+) -> None:
     assert difference_kind(value, reference, 3, answer) == kind
 
 
-def test_a_missing_video_is_said(chromium: Any, served: Served, lab) -> None:
+def test_a_missing_video_is_reported(chromium: Any, served: Served, lab) -> None:
     """On the exam's page although the error came before its script, and on the page of disagreements."""
     page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
     text = page.read_text()

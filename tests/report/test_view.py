@@ -94,7 +94,7 @@ def test_files_beside_the_videos_are_not_served(served: Served, moved: Path, lab
         assert served.ask(urljoin(at, f"../{other}"))[0] == 404
 
 
-def test_who_has_no_key_gets_nothing(served: Served, moved: Path, lab) -> None:
+def test_requests_without_a_key_are_refused(served: Served, moved: Path, lab) -> None:
     for path in ("/", "/index.html", link(moved, lab.dataset.videos[0].video_id)):
         status, _, body = served.ask(path, key=False)
         assert status == 403 and b"whole address that `siming view` printed" in body
@@ -117,7 +117,7 @@ def test_the_data_set_is_found_where_the_pages_link_to(lab, cache: Path) -> None
         assert served.ask(link(lab.out, video.video_id))[2] == lab.dataset.media_path(video).read_bytes()
 
 
-def test_missing_videos_are_said(moved: Path, lab, cache: Path, tmp_path: Path) -> None:
+def test_missing_videos_are_reported(moved: Path, lab, cache: Path, tmp_path: Path) -> None:
     with viewing(moved, cache=cache) as served:
         assert "Its videos are not where the report links to: give their data set with --data DIR." in served.said
         assert served.ask(link(moved, lab.dataset.videos[0].video_id))[0] == 404

@@ -43,7 +43,9 @@ def listed(capsys: pytest.CaptureFixture[str], exams: Dataset, run: Path) -> dic
     return dict(json.loads(capsys.readouterr().out))
 
 
-def test_what_failed_and_the_commands(exams: Dataset, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_requests_are_listed_with_their_commands(
+    exams: Dataset, broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = listed(capsys, exams, broken)
     clips = expected_requests(TASKS["clip_error"], exams.videos)
     full = expected_requests(TASKS["full_score"], exams.videos)
@@ -76,7 +78,7 @@ def test_the_text_names_each_says_where_secrets_go_and_holds_none(
     assert f"Then join the parts: siming score {exams.root} {broken}\n" in text
 
 
-def test_nothing_failed(
+def test_a_complete_run_lists_no_failed_request(
     exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(exams, tmp_path / "run", settings=("full_score",))

@@ -49,7 +49,7 @@ def test_the_first_difference_is_named_and_all_are_counted():
     assert comparable(*runs, allow=["prompt"]) == []
 
 
-def test_a_difference_everywhere():
+def test_a_difference_in_every_request_is_named_so():
     (reason,) = comparable(entrant("a", ["x"] * 3), entrant("b", ["y"] * 3))
     assert "x against y (full_score/v0; every request)" in reason
 
@@ -71,7 +71,7 @@ def record(**media: object) -> Record:
         ({"encoding": "jpeg60"}, {"quality": None}, False),  # not stated by an older version
     ],
 )
-def test_what_encoding_cost_is_a_condition(one: dict[str, object], other: dict[str, object], differ: bool) -> None:
+def test_the_loss_by_encoding_is_a_condition(one: dict[str, object], other: dict[str, object], differ: bool) -> None:
     place = CONDITIONS.index("encoding")
     found = [_conditions(record(**media))[place] for media in (one, other)]
     assert (found[0] != found[1] and None not in found) == differ

@@ -186,7 +186,7 @@ def test_raw_replies_go_through_the_parser(dataset: Dataset, tmp_path: Path) -> 
         ),
     ],
 )
-def test_what_is_wrong_with_a_line(
+def test_a_faulty_line_is_named_with_its_fault(
     dataset: Dataset, tmp_path: Path, row: dict[str, Any], code: str, message: str, severity: str
 ) -> None:
     path = lines(tmp_path / "p.jsonl", [row])
@@ -325,7 +325,7 @@ def test_logs_may_hold_what_strict_json_does_not(dataset: Dataset, tmp_path: Pat
     assert len(flat(read_run(path, dataset).records)) == 1
 
 
-def test_mixed_conditions_are_said(dataset: Dataset, tmp_path: Path) -> None:
+def test_mixed_conditions_are_reported(dataset: Dataset, tmp_path: Path) -> None:
     records = complete_run(dataset)
     records[0] = {**records[0], "media": {"mode": "video"}, "dataset": "f" * 64}
     problems = load_run(logged(tmp_path / "1_samples_a.jsonl", records), dataset).problems
@@ -335,7 +335,7 @@ def test_mixed_conditions_are_said(dataset: Dataset, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "empty", "other.jsonl"])
-def test_nothing_to_read(dataset: Dataset, tmp_path: Path, name: str) -> None:
+def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
     with pytest.raises(DataError, match=r"no such file or folder|no \*\.jsonl file|no line holds"):

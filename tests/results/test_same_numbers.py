@@ -221,7 +221,7 @@ def test_other_options_are_the_same_for_all(matrix: dict[str, Path], exams: Data
     )
 
 
-def test_three_physicians(three: Path, tmp_path: Path) -> None:
+def test_three_physicians_have_the_same_numbers_everywhere(three: Path, tmp_path: Path) -> None:
     """Everything agrees, and a pair of physicians has one kappa in the report and in ``siming study raters``."""
     data = open_dataset(three)
     run = a_run(data, tmp_path / "run", 1, ("full_score",))
@@ -235,7 +235,7 @@ def test_three_physicians(three: Path, tmp_path: Path) -> None:
         assert rows[f"{second} against {first}"] == table["agreement"]["metrics"]
 
 
-def test_withheld_labels(exams: Dataset, tmp_path: Path) -> None:
+def test_withheld_labels_give_the_same_numbers_everywhere(exams: Dataset, tmp_path: Path) -> None:
     """Without labels the host and the report state the coverage alone; with them all say what they say of the whole."""
     public, key = tmp_path / "public", tmp_path / "key.json"
     blind = withhold(exams.root, public, key)

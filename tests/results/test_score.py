@@ -88,7 +88,7 @@ def record(setting: str, video: str, step: str | None, reply: str) -> Record:
     return Record.from_reply(setting, video, step, parse_reply(reply, steps, TASKS[setting].answer))
 
 
-def test_what_each_setting_asks() -> None:
+def test_each_setting_asks_its_own_steps() -> None:
     assert expected_requests(TASKS["full_error"], DATASET.videos) == [("v1", None), ("v2", None)]
     assert expected_requests(TASKS["clip_score"], DATASET.videos) == [
         ("v1", "x_01"),
@@ -145,7 +145,7 @@ def test_a_request_answered_twice() -> None:
     assert again[0].answers == {}
 
 
-def test_prediction_lines() -> None:
+def test_records_become_prediction_lines() -> None:
     full = record("full_error", "v1", None, '{"verdicts": {"x_01": "incorrect", "x_02": "correct"}}')
     assert full.to_prediction() == {
         "setting": "full_error",

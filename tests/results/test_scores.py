@@ -43,7 +43,7 @@ def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Pat
     assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
 
 
-def test_by_hand(folder: Path, tmp_path: Path) -> None:
+def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None:
     """Two steps judged: of cpr_01 (2, 1, 2 points) the wrong one is found, of cpr_02 (1, 2, 1) one of two."""
     assert [[step["score"]["consensus"] for step in video_row(n)["steps"][:2]] for n in (1, 2, 3)] == [
         [1, 2],
@@ -176,7 +176,9 @@ def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
     assert summary["settings"]["clip_score"]["statuses"] == {"ok": 11, "refused": 1}
 
 
-def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_score_command_equals_the_library(
+    folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["score", str(folder), str(predictions), "--json", "--resamples", "200"]) == 0
     printed = json.loads(capsys.readouterr().out)
     timed = {"full_timed_score", "full_timed_error"}
@@ -202,7 +204,9 @@ def test_the_commands(folder: Path, predictions: Path, tmp_path: Path, capsys: p
     assert capsys.readouterr().err.startswith(f"siming score: {tmp_path}/bad.jsonl:1: setting: unknown setting 'x'.")
 
 
-def test_check_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_check_command_counts_videos_and_names_faults(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["data", "check", str(folder)]) == 0
     lines_ = capsys.readouterr().out.splitlines()
     assert lines_[0] == f"{folder}: SYNTHETIC 3 videos, 0.1 min, 12 judged steps, labels present; 60 pictures decoded."

@@ -101,7 +101,7 @@ def test_the_joined_run_is_the_whole_run(exams: Dataset, parts: tuple[Path, list
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["joined"]
 
 
-def test_report_compare_and_submit_take_it(
+def test_report_compare_and_submit_take_a_joined_run(
     exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole, folders = parts
@@ -115,7 +115,7 @@ def test_report_compare_and_submit_take_it(
     assert (tmp_path / "report" / "index.html").is_file()
 
 
-def test_the_leaderboard_takes_it(
+def test_the_leaderboard_takes_a_joined_run(
     exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The joined run packs, passes the receiver's check, gets the whole run's row, and is verified by the whole run."""
@@ -205,13 +205,15 @@ def test_an_answer_takes_the_place_of_a_failed_request(
     assert scores(exams, joined.folder) == scores(exams, whole)
 
 
-def test_rows_of_missing_requests(exams: Dataset) -> None:
+def test_missing_requests_become_slices(exams: Dataset) -> None:
     every = names(exams, "clip_score")
     assert missing_slices("clip_score", exams, every) == ()
     assert missing_slices("clip_score", exams, every[2:5] + every[6:]) == (RequestSlice(0, 2), RequestSlice(5, 1))
 
 
-def test_commands_and_script(exams: Dataset, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_run_shards_prints_commands_and_a_script(
+    exams: Dataset, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     arguments = [
         "run", "shards", "3", "--tasks", "siming", "--data", str(exams.root), "--model", "qwen2_5_vl", "--frames", "8",
         "--model_args", "pretrained=a b", "--more", "--batch_size 1", "--out", str(tmp_path),

@@ -176,7 +176,7 @@ def test_pairing_shortens_the_interval(judges):
     assert row.stderr < 0.7 * apart
 
 
-def test_against_one_run(judges):
+def test_every_run_is_compared_with_the_named_one(judges):
     found = compare_scores(judges, against="weak", resamples=50)
     assert [(d.a, d.b) for d in found.differences if d.metric == "plcc"] == [("good", "weak"), ("copy", "weak")]
     assert [(d.a, d.b) for d in found.differences if d.metric == "qwk"] == [
@@ -304,7 +304,7 @@ def refuses(runs, message, **options):
         compare_scores(runs, resamples=10, **options)
 
 
-def test_too_few(judges):
+def test_too_few_runs_resamples_or_videos_are_refused(judges):
     refuses(judges[:1], "A comparison needs at least two runs; 1 given.")
     refuses([judges[0], judges[0]], "Two runs are called 'good'. Give each its own name.")
     refuses(judges, "There is no run 'x' to compare with. The runs are good, weak, copy, constant.", against="x")
@@ -316,7 +316,7 @@ def test_too_few(judges):
     )
 
 
-def test_empty_run(judges):
+def test_an_empty_run_is_refused(judges):
     panel = judges[1].panel
     nothing = replace(panel, asked=np.zeros(panel.asked.shape, bool))
     message = "Run 'weak' is empty: no question of it was found. Is it the right folder and setting?"
@@ -329,7 +329,7 @@ def test_all_predictions_missing(judges):
     refuses([judges[0], silent], "Run 'weak' has nothing to compare. No step with a reference was answered.")
 
 
-def test_different_videos(judges):
+def test_different_videos_are_refused_or_narrowed(judges):
     good, weak = judges[:2]
     fewer = ComparisonEntry("weak", weak.panel.videos(range(2, 80)))
     refuses(

@@ -32,7 +32,7 @@ def test_verdicts_turn_the_direction_round():
     assert score(wrong_a, wrong_b, "score").wrong_way.value == 1
 
 
-def test_a_hand_count():
+def test_discrimination_equals_a_hand_count():
     a, b = TRUTH_A.copy(), TRUTH_B.copy()
     b[0, 0] = 1  # pair 0: right on the step, but strays on one of two other steps
     b[1] = a[1]  # pair 1: does not move

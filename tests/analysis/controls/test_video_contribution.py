@@ -280,7 +280,7 @@ def test_errors_that_pile_up_in_a_video_are_a_deficit(panel):
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
-def test_contribution(synthetic, answer):
+def test_parts_of_the_contribution_sum_to_the_metric(synthetic, answer):
     panel = synthetic(np.random.default_rng(14), answer=answer, missing=0.02)
     found = video_contribution(panel, resamples=300, permutations=99)
     metric = "qwk" if answer == "score" else "mcc"

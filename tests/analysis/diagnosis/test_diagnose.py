@@ -235,7 +235,7 @@ class TestHistory:
 
 
 class TestState:
-    def test_by_hand(self, panel, rng):
+    def test_required_state_equals_hand_counts(self, panel, rng):
         """Step 1 requires step 0. Step 0 fails (0 points) in videos 0-3; there step 1 is wrong in 3 of 4,
         elsewhere in 1 of 4. The judge calls it wrong in 1 of 4 and 1 of 4, and says that step 0 failed in 0, 1 and 4.
         """
@@ -283,14 +283,14 @@ class TestState:
         found = required_state(label_matrices(panel(reference, reference)), rubric(2, requires={1: [0]}), 0, rng)
         assert (found.kappa_failed.n_items, found.kappa_passed.n_items) == (1, 1)
 
-    def test_no_requirement(self, panel, rng):
+    def test_a_rubric_without_requirements_has_no_propagation(self, panel, rng):
         found = required_state(label_matrices(panel([[3, 3]], [[3, 3]])), rubric(2), 0, rng)
         assert found.kappa_failed.value is None and found.propagation_reference.value is None
         assert found.kappa_failed.reason == "No step follows a failed requirement."
 
 
 class TestSequence:
-    def test_by_hand(self, panel, rng):
+    def test_sequential_credit_equals_hand_counts(self, panel, rng):
         """Credits 2/4, 0/4, 4/4; always-correct 1/4, 0/4, 4/4; always-wrong 0, 1/4, 0."""
         reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
         predicted = [[3, 0, 1, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
@@ -323,7 +323,7 @@ class TestDisputed:
     def test_wilson_of_nothing(self):
         assert wilson(0, 0).value is None
 
-    def test_by_hand(self, panel):
+    def test_disputed_steps_equal_hand_counts(self, panel):
         reference = [[3, 2], [3, 0], [1, 3]]
         a = [[3, 2], [3, 1], [1, 3]]
         b = [[3, 1], [3, 0], [1, np.nan]]
@@ -338,7 +338,7 @@ class TestDisputed:
 
 
 class TestChoices:
-    def test_values(self, synthetic, rng):
+    def test_analysis_choices_equal_direct_evaluation(self, synthetic, rng):
         panel = synthetic(rng, missing=0.1)
         found = {(o.choice, o.option): o.values for o in analysis_choices(panel).options}
         headline = evaluate(panel, resamples=0).metrics
@@ -405,7 +405,7 @@ class TestDiagnose:
         assert "| s01 | 12 (60%) | 1.00 |" in report
         assert "Needs the labels of both physicians." in report
 
-    def test_bad_input(self, panel, synthetic, rng):
+    def test_bad_input_is_refused_by_name(self, panel, synthetic, rng):
         with pytest.raises(DataError, match="Step 's01' is not in rubric 'test'"):
             diagnose_matrix(panel([[3, 3]], [[3, 3]]), rubric(1), rng=rng)
         with pytest.raises(DataError, match="There is nothing to diagnose"):
@@ -434,7 +434,7 @@ class TestCommand:
         path.write_text("\n".join(map(json.dumps, lines)))
         return path
 
-    def test_markdown(self, run, short_demo, capsys):
+    def test_markdown_names_data_coverage_and_physicians(self, run, short_demo, capsys):
         assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--resamples", "50"]) == 0
         out = capsys.readouterr().out
         assert out.startswith("# Diagnostics: full_score on ")
@@ -442,7 +442,7 @@ class TestCommand:
         assert "4 videos, 100.0% of the asked steps answered" in out
         assert "physicians decide alike" in out
 
-    def test_json(self, run, short_demo, capsys):
+    def test_json_holds_every_step(self, run, short_demo, capsys):
         assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--resamples", "20", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["synthetic"] is True

@@ -56,7 +56,7 @@ def counts(share):
     return share.count, share.n
 
 
-def test_decisions(found):
+def test_pass_rates_and_false_decisions_equal_hand_counts(found):
     assert found.must_pass == ("s01",)
     assert counts(found.pass_rate_reference) == (sum(TRUTH), 6)
     assert counts(found.pass_rate_judge) == (sum(JUDGE), 6)
@@ -67,12 +67,12 @@ def test_decisions(found):
     assert (found.false_pass.low, found.false_pass.high) == pytest.approx(proportion_confint(2, 3, method="wilson"))
 
 
-def test_must_pass_step(found):
+def test_a_failed_must_pass_step_fails_the_exam(found):
     """One truly failed must-pass step (video 3), which the judge gives 2 points."""
     assert counts(found.missed_must_pass) == (1, 1)
 
 
-def test_physicians(found):
+def test_physicians_are_compared_where_both_rated_all(found):
     """Rater B did not rate the last video completely: six are decided by both, as judge and reference are here."""
     assert counts(found.human) == (2, 6)
     assert found.human_kappa.value == pytest.approx(found.kappa.value)
@@ -88,7 +88,7 @@ def test_a_failed_must_pass_step_fails_whatever_the_points(panel, book):
     )
 
 
-def test_marks_sweep(found):
+def test_the_pass_mark_is_swept(found):
     """At 90 %: only video 0 and 5 pass by the reference, videos 0 and 2 by the judge."""
     mark = next(mark for mark in found.marks if mark.pass_mark == 0.9)
     assert counts(mark.false_pass) == (1, 4)
@@ -104,7 +104,7 @@ def test_a_total_on_the_mark_passes_in_spite_of_rounding(panel, book):
     assert counts(found.pass_rate_reference) == (1, 1)
 
 
-def test_prorated_totals(panel):
+def test_totals_are_prorated(panel):
     """Full points on nine of ten answered steps are full points; below 80 % answered a video is left out."""
     reference = np.full((2, 10), 5.0)
     predicted = reference.copy()

@@ -35,7 +35,7 @@ def kappa(a, b, max_score):
     return sk.cohen_kappa_score(*labels, weights="quadratic", labels=range(4))
 
 
-def test_table(raters):
+def test_agreement_and_differences_equal_direct_counts(raters):
     a, b, _ = raters
     found = inter_rater_table(*raters, resamples=300)
     assert found.agreement.metrics["qwk"].value == pytest.approx(
@@ -75,7 +75,7 @@ def test_steps_that_only_one_rater_scored_do_not_count(raters):
     assert "nan" not in to_markdown(rater_section(found))
 
 
-def test_markdown(raters):
+def test_markdown_warns_of_the_inflated_consensus(raters):
     text = to_markdown(rater_section(inter_rater_table(*raters, resamples=100)))
     assert text.startswith("rater_b against rater_a, before adjudication.\n")
     assert "A rater against the consensus is inflated, because the raters made the consensus" in text
@@ -132,7 +132,7 @@ def test_no_ratio_where_the_raters_do_not_agree(panel):
     assert found.reason == "The raters do not agree beyond chance, so there is no ceiling to compare with."
 
 
-def test_ratio_markdown(raters):
+def test_markdown_of_the_human_ratio(raters):
     a, b, consensus = raters
     text = to_markdown(human_ratio_section({"run": human_ratio(consensus, a, b, resamples=20)}, ("x", "y")))
     assert "mean(metric(run, x), metric(run, y)) / metric(x, y)" in text
@@ -165,6 +165,6 @@ def test_ratio_markdown(raters):
         ),
     ],
 )  # fmt: skip
-def test_refusals(raters, call, message):
+def test_unfit_raters_are_refused_by_name(raters, call, message):
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         call(*raters)

@@ -116,12 +116,12 @@ class TestModel:
             ({"video": 0.9, "step": 0.2}, "shares of a variance"),
         ],
     )
-    def test_bad_designs(self, wrong, message):
+    def test_bad_designs_are_refused(self, wrong, message):
         with pytest.raises(DataError, match=message):
             StudyDesign(**wrong)
 
     @pytest.mark.parametrize("wrong", [{"alpha": 2.0}, {"power": 0.0}, {"comparisons": 0}])
-    def test_bad_tests(self, wrong):
+    def test_bad_tests_are_refused(self, wrong):
         with pytest.raises(DataError, match="alpha and power lie between 0 and 1; there is at least one comparison"):
             PowerSettings(**wrong)
 
@@ -186,7 +186,7 @@ class TestPlan:
         (zero, *_) = plan(StudyDesign(steps=10), "plcc", 0.4, rng=np.random.default_rng(4), replicates=600)
         assert 40 <= zero.videos <= 54
 
-    def test_out_of_reach(self):
+    def test_an_effect_out_of_reach_states_its_reason(self):
         plans = plan(StudyDesign(agreement=0.3), "qwk", 0.9, rng=np.random.default_rng(5), replicates=100)
         assert {(item.videos, item.power) for item in plans} == {(None, None)}
         assert "against raters with this agreement" in plans[0].reason
@@ -197,7 +197,7 @@ class TestPlan:
 
 
 class TestCommand:
-    def test_table(self, capsys):
+    def test_the_command_prints_the_table_of_metrics(self, capsys):
         assert main(["study", "power", "--metric", "plcc", "--replicates", "200", "--videos", "100"]) == 0
         out = capsys.readouterr().out
         assert out.startswith("Simulated: 33 steps, 18.6% not fully correct, raters' kappa 0.732")

@@ -35,7 +35,7 @@ def exams(seed: int = 1, videos: int = 40, steps: int = 12) -> tuple[np.ndarray,
     return reference, said, np.broadcast_to(chance > 0.4, reference.shape)
 
 
-def test_by_hand() -> None:
+def test_abstention_metrics_equal_hand_counts() -> None:
     """Two videos, three steps out of 2. The other video's labels make the prior: v0 gets what v1 had, and the reverse.
 
     v0: labels 2 2 0; the judge says 2 1 and abstains. v1: labels 2 1 0; it says 2, abstains, says 0.

@@ -20,7 +20,7 @@ from siming_tasks.metrics.selective.evidence import chance, evidence, iou, merge
         ([], (10, 20), 0), ([(10, 10)], (10, 10), 0),
     ],
 )  # fmt: skip
-def test_iou(parts: Any, span: Any, expected: float) -> None:
+def test_iou_of_spans(parts: Any, span: Any, expected: float) -> None:
     assert iou(parts, span) == pytest.approx(expected)
 
 
@@ -64,7 +64,7 @@ def test_a_steps_usual_place_is_that_of_the_other_videos() -> None:
     assert found[0, 1] == pytest.approx([4, 4.5]) and np.isnan(found[1, 1]).all()
 
 
-def test_by_hand() -> None:
+def test_overlap_and_hits_equal_hand_counts() -> None:
     """Two videos of 100 s, three steps at 0-10, 40-60 and 80-90 in both; the last of the second has no span."""
     spans = np.array([[[0, 10], [40, 60], [80, 90]]] * 2, float)
     spans[1, 2] = np.nan
@@ -91,7 +91,7 @@ def test_by_hand() -> None:
         assert found.chance["random"][name].value == pytest.approx(np.mean([each[place] for each in chances]))
 
 
-def test_nothing_claimed() -> None:
+def test_no_claimed_span_has_no_overlap() -> None:
     spans = np.array([[[0, 10]]], float)
     found = evidence({}, spans, np.full(1, 100.0), np.ones((1, 1), bool), np.ones((1, 1), bool), resamples=0)
     assert found.claimed.value == 0 and found.iou.value is None and found.iou.reason == "No step has evidence."

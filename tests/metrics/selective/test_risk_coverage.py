@@ -18,7 +18,7 @@ def by_definition(loss: np.ndarray, order: np.ndarray) -> float:
     return float(np.mean([loss[order][: k + 1].mean() for k in range(len(loss))]))
 
 
-def test_by_hand() -> None:
+def test_risk_coverage_curve_equals_hand_counts() -> None:
     """Right, wrong, right with falling confidence: risks 0, 1/2, 1/3; best 0, 0, 1/3."""
     curve = risk_coverage([0, 1, 0], [0.9, 0.8, 0.1])
     assert curve.coverage == pytest.approx((1 / 3, 2 / 3, 1))
@@ -70,7 +70,7 @@ def test_summed_counts_are_the_items_themselves(levels: list[tuple[int, int]]) -
         assert np.isnan(found[0])
 
 
-def test_nothing_has_no_curve() -> None:
+def test_no_items_have_no_curve() -> None:
     with pytest.raises(DataError, match="as many losses as confidences, not 0, 0"):
         risk_coverage([], [])
     with pytest.raises(DataError, match="not 2, 1"):

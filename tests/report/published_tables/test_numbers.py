@@ -27,12 +27,12 @@ def test_interval_is_half_a_unit_of_the_last_digit(raw, low, value, high):
 
 
 @pytest.mark.parametrize("blank", [None, "", " ", "-", "–", "n/a", "NaN"])
-def test_blank(blank):
+def test_a_blank_cell_has_no_number(blank):
     assert parse(blank) is None
 
 
 @pytest.mark.parametrize("bad", ["0.1.2", "about 3", "1e5", "inf", "0.3 (x)", "(0.1)"])
-def test_not_a_number(bad):
+def test_text_that_is_not_a_number_is_refused(bad):
     with pytest.raises(ValueError, match="is not a number"):
         parse(bad)
 
@@ -41,7 +41,7 @@ def test_a_stray_separator_is_read_as_grouping():
     assert parse("0,,").value == 0
 
 
-def test_delta_in_parentheses():
+def test_a_delta_in_parentheses_is_read():
     value, delta = parse_with_delta("0.015(−0.003)")
     assert (value.text, value.value, delta.text, delta.value) == ("0.015", 0.015, "-0.003", -0.003)
     assert parse_with_delta("0.015")[1] is None
@@ -51,12 +51,12 @@ def test_delta_in_parentheses():
 @pytest.mark.parametrize(
     ("raw", "expected"), [(6600, (6600,)), ("200 x 33", (200, 33)), ("200×33", (200, 33)), ("2*3", (2, 3))]
 )
-def test_factors(raw, expected):
+def test_factors_of_a_size_are_read(raw, expected):
     assert factors(raw) == expected
 
 
 @pytest.mark.parametrize("bad", ["", "200 x", "-3", "1.5", "0"])
-def test_factors_refused(bad):
+def test_malformed_factors_are_refused(bad):
     with pytest.raises(ValueError, match="is not a whole number or a product"):
         factors(bad)
 

@@ -185,7 +185,7 @@ def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: p
     assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
 
 
-def test_what_is_no_log_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("inspect_ai")
     (tmp_path / "a.eval").write_bytes(b"PK\x03\x04 nothing")
     assert main(["run", "import", str(tmp_path / "a.eval"), str(tmp_path / "out.jsonl"), "--format", "inspect"]) == 1

@@ -144,7 +144,7 @@ def test_what_is_pushed_is_what_withhold_makes_public(hub: Writable, folder: Pat
     assert "rater_" not in "".join((hub.root / name).read_text() for name in FILES)
 
 
-def test_labels_go_along_only_when_told(hub: Writable, folder: Path, tmp_path: Path) -> None:
+def test_labels_are_pushed_only_on_request(hub: Writable, folder: Path, tmp_path: Path) -> None:
     done = push(hub, tmp_path / "home", str(folder), "org/exams", "--with-labels")
     assert done.returncode == 0, done.stderr
     assert "with labels" in done.stdout and hub.sent[1][1] == {"gated": False}  # SYNTHETIC: open unless told otherwise
@@ -172,7 +172,7 @@ def test_a_public_folder_has_none_to_push(folder: Path, tmp_path: Path, capsys: 
         ("org/exams@v1", "'org/exams@v1' is no name of a repository (org/name).", 2),
     ],
 )
-def test_what_cannot_be_pushed_is_said(
+def test_a_failed_push_names_its_reason(
     repo: str, said: str, code: int, hub: Writable, folder: Path, tmp_path: Path
 ) -> None:
     done = push(hub, tmp_path / "home", str(folder), repo)

@@ -59,7 +59,7 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
         assert line["generation"] == {"max_new_tokens": 4096, "temperature": 0, "do_sample": False, "until": []}
 
 
-def test_the_forms_say_the_same(run: Dataset, tmp_path: Path) -> None:
+def test_all_request_formats_hold_the_same_requests(run: Dataset, tmp_path: Path) -> None:
     """Media as data URLs or files, each frame after its time or all before the text: the stored JPEG, always."""
     common = ("--setting", "clip_score", "--limit", "3")
     chat = written(tmp_path / "a.jsonl", *common)
