@@ -155,7 +155,7 @@ def test_repeated_runs_split_their_variance(data, runs, capsys):
     assert out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n\n| metric | each run | mean |")
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated", "--json")
     part = json.loads(out)["repeated"]["full_score"]["qwk"]
-    assert part["decoding"] == pytest.approx(np.std(part["values"], ddof=1))
+    assert part["decoding_sd"] == pytest.approx(np.std(part["values"], ddof=1))
 
 
 def test_verdicts_are_compared(data, runs, capsys):
