@@ -193,3 +193,25 @@ def test_environment_variables_are_read_by_the_options_alone() -> None:
         if re.search(r"os\.environ|getenv", path.read_text(encoding="utf-8"))
     ]
     assert readers == ["options.py"]
+
+
+def docstrings(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and docstring of a module and of everything in it that has one."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and (text := ast.get_docstring(node)):
+            yield getattr(node, "name", "module"), text
+
+
+QUESTION = re.compile(r"(What|Whether|How|Where|Why|Which|When|Who|Nothing|Of)\b")
+
+
+def test_docstrings_begin_with_what_the_thing_is_or_does() -> None:
+    questions = [
+        f"{path.relative_to(ROOT)}: {name}: {text.splitlines()[0]}"
+        for path in (*MODULES, *sorted((ROOT / "utils").glob("*.py")))
+        for name, text in docstrings(path)
+        if QUESTION.match(text)
+    ]
+    assert questions == []
+    assert QUESTION.match("Whether a file is an SQLite file.")
