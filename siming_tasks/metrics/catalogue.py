@@ -103,7 +103,7 @@ class Metric:
     @property
     def gain_label(self) -> str:
         """Label of what planning speaks of: the metric itself, or what it is above a judge that answers at random."""
-        return self.label if self.corrected else f"{self.label} over blind"
+        return self.label if self.corrected else f"{self.label} over no video"
 
 
 def _answered(counts: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ ROLES: dict[str, Role] = {
     "reference": Role("▲", "reference judge: no model", " (reference judge)"),
     "supervised": Role("▼", "supervised, cross-fitted: learnt from these labels", " (supervised, cross-fitted)"),
     "human": Role("◆", "physician against physician", " (physician)"),
-    "no_video": Role("■", "no-video baseline: never sees a video", " (blind)"),
+    "no_video": Role("■", "no-video baseline: never sees a video", " (no video)"),
 }
 """By key. A new kind is a row here, an outline in :mod:`siming_tasks.report.charts.svg` and a colour in the style."""
 

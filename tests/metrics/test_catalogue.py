@@ -250,7 +250,7 @@ class TestAMetricMore:
         """Gain of the judge over one that calls as many steps wrong at random; never more than 2 p (1 - p)."""
         arguments = ["study", "power", "--metric", "hits", "--replicates", "100", "--videos", "30", "--steps", "5"]
         assert main(arguments) == 0
-        assert "| HITS over blind | 0.0" in " ".join(capsys.readouterr().out.split())  # columns are padded
+        assert "| HITS over no video | 0.0" in " ".join(capsys.readouterr().out.split())  # columns are padded
         sample = draw(StudyDesign(steps=5), 100, 20, np.random.default_rng(0))
         x, y = (side.reshape(20, -1) < 3 for side in (sample.reference, sample.judged(0.7)))
         a, b = x.mean(axis=1), y.mean(axis=1)

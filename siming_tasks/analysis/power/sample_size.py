@@ -1,9 +1,9 @@
 """Sample size by simulation: detectable effects of a number of videos, and videos needed for an effect.
 
 The data sets are synthetic (:mod:`siming_tasks.analysis.power.latent_model`). Three questions, each a two-sided test at
-level alpha: does one judge differ from a blind one (``zero``), do two judges on the same videos differ (``two``), and
-does the pair still differ when it is the hardest to show among k comparisons under Holm's correction (``holm``: the
-first step of Holm tests at alpha / k)?
+level alpha: does one judge differ from one that sees no video (``zero``), do two judges on the same videos differ
+(``two``), and does the pair still differ when it is the hardest to show among k comparisons under Holm's correction
+(``holm``: the first step of Holm tests at alpha / k)?
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from siming_tasks.metrics.thresholds import ALPHA, POWER
 
 __all__ = ["QUESTIONS", "PowerSettings", "SmallestEffect", "VideosNeeded", "plan", "smallest_effects"]
 
-QUESTIONS = {"zero": "one judge against a blind one", "two": "two judges", "holm": "two judges, after Holm"}
+QUESTIONS = {"zero": "one judge against one that sees no video", "two": "two judges", "holm": "two judges, after Holm"}
 CELLS = 2_000_000
 """Labels held at once; replicates are drawn in batches of about this many."""
 PILOT = 200
@@ -141,8 +141,8 @@ def plan(
 ) -> tuple[VideosNeeded, ...]:
     """Videos needed to show ``effect`` on ``metric``, one plan for each of :data:`QUESTIONS`.
 
-    The judge's skill is set so that its metric is ``effect`` in expectation (the other judge is blind). The spread at
-    200 videos, with and without the effect, gives the size; ``replicates`` data sets of that size give the power.
+    The judge's skill is set so that its metric is ``effect`` in expectation (the other judge sees no video). The spread
+    at 200 videos, with and without the effect, gives the size; ``replicates`` data sets of that size give the power.
 
     Raises:
         DataError: the effect is not above 0.
