@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def read_jsonl(
             if number == 1 and line.startswith(_UTF16):
                 yield number, Problem("encoding", "the file is UTF-16.", "Save it as UTF-8.", name, number)
                 return
-            if line.strip(b" \t\r\n\xef\xbb\xbf"):
+            if line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
                 row = _quickly(line, strict)
                 encoding = "utf-8-sig" if number == 1 else "utf-8"
                 try:

@@ -69,7 +69,7 @@ def test_compare_shows_probes_beside_their_own_run_only(
         *(f"## Ablations of rater_b: {name}" for name in BENCHMARK_TASKS),
     ]
     before, after = text.split("## Ablations of org/Watcher: full_score", 1)
-    assert "probe_" not in before and "shuffled: frames in random order" in after
+    assert "ablation_" not in before and "shuffled_frames: frames in random order" in after
     assert "This judge reads labels" in after.split("## Ablations of rater_b")[1]
     assert "This judge reads labels" not in after.split("## Ablations of rater_b")[0]
     alone = json.loads(printed(capsys, "compare", runs["model"], *how, "--json"))
@@ -85,11 +85,11 @@ def test_diagnose_puts_them_into_the_report_of_the_plain_task(
     exams: Dataset, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     how = ("--data", exams.root, "--resamples", 60)
-    found = json.loads(printed(capsys, "diagnose", runs["model"], *how, "--json"))["settings"]
+    found = json.loads(printed(capsys, "study", "diagnose", runs["model"], *how, "--json"))["settings"]
     assert list(found) == list(BENCHMARK_TASKS)
     assert [row["ablation"] for row in found["full_score"]["ablations"]] == list(INPUT_ABLATIONS)
     assert all("ablations" not in found[name] for name in BENCHMARK_TASKS[1:])
-    text = printed(capsys, "diagnose", runs["model"], *how, "--setting", "full_score")
+    text = printed(capsys, "study", "diagnose", runs["model"], *how, "--setting", "full_score")
     assert "## Ablations" in text and "survives without any video." in text
 
 

@@ -16,6 +16,7 @@ from siming_tasks.report.pages.videos import RunAnswers
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.report.viewer_files import ReplyFiles
 from siming_tasks.results.discovery import run_at
+from siming_tasks.results.record import Record
 from tests.records import record_json, write_predictions
 
 
@@ -70,8 +71,8 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
     video = exams.videos[0].video_id
     with ReplyFiles("r", tmp_path / "r") as keep:
         for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
-            record = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
-            keep.put(record, {"response": text})
+            line = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
+            keep.put(Record.from_json(line), {"response": text})
     assert keep.count == 1
     written = (tmp_path / "r" / f"{video}.js").read_text()
     assert "first words" in written and "second words" in written and "step:cpr_02" in written

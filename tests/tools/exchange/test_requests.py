@@ -18,6 +18,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS
@@ -48,7 +49,7 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
     asked = docs(name)[:2]
     assert [line["id"] for line in lines] == [doc["id"] for doc in asked]
     for line, doc in zip(lines, asked, strict=True):
-        with RUN.evaluating(SENT):
+        with RUN.evaluating(SENT), stored_images_sent():
             messages = protocol.ChatMessages(messages=hooks.doc_to_messages(doc)).to_openai_messages()
         assert line["messages"] == messages
         record = hooks.process_results(doc, [""])["siming_stderr"]
