@@ -19,7 +19,7 @@ from filelock import FileLock
 from siming_tasks.tools.simulator import make_demo
 
 FAST = (
-    *("metrics", "parsing", "rubrics", "tasks", "analysis/power", "tools/table_lint"),
+    *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py", "tools/table_lint"),
     *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""

@@ -15,7 +15,7 @@ from PIL import Image
 import siming_tasks
 from siming_tasks.cli.main import COMMANDS, main
 from siming_tasks.common.doc_pages import KINDS, folder, pages, read_page, see
-from siming_tasks.models.baselines.judges import KINDS as KINDS_OF_JUDGES
+from siming_tasks.models.baselines import KINDS as KINDS_OF_JUDGES
 from tests.cli.command_lines import commands_in, flags, inline_commands, parse
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pixel_camera import rectify
 from pixel_rules import RULES
 
-from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
+from siming_tasks.analysis.input_controls import analyse_ablations
 from siming_tasks.common.schema import Video
 from siming_tasks.data import open_dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.power.latent_model import StudyDesign, draw
+from siming_tasks.analysis.power import StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.resample import bootstrap, weight_chunks

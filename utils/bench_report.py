@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from siming_tasks.analysis.power.latent_model import StudyDesign
+from siming_tasks.analysis.power import StudyDesign
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.results.record import Conditions, Record

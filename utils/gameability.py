@@ -1,6 +1,6 @@
 """Gain of a judge by answering less: the table in docs/validation/answering-less.md, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.latent_model), 200
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power), 200
 videos of 33 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to;
 beside each value of what it answered stand the imputed value (every missing answer as full points or "correct": what
 ranks and tests use) and the one with zero points ("wrong") in place of it.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from siming_tasks.analysis.power.latent_model import SimulatedRatings, StudyDesign, draw
+from siming_tasks.analysis.power import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.sensitivity import zero_fill

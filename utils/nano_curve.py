@@ -22,7 +22,7 @@ from nano_ranks import RANK, start, wait
 from nano_table import kept
 
 from siming_tasks.models.nano.frame_state import FEATURES
-from siming_tasks.models.nano.step_judge import StepJudge
+from siming_tasks.models.nano.networks import StepJudge
 
 VIEWS = {"clips, 16 frames": None, "full, 64 frames": 64, "full, 240 frames": 240}
 

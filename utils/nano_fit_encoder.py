@@ -12,8 +12,8 @@ from nano_ranks import RANK, RANKS, average_buffers, descend, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from siming_tasks.models.nano.encoder import SIZE, FrameEncoder
 from siming_tasks.models.nano.frame_state import BINARY, CONTINUOUS, FEATURES
+from siming_tasks.models.nano.networks import SIZE, FrameEncoder
 
 __all__ = ["Frames", "fit_encoder", "load_encoder", "measure_residuals", "read_exams"]
 

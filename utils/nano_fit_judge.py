@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from siming_tasks.models.nano.frame_state import CONTINUOUS, FEATURES
-from siming_tasks.models.nano.step_judge import StepJudge
+from siming_tasks.models.nano.networks import StepJudge
 from siming_tasks.rubrics import default_rubric
 
 __all__ = ["TOP", "fit_judge", "probabilities", "readings"]

@@ -11,7 +11,7 @@ import numpy as np
 from nano_data import save_shown
 from nano_exams import STEPS, Case
 
-from siming_tasks.analysis.controls.minimal_pairs import MinimalPairScores, score_minimal_pairs
+from siming_tasks.analysis.input_controls import MinimalPairScores, score_minimal_pairs
 from siming_tasks.tools.simulator import MinimalPair, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import pair_row
 from siming_tasks.tools.simulator.procedure.perform import FULL, perform

@@ -22,7 +22,7 @@ from nano_minimal_pairs import pair_result
 from nano_table import TOP, VIEWS, judged, kept, said
 
 from siming_tasks.models.nano.exam_judge import Watcher
-from siming_tasks.models.nano.weights import WEIGHTS
+from siming_tasks.models.nano.frame_features import WEIGHTS
 from siming_tasks.report.charts.forest_plot import STYLE
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"

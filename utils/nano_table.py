@@ -18,13 +18,13 @@ from nano_exams import RUBRIC, STEPS
 from nano_fit_encoder import read_exams
 from nano_minimal_pairs import draw_minimal_pairs, pair_result
 
-from siming_tasks.analysis.comparison.pairwise import compare_scores
+from siming_tasks.analysis.comparison import compare_scores
 from siming_tasks.media import observable_steps
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.nano.exam_judge import Watcher
-from siming_tasks.models.nano.weights import WEIGHTS
+from siming_tasks.models.nano.frame_features import WEIGHTS
 
 TOP = np.array([step.max_score for step in RUBRIC.steps])
 VIEWS = {"clips, 16 frames": None, "full, 64 frames": 64, "full, 240 frames": 240}

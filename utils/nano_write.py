@@ -10,9 +10,9 @@ from nano_exams import STEPS
 from nano_fit_encoder import load_encoder
 from nano_fit_judge import TOP, mcc, probabilities, readings
 
+from siming_tasks.models.nano.frame_features import WEIGHTS, Facts, save
 from siming_tasks.models.nano.frame_state import BINARY, CONTINUOUS, FEATURES
-from siming_tasks.models.nano.step_judge import StepJudge
-from siming_tasks.models.nano.weights import WEIGHTS, Facts, save
+from siming_tasks.models.nano.networks import StepJudge
 
 __all__ = ["write_weights"]
 

@@ -1,6 +1,6 @@
 """Do the intervals cover and do the tests hold their size? A simulation, printed as Markdown.
 
-Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power.latent_model): 33
+Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power): 33
 steps, 18.6 % of them not fully correct, two raters at kappa .732. Two shapes of totals: mild (skewness about -1.2) and
 tailed (about -3: a few very weak examinees). Judges: null (sees nothing), weak, strong. The truth of each metric is its
 value over 200,000 videos of the same model. The intervals are those of the suite itself, from its own functions; one
@@ -20,8 +20,8 @@ from itertools import combinations
 import numpy as np
 from tqdm import tqdm
 
-from siming_tasks.analysis.comparison.paired_tests import holm, paired_difference
-from siming_tasks.analysis.power.latent_model import SimulatedRatings, StudyDesign, draw
+from siming_tasks.analysis.paired_tests import holm, paired_difference
+from siming_tasks.analysis.power import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.intervals import spread_of

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.analysis.comparison.pairwise import Comparison, compare_scores
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
-from siming_tasks.analysis.controls.video_contribution import VideoContribution
-from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
-from siming_tasks.analysis.inter_rater.rater_agreement import rater_references
+from siming_tasks.analysis.comparison import Comparison, compare_scores
+from siming_tasks.analysis.human_ceiling import human_ratio
+from siming_tasks.analysis.rater_agreement import rater_references
 from siming_tasks.analysis.run_analyses import run_video_contribution
+from siming_tasks.analysis.variance_sources import two_way_intervals
+from siming_tasks.analysis.video_contribution import VideoContribution
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import Estimate
 from siming_tasks.metrics.alignment import align

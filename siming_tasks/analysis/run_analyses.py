@@ -12,16 +12,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from siming_tasks.analysis.controls.video_contribution import (
+from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
+from siming_tasks.analysis.pass_decisions import PASS_MARK
+from siming_tasks.analysis.rater_agreement import rater_points
+from siming_tasks.analysis.robustness import ClusterErrors, cluster_errors
+from siming_tasks.analysis.video_contribution import (
     VideoContribution,
     no_video_estimates,
     no_video_matrices,
     video_contribution,
 )
-from siming_tasks.analysis.diagnosis.diagnose import Diagnostics, diagnose_with_raters
-from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
-from siming_tasks.analysis.diagnosis.robustness import ClusterErrors, cluster_errors
-from siming_tasks.analysis.inter_rater.rater_agreement import rater_points
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.streams import Stream, stream

@@ -61,7 +61,7 @@ def compare(
     """Print a comparison, the video's contribution and the human ratio for every setting."""
     from siming_tasks.analysis.compare_runs import common_settings
     from siming_tasks.analysis.compare_runs import compare as compare_runs
-    from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
+    from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.common.sanitize import literal
     from siming_tasks.report.tables.controls import ablation_section
     from siming_tasks.results.comparable import check_allowed
@@ -126,7 +126,7 @@ def _print_repeats(
     as_json: bool,
 ) -> None:
     """Print how much repeated requests to one judge differ, for every setting that all runs have."""
-    from siming_tasks.analysis.comparison.repeatability import repeatability
+    from siming_tasks.analysis.variance_sources import repeatability
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.tables.comparison import repeats_section
     from siming_tasks.results.comparable import TaskRun, comparison_entries

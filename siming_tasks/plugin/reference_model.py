@@ -15,8 +15,7 @@ from tqdm import tqdm
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.schema import Video
-from siming_tasks.models.baselines.forms import HONEST, Pointer, pointer, stated_errors, unseen
-from siming_tasks.models.baselines.judges import Judge, judge
+from siming_tasks.models.baselines import HONEST, Judge, Pointer, judge, pointer, stated_errors, unseen
 from siming_tasks.parsing import format_answers
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.plugin.hooks.run_context import RUN

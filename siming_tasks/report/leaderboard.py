@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from siming_tasks.analysis.comparison.pairwise import Comparison, compare_scores
-from siming_tasks.analysis.controls.video_contribution import no_video_estimates, no_video_matrices
-from siming_tasks.analysis.inter_rater.rater_agreement import RaterPair, rater_pairs
+from siming_tasks.analysis.comparison import Comparison, compare_scores
+from siming_tasks.analysis.rater_agreement import RaterPair, rater_pairs
+from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.pairwise import compare_scores
-from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
-from siming_tasks.analysis.controls.minimal_pairs import score_minimal_pairs
+from siming_tasks.analysis.comparison import compare_scores
+from siming_tasks.analysis.input_controls import analyse_ablations, score_minimal_pairs
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES, diagnose_scores, run_video_contribution
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
@@ -56,7 +55,7 @@ class RunAnalysis:
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
         error_quotes: by setting, quotes about steps that it judges wrong; only if replies were kept.
         ablations: by setting, what survives each ablation
-            (:meth:`siming_tasks.analysis.controls.ablation_effects.AblationResult.to_json`); ablations are in no other
+            (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other
             field.
         claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
             them, in seconds of the video; what to draw under a step's own span.

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.paired_tests import Paired, holm, paired_difference
-from siming_tasks.analysis.comparison.pairwise import Comparison
-from siming_tasks.analysis.controls.video_contribution import no_video_matrices
-from siming_tasks.analysis.inter_rater.human_ceiling import human_difference
-from siming_tasks.analysis.inter_rater.rater_agreement import rater_pairs, rater_references
+from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.analysis.human_ceiling import human_difference
+from siming_tasks.analysis.paired_tests import Paired, holm, paired_difference
+from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
+from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE

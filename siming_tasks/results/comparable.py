@@ -98,7 +98,7 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
 
 
 def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ()) -> list[ComparisonEntry]:
-    """The runs as :func:`siming_tasks.analysis.comparison.pairwise.compare` takes them, with the facts that all share.
+    """The runs as :func:`siming_tasks.analysis.comparison.compare` takes them, with the facts that all share.
 
     Raises:
         DataError: two of them cannot be compared; the first reason.

@@ -15,11 +15,11 @@ import yaml
 from sklearn.metrics import accuracy_score
 
 import siming_tasks
-from siming_tasks.analysis.comparison.pairwise import compare_scores
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
-from siming_tasks.analysis.controls.video_contribution import video_contribution
-from siming_tasks.analysis.inter_rater.human_ceiling import human_ratio
-from siming_tasks.analysis.power.latent_model import StudyDesign, draw, score
+from siming_tasks.analysis.comparison import compare_scores
+from siming_tasks.analysis.human_ceiling import human_ratio
+from siming_tasks.analysis.power import StudyDesign, draw, score
+from siming_tasks.analysis.variance_sources import two_way_intervals
+from siming_tasks.analysis.video_contribution import video_contribution
 from siming_tasks.cli import main
 from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
-from siming_tasks.analysis.controls.agreement_decomposition import shuffle_p
+from siming_tasks.analysis.variance_sources import two_way_intervals
+from siming_tasks.analysis.video_contribution import shuffle_p
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.agreement.correlation import shares, totals

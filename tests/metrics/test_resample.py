@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.comparison.two_way_bootstrap import two_way_intervals
+from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.metrics import evaluate, ordinal_labels, resample
 from siming_tasks.metrics.agreement import classification, correlation, kappa
 from siming_tasks.metrics.agreement.left_out import pearson_left_out, spearman_left_out

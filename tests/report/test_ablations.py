@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
+from siming_tasks.analysis.input_controls import analyse_ablations
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options

@@ -42,7 +42,7 @@ def diagnose(
     as_json: bool,
 ) -> None:
     """Print one report for each setting of the run."""
-    from siming_tasks.analysis.controls.ablation_effects import analyse_ablations
+    from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.analysis.run_analyses import diagnose as diagnose_run
     from siming_tasks.common.errors import DataError
     from siming_tasks.report.tables.controls import ablation_section

@@ -29,7 +29,7 @@ class _LiftedMetrics(click.ParamType[str]):
         return value
 
 
-@command("Simulates raters and judges (synthetic; siming_tasks.analysis.power.latent_model) to plan a data set.")
+@command("Simulates raters and judges (synthetic; siming_tasks.analysis.power) to plan a data set.")
 @click.option(
     "--videos",
     type=Checked(Whole(10)),
@@ -120,8 +120,7 @@ def power(
     import numpy as np
     from tqdm import tqdm
 
-    from siming_tasks.analysis.power.latent_model import StudyDesign
-    from siming_tasks.analysis.power.sample_size import QUESTIONS, PowerSettings, plan, smallest_effects
+    from siming_tasks.analysis.power import QUESTIONS, PowerSettings, StudyDesign, plan, smallest_effects
     from siming_tasks.metrics.catalogue import select
 
     seed = options.seed

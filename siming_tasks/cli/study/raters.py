@@ -54,9 +54,9 @@ def raters(
                 "An event log takes neither --data nor --labels, and no pass mark; build the data set first."
             )
         return _print_progress(Path(chosen.word), options, raters, as_json)
-    from siming_tasks.analysis.diagnosis.pass_decisions import PASS_MARK
-    from siming_tasks.analysis.inter_rater.rater_agreement import inter_rater_tables
-    from siming_tasks.analysis.psychometrics.rater_psychometrics import psychometrics
+    from siming_tasks.analysis.pass_decisions import PASS_MARK
+    from siming_tasks.analysis.psychometrics import psychometrics
+    from siming_tasks.analysis.rater_agreement import inter_rater_tables
     from siming_tasks.report.tables.psychometrics import psychometrics_section
     from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
 

@@ -1,24 +1,103 @@
-"""Frames to features: the frozen frame encoder, for whoever wants to build on it.
+"""The trained weights: one safetensors file of this package, known by its digest.
+
+Frames to features: the frozen frame encoder, for whoever wants to build on it.
 
 ``FrameReader().embeddings(pictures)`` gives 192 numbers for each picture, whatever it shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.models.nano.weights import WEIGHTS, load
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write
 
+if TYPE_CHECKING:
+    from torch import nn
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-__all__ = ["FrameReader", "best_device", "pixels"]
+__all__ = ["DIGEST_FILE", "WEIGHTS", "Facts", "FrameReader", "best_device", "load", "pixels", "save"]
+
+WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
+DIGEST_FILE = Path(__file__).with_name("siming_nano.sha256")
+_FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Purpose of the weights: features, steps and threshold that they were trained for.
+
+    Attributes:
+        continuous: names of the continuous features that the encoder reads, in order.
+        binary: names of the binary ones, which follow.
+        steps: ids of the steps that the judge knows, in order.
+        maxima: highest points of each.
+        threshold: probability above which a step is called incorrect.
+    """
+
+    continuous: tuple[str, ...]
+    binary: tuple[str, ...]
+    steps: tuple[str, ...]
+    maxima: tuple[float, ...]
+    threshold: float
+
+
+def save(encoder: nn.Module, judge: nn.Module, facts: Facts, path: Path = WEIGHTS) -> str:
+    """Write both networks at half precision, and beside them the digest, which is returned."""
+    from safetensors.torch import save as packed
+
+    tensors = {
+        f"{part}.{name}": value.detach().half().contiguous() if value.is_floating_point() else value
+        for part, net in (("encoder", encoder), ("judge", judge))
+        for name, value in net.state_dict().items()
+    }
+    content = packed(tensors, {"format": _FORMAT, "facts": json.dumps(asdict(facts))})
+    digest = hashlib.sha256(content).hexdigest()
+    with atomic_write(path, "wb") as stream:
+        stream.write(content)
+    with atomic_write(path.with_suffix(".sha256")) as stream:
+        stream.write(f"{digest}\n")
+    return digest
+
+
+def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, Any], Facts, str]:
+    """The tensors by name, what they are for, and their digest.
+
+    Args:
+        path: the weights.
+        digest: what their SHA-256 must be; default: what the file beside them says.
+
+    Raises:
+        DataError: the file is missing, or is not the one that belongs here.
+    """
+    from safetensors import safe_open
+    from safetensors.torch import load as unpacked
+
+    again = "Install siming-tasks again, or train them (utils/train_nano.py)."
+    try:
+        content = path.read_bytes()
+        expected = digest or path.with_suffix(".sha256").read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise DataError(f"{error.filename}: the weights of siming_nano cannot be read. {again}") from None
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != expected:
+        raise DataError(f"{path}: the weights have the digest {actual[:12]}, not {expected[:12]}. {again}")
+    with safe_open(str(path), "pt") as stored:
+        facts = json.loads(stored.metadata()["facts"])
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
+    }
+    return unpacked(content), Facts(**settings), actual
 
 
 def best_device(wanted: str | None = None) -> torch.device:
@@ -32,7 +111,7 @@ def pixels(picture: Image | NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A picture of any size as the encoder sees it: RGB, shape (272, 480, 3)."""
     import cv2
 
-    from siming_tasks.models.nano.encoder import SIZE
+    from siming_tasks.models.nano.networks import SIZE
 
     array = np.asarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"))
     if array.shape[:2] == SIZE[::-1]:
@@ -61,7 +140,7 @@ class FrameReader:
     def __init__(self, device: str | None = None, *, batch: int = 64, weights: Path = WEIGHTS) -> None:
         import torch
 
-        from siming_tasks.models.nano.encoder import FrameEncoder
+        from siming_tasks.models.nano.networks import FrameEncoder
 
         self.tensors, self.facts, self.digest = load(weights)
         self.device, self.batch = best_device(device), batch

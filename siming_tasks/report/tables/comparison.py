@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.analysis.comparison.pairwise import Comparison
-from siming_tasks.analysis.comparison.repeatability import DECODING_SHARE, Repeatability
-from siming_tasks.analysis.comparison.two_way_bootstrap import CLAIMS
+from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate

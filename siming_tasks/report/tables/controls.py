@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from siming_tasks.analysis.controls.agreement_decomposition import PARTS
-from siming_tasks.analysis.controls.video_contribution import NO_VIDEO_BASELINES, VideoContribution
+from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.formatting import plain_difference, plain_pvalue, plain_value
 from siming_tasks.report.table import Name, Section, Table
 
 if TYPE_CHECKING:
-    from siming_tasks.analysis.controls.ablation_effects import AblationResult
+    from siming_tasks.analysis.input_controls import AblationResult
 
 __all__ = ["ABLATION_CAPTION", "READS_LABELS", "ablation_section", "contribution_section"]
 

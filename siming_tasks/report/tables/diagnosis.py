@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from siming_tasks.analysis.diagnosis.diagnose import Diagnostics
-from siming_tasks.analysis.diagnosis.severity import TotalsAgreement
+from siming_tasks.analysis.diagnosis import Diagnostics
+from siming_tasks.analysis.label_agreement import TotalsAgreement
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from siming_tasks.analysis.psychometrics.differential_functioning import LARGE
-from siming_tasks.analysis.psychometrics.generalizability import COMPONENTS, raters_needed
-from siming_tasks.analysis.psychometrics.rasch import Facet
-from siming_tasks.analysis.psychometrics.rater_psychometrics import Psychometrics
+from siming_tasks.analysis.generalizability import COMPONENTS, raters_needed
+from siming_tasks.analysis.psychometrics import Psychometrics
+from siming_tasks.analysis.rasch import LARGE, Facet
 from siming_tasks.common.sanitize import literal
 from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue
 from siming_tasks.report.table import Cell, Name, Section, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.analysis.inter_rater.rater_agreement import InterRaterTable
+from siming_tasks.analysis.rater_agreement import InterRaterTable
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate

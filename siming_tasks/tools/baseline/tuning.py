@@ -13,7 +13,7 @@ import numpy as np
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.media import Policy
-from siming_tasks.models.nano.weights import load
+from siming_tasks.models.nano.frame_features import load
 from siming_tasks.tools.baseline.crossfit import StepJudgments
 from siming_tasks.tools.baseline.devices import device_of
 from siming_tasks.tools.baseline.exams import BaselineResult, Exams, Key

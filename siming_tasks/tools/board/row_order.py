@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison.paired_tests import answered_difference, paired_difference
-from siming_tasks.analysis.comparison.ranking import capped_values
+from siming_tasks.analysis.comparison import capped_values
+from siming_tasks.analysis.paired_tests import answered_difference, paired_difference
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
@@ -25,7 +25,7 @@ def sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tupl
     """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
 
     A row is not above another that answered as much unless it is ahead on the items that both answered
-    (:func:`siming_tasks.analysis.comparison.ranking.capped_values`); of equal ones the first is that with more answers.
+    (:func:`siming_tasks.analysis.comparison.capped_values`); of equal ones the first is that with more answers.
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
     places: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from siming_tasks.analysis.inter_rater.rater_agreement import InterRaterTable, inter_rater_tables
+from siming_tasks.analysis.rater_agreement import InterRaterTable, inter_rater_tables
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.models.nano.chat_messages import question, sight
+from siming_tasks.models.nano.exam_judge import question, sight
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import build_prompt, frame_caption

@@ -13,8 +13,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.models.nano.exam_judge import Watcher
-from siming_tasks.models.nano.frame_features import FrameReader
-from siming_tasks.models.nano.weights import DIGEST_FILE, WEIGHTS, load
+from siming_tasks.models.nano.frame_features import DIGEST_FILE, WEIGHTS, FrameReader, load
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS

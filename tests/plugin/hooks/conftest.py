@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.models.baselines import judge
-from siming_tasks.models.baselines.judges import Judge
+from siming_tasks.models.baselines import Judge, judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN

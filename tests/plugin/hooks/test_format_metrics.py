@@ -14,8 +14,7 @@ from siming_tasks.media import unobservable_reason
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.no_video_baselines import step_prior
-from siming_tasks.models.baselines.forms import pointer
-from siming_tasks.models.baselines.judges import judge
+from siming_tasks.models.baselines import judge, pointer
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.format_results import claimed_spans

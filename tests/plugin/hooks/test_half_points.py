@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, check_dataset, withhold
-from siming_tasks.models.baselines.judges import KINDS
+from siming_tasks.models.baselines import KINDS
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN

@@ -10,7 +10,7 @@ import pytest
 
 from siming_tasks.cli.main import main
 from siming_tasks.data import Dataset
-from siming_tasks.models.baselines.judges import judge
+from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable

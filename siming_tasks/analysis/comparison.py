@@ -1,0 +1,416 @@
+"""Comparison of runs over the same videos: paired differences, corrected p-values, ranks, detectable effects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.analysis.paired_tests import (
+    AnsweredDifference,
+    Paired,
+    answered_difference,
+    detectable,
+    holm,
+    max_t,
+    negated,
+    paired_difference,
+)
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
+from siming_tasks.metrics.alignment import ComparisonEntry, align
+from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
+from siming_tasks.metrics.sensitivity import chance_corrected
+from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
+
+__all__ = ["Comparison", "Detectable", "Difference", "RunRank", "capped_values", "compare_scores", "compute_ranks"]
+
+
+@dataclass(frozen=True)
+class RunRank:
+    """Rank of one run in one metric.
+
+    Attributes:
+        rank: 1 = best; equal values share the better rank. A run whose lead over another is not a lead of its answers
+            ranks with that other run, not above it.
+        low: lower end of the 95 % interval of the rank, by value in every resample.
+        high: upper end.
+        first: share of the resamples in which it came first.
+        tied_with: runs with a smaller value that it does not rank above, since it is not ahead on the items that both
+            answered.
+    """
+
+    rank: int
+    low: int
+    high: int
+    first: float
+    tied_with: tuple[str, ...] = ()
+
+
+def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
+    """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
+
+    Args:
+        value: metric of each run with missing answers imputed, ``float64[K]``.
+        holds: of (a, b), True if a lead of a over b is also a lead of a's answers, ``bool[K, K]``.
+    """
+    capped: FloatArray = value.copy()
+    for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final
+        limits = capped[(value < value[k] - NOISE) & ~holds[k]]
+        capped[k] = min([capped[k], *limits.tolist()])
+    return capped
+
+
+def compute_ranks(
+    names: Sequence[str],
+    sign: float,
+    value: FloatArray,
+    replicates: FloatArray,
+    holds: Mapping[tuple[str, str], bool],
+) -> dict[str, RunRank]:
+    """Ranks of runs in one metric.
+
+    Args:
+        names: names of K runs with a value.
+        sign: 1.0 if larger is better, else -1.0.
+        value: metric of each run with missing answers imputed, ``float64[K]``.
+        replicates: its bootstrap, ``float64[B, K]``; resamples in which a value is undefined are left out.
+        holds: of (a, b), True if a lead of a over b is also a lead of a's answers.
+    """
+
+    def ranks_of(values: FloatArray) -> IntArray:
+        larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
+        return 1 + larger
+
+    lead_holds = np.array([[a == b or holds[a, b] for b in names] for a in names], dtype=np.bool_)
+    above = sign * value[:, None] > sign * value[None, :] + NOISE
+    rank = ranks_of(capped_values(sign * value, lead_holds))
+    drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
+    tail = (1 - LEVEL) / 2
+    low, high, first = rank, rank, (rank == 1).astype(np.float64)
+    if len(drawn):
+        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
+        first = (drawn == 1).mean(axis=0)
+    return {
+        name: RunRank(
+            rank=int(rank[k]),
+            # Capping can move the rank out of the interval, which knows the values alone.
+            low=min(int(low[k]), int(rank[k])),
+            high=max(int(high[k]), int(rank[k])),
+            first=float(first[k]),
+            tied_with=tuple(names[j] for j in np.flatnonzero(above[k] & ~lead_holds[k]).tolist()),
+        )
+        for k, name in enumerate(names)
+    }
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
+
+    Attributes:
+        metric: key of the metric.
+        a: name of one run.
+        b: name of the other run.
+        primary: the metric is the declared primary metric; else it is secondary.
+        value: with every missing answer taken as full points or "correct".
+        stderr: by the jackknife; None where a value without some video is undefined.
+        low: lower end of the 95 % interval; None where there is none.
+        high: upper end.
+        p: two-sided, of the same construction as the interval.
+        p_holm: corrected by Holm over all comparisons of the primary metric, or of all secondary ones.
+        p_max_t: by the step-down maximum over the comparisons of the metric.
+        answered: the difference on the items that both answered; None if it is undefined there.
+        answered_p: its p.
+        holds: the lead is also a lead of the answers
+            (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
+    """
+
+    metric: str
+    a: str
+    b: str
+    primary: bool
+    value: float
+    stderr: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    p_max_t: float | None
+    answered: float | None
+    answered_p: float | None
+    holds: bool
+
+    @property
+    def better(self) -> str | None:
+        """Run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
+        if self.p_holm is None or self.p_holm > ALPHA or not self.holds:
+            return None
+        return self.a if CATALOGUE[self.metric].sign * self.value > 0 else self.b
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """Smallest true effect found with 80 % power at the 5 % level with these videos and runs like these.
+
+    ``against_zero``: one run against 0, None where 0 is no benchmark; ``between_two``: two runs; ``corrected``: two
+    runs among the ``pairs`` comparisons of the family. None where nothing varies, or the effect is out of the metric's
+    reach.
+    """
+
+    against_zero: float | None
+    between_two: float | None
+    corrected: float | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Result of :func:`compare_scores`.
+
+    Attributes:
+        runs: names of the runs.
+        n_videos: number of videos that all runs share.
+        primary: the declared primary metric; all others are secondary.
+        estimates: by run and metric, of the answers that each run gave.
+        imputed: by run and metric, with every missing answer as full points or "correct"; ranks and tests use these.
+        differences: of every pair in every metric in which both have a value.
+        ranks: by metric and run.
+        detectable: by metric.
+        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
+        skipped: by metric and run, the reason why the run could not be compared in this metric.
+        options: options of the comparison and the facts that all runs share.
+    """
+
+    runs: tuple[str, ...]
+    n_videos: int
+    primary: str
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    imputed: Mapping[str, Mapping[str, Estimate]]
+    differences: tuple[Difference, ...]
+    ranks: Mapping[str, Mapping[str, RunRank]]
+    detectable: Mapping[str, Detectable]
+    skipped: Mapping[str, Mapping[str, str]]
+    footnote: Mapping[str, Mapping[str, float | None]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """True if no run left an answer out."""
+        return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {
+            "runs": list(self.runs),
+            "n_videos": self.n_videos,
+            "primary": self.primary,
+            "estimates": plain(self.estimates),
+            "imputed": plain(self.imputed),
+            "differences": [asdict(item) for item in self.differences],
+            "ranks": {name: {run: asdict(item) for run, item in row.items()} for name, row in self.ranks.items()},
+            "detectable": {name: asdict(item) for name, item in self.detectable.items()},
+            "skipped": plain(self.skipped),
+            "footnote": plain(self.footnote),
+            "options": plain(self.options),
+        }
+
+
+def compare_scores(
+    runs: Sequence[ComparisonEntry],
+    *,
+    allow: Collection[str] = (),
+    against: str | None = None,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs over the same videos; the unit of resampling is the video, shared by all runs.
+
+    Ranks and tests take a missing answer as full points or "correct", and a lead must hold on the items that both
+    answered. Interval and p-value of a difference are the jackknife's t over videos, so they never disagree. There are
+    two families for Holm's correction: all comparisons of the primary metric (the headline of this kind of answer), and
+    all comparisons of the secondary ones.
+
+    Args:
+        runs: at least two, on the same videos, steps and reference with equal facts.
+        allow: differences to accept, see :func:`siming_tasks.metrics.alignment.align`.
+        against: compare every other run with this one instead of all pairs.
+        mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
+        resamples: bootstrap resamples, of the runs' own intervals and ranks.
+        seed: of the resamples.
+
+    Raises:
+        DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.
+    """
+    if len(runs) < 2:
+        raise DataError(f"A comparison needs at least two runs; {len(runs)} given.")
+    runs = align(runs, allow)
+    names = tuple(run.name for run in runs)
+    if against is not None and against not in names:
+        raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(names)}.")
+    n = len(runs[0].panel.video_ids)
+    if n < 2:
+        raise DataError("The runs share a single video; videos are the unit of comparison, so at least two are needed.")
+    if resamples < 2:
+        raise DataError(f"A comparison needs at least two resamples; {resamples} given.")
+    tallies = {run.name: Tally.of(run.panel, mapping, positive) for run in runs}
+    silent = [name for name, tally in tallies.items() if not tally.verdicts.any()]
+    if len(silent) > len(names) - 2:
+        tally = tallies[silent[0]]
+        raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
+
+    full = {name: tally.imputed() for name, tally in tallies.items()}
+    both = {("own", name): tally for name, tally in tallies.items()}
+    both |= {("imputed", name): tally for name, tally in full.items() if tally is not tallies[name]}
+    values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
+    summarised = summaries(both, values, drawn, errors)
+    compared = select(runs[0].panel.answer, compared=True)
+    # A run without a missing answer has one tally, under "own", for both readings.
+    source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in names}
+    estimates = {name: summarised["own", name] for name in names}
+    imputed = {name: {metric: summarised[source[name]][metric] for metric in compared} for name in names}
+
+    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
+    on_imputed, on_answered = _pair_differences(names, tallies, full, compared)
+    primary = headline(runs[0].panel.answer)
+    differences: list[Difference] = []
+    ranks: dict[str, dict[str, RunRank]] = {}
+    skipped: dict[str, dict[str, str]] = {}
+    for metric in compared:
+        sign = CATALOGUE[metric].sign
+        estimated = {name: imputed[name][metric] for name in names}
+        reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
+        skipped |= {metric: reasons} if reasons else {}
+        ranked = [name for name in names if name not in reasons]
+        value = np.array([values[source[name], metric] for name in ranked])
+        replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
+        if len(ranked) > 1:
+            lead_holds = {pair: difference.holds(metric, sign) for pair, difference in on_answered.items()}
+            ranks[metric] = compute_ranks(ranked, sign, value, replicates, lead_holds)
+        column = {name: k for k, name in enumerate(ranked)}
+        for_test = [pair for pair in pairs if not {*pair} & {*reasons}]
+        deltas = np.array([replicates[:, column[a]] - replicates[:, column[b]] for a, b in for_test]).T
+        differences += _test_pairs(metric, metric == primary, for_test, on_imputed, on_answered, deltas)
+    differences = _correct_by_holm(differences)
+    facts = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
+    return Comparison(
+        runs=names,
+        n_videos=n,
+        primary=primary,
+        estimates=estimates,
+        imputed=imputed,
+        differences=tuple(differences),
+        ranks=ranks,
+        detectable={metric: _detectable(metric, primary, ranks[metric], imputed, differences) for metric in ranks},
+        skipped=skipped,
+        footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
+        options={
+            "mapping": mapping,
+            "positive": positive,
+            "resamples": resamples,
+            "seed": seed,
+            "level": LEVEL,
+            "unit": "video",
+            "against": against,
+            "allowed": sorted(allow),
+            "facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1},
+            "missing": "full points",
+            "cut": CUTS.get(mapping),
+        },
+    )
+
+
+def _pair_differences(
+    names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
+) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], AnsweredDifference]]:
+    """Differences of every ordered pair: with missing answers imputed, and on the items that both answered."""
+    compared = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
+    on_imputed: dict[tuple[str, str], Mapping[str, Paired]] = {}
+    on_answered: dict[tuple[str, str], AnsweredDifference] = {}
+    for a, b in combinations(names, 2):
+        difference = paired_difference(compared[a], compared[b])
+        answered = answered_difference(tallies[a], tallies[b], difference)
+        on_imputed[a, b], on_imputed[b, a] = difference, negated(difference)
+        on_answered[a, b], on_answered[b, a] = answered, answered.negated()
+    return on_imputed, on_answered
+
+
+def _test_pairs(
+    metric: str,
+    primary: bool,
+    pairs: Sequence[tuple[str, str]],
+    on_imputed: Mapping[tuple[str, str], Mapping[str, Paired]],
+    on_answered: Mapping[tuple[str, str], AnsweredDifference],
+    deltas: FloatArray,
+) -> list[Difference]:
+    """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
+    if not pairs:
+        return []
+    sign = CATALOGUE[metric].sign
+    differences = [on_imputed[pair][metric] for pair in pairs]
+    joint = max_t(np.array([difference.value for difference in differences]), deltas)
+    rows = []
+    for (a, b), difference, p_joint in zip(pairs, differences, joint.tolist(), strict=True):
+        lead = sign * difference.value
+        leader = on_answered[a, b] if lead >= 0 else on_answered[b, a]
+        shared = on_answered[a, b].difference[metric]
+        numbers = (*difference[1:], shared.value, shared.p)
+        stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
+        significant = p is not None and p <= ALPHA
+        holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=significant)
+        # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
+        p_max_t = None if p is None else max(p_joint, p)
+        rows.append(
+            Difference(
+                metric, a, b, primary, difference.value, stderr, low, high, p, p, p_max_t, answered, answered_p, holds
+            )
+        )
+    return rows
+
+
+def _correct_by_holm(rows: Sequence[Difference]) -> list[Difference]:
+    """Holm's correction within the primary metric, and over all secondary ones."""
+    corrected = list(rows)
+    for primary in (True, False):
+        places = [k for k, row in enumerate(corrected) if row.primary == primary and row.p is not None]
+        adjusted = holm(np.array([corrected[k].p for k in places], float)).tolist()
+        for k, p in zip(places, adjusted, strict=True):
+            corrected[k] = replace(corrected[k], p_holm=p)
+    return corrected
+
+
+def _detectable(
+    metric: str,
+    primary: str,
+    ranked: Collection[str],
+    imputed: Mapping[str, Mapping[str, Estimate]],
+    differences: Sequence[Difference],
+) -> Detectable:
+    """Smallest effects in one metric from the median standard errors of its runs and of their differences."""
+    row = CATALOGUE[metric]
+    family = sum(item.primary == (metric == primary) for item in differences)
+
+    def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
+        # A constant run has no standard error, which says nothing of the noise of the others.
+        known = [value for value in stderrs if value is not None and value > NOISE]
+        effect = detectable(float(np.median(known)), max(1, tests)) if known else None
+        return effect if effect is not None and effect <= row.high else None
+
+    paired = [item.stderr for item in differences if item.metric == metric]
+    return Detectable(
+        against_zero=smallest(imputed[name][metric].stderr for name in ranked) if row.corrected else None,
+        between_two=smallest(paired),
+        corrected=smallest(paired, family),
+        pairs=family,
+    )

@@ -1,1 +1,0 @@
-"""Runs over the same videos: paired differences, tests, ranks."""

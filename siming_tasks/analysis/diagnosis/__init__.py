@@ -1,1 +1,0 @@
-"""Diagnosis of the agreement: steps, severity, use of the procedure's state, pass decisions, robustness."""

@@ -1,0 +1,242 @@
+"""Distance of a run from the physicians: human ratio, tested difference, non-inferiority to a physician."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+
+from siming_tasks.analysis.paired_tests import Paired, jackknife_t
+from siming_tasks.analysis.rater_agreement import rater_pair_matrix
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.evaluate import RESAMPLES
+from siming_tasks.metrics.intervals import derived
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
+
+__all__ = ["MARGIN", "NonInferiority", "ReplacedRater", "human_difference", "human_ratio", "non_inferiority"]
+
+
+def human_ratio(
+    run: ScoreMatrix,
+    *raters: ScoreMatrix,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Mean of metric(run, rater) over the raters / mean of metric(rater, rater) over their pairs, bootstrapped jointly.
+
+    With two raters: ``mean(metric(run, A), metric(run, B)) / metric(A, B)``.
+
+    1 is a run that agrees with a physician as well as another physician does. Comparing with the consensus instead
+    would flatter the physicians, who made it.
+
+    Args:
+        run: the run; its own reference is ignored.
+        raters: each rater's points as the reference of the run's videos and steps; at least two. What not all of them
+            have scored is left out.
+        mapping: how points become labels for kappa.
+        positive: the class of F1.
+        resamples: bootstrap resamples.
+        seed: of them.
+
+    Returns:
+        By symmetric metric (which physician is called the reference must not matter);
+            undefined where the raters do not agree beyond chance.
+
+    Raises:
+        DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
+            all raters.
+    """
+    run, judged, humans = _sides(run, raters)
+    metrics = select(run.answer, symmetric=True)
+    pairs, own = ([Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (humans, judged))
+
+    def compute(weights: FloatArray) -> dict[str, FloatArray]:
+        run_values, human_values = ([tally.compute(weights) for tally in group] for group in (own, pairs))
+        return {
+            name: _ratio([estimates[name] for estimates in run_values], [estimates[name] for estimates in human_values])
+            for name in metrics
+        }
+
+    values, drawn = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
+    spread = spreads(drawn, {name: own[0].size(name)[0] for name in drawn})
+    once = np.ones((1, len(run.video_ids)))
+    alone = [side.compute(once) for side in own]
+
+    def why(name: str) -> str:
+        undefined = (side for side, estimates in zip(own, alone, strict=True) if np.isnan(estimates[name][0]))
+        silent = next(undefined, None)
+        return (
+            silent.reason(name)
+            if silent
+            else "The raters do not agree beyond chance, so there is no ceiling to compare with."
+        )
+
+    return {name: derived(own[0], name, values[name], spread.get(name), why=why(name)) for name in metrics}
+
+
+def human_difference(
+    run: ScoreMatrix, *raters: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error"
+) -> dict[str, Paired]:
+    """Mean of metric(run, rater) over the raters - mean of metric(rater, rater) over their pairs, answers imputed.
+
+    Below 0 the run agrees with a physician less than another physician does. Interval and p are the jackknife's t over
+    videos, as those of every difference.
+
+    Args:
+        run: the run; its own reference is ignored.
+        raters: as in :func:`human_ratio`.
+        mapping: how points become labels for kappa.
+        positive: the class of F1.
+
+    Returns:
+        By symmetric metric; NaN where an agreement is undefined.
+
+    Raises:
+        DataError: as :func:`human_ratio`.
+    """
+    run, judged, humans = _sides(run.imputed(), raters)
+    metrics = select(run.answer, symmetric=True)
+    groups = [[Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (judged, humans)]
+    differences = {}
+    for name in metrics:
+        rests_on = reduce(np.union1d, [tally.contributing(name) for tally in (*groups[0], *groups[1])])
+        value = [sum(tally.observed[name] for tally in group) / len(group) for group in groups]
+        without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in groups]
+        differences[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on])
+    return differences
+
+
+def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix, list[ScoreMatrix], list[ScoreMatrix]]:
+    """A run, itself judged by each rater, and the raters judged by each other, all on what every rater has scored.
+
+    Raises:
+        DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
+            all raters.
+    """
+    if len(raters) < 2:
+        raise DataError(f"The human ratio needs the labels of two raters; {len(raters)} given.")
+    nothing = np.full(raters[0].reference.shape, np.nan)
+    labels = [replace(rater, answer=run.answer, predicted=nothing).sorted() for rater in raters]
+    asked = np.logical_and.reduce([rater.counted for rater in labels])
+    if not asked.any():
+        who = "both" if len(raters) == 2 else f"all {len(raters)}"
+        raise DataError(f"No step was scored by {who} raters: the human ratio cannot be computed.")
+    run = run.sorted()
+    if any((run.video_ids, run.step_ids) != (rater.video_ids, rater.step_ids) for rater in labels):
+        raise DataError("The run and the raters' labels are not of the same videos and steps.")
+    asked = run.asked & asked
+    humans = [replace(rater_pair_matrix(a, b), asked=asked) for a, b in combinations(labels, 2)]
+    judged = [replace(run, asked=asked, reference=np.where(asked, rater.reference, np.nan)) for rater in labels]
+    return run, judged, humans
+
+
+def _ratio(run: Sequence[FloatArray], humans: Sequence[FloatArray]) -> FloatArray:
+    """Undefined where an agreement is; without agreement of the raters there is no ratio."""
+    mean, human = (sum(side, np.zeros(len(side[0]))) / len(side) for side in (run, humans))
+    ratio: FloatArray = np.divide(mean, human, out=np.full(len(human), np.nan), where=human > 0)
+    return ratio
+
+
+MARGIN = 0.1
+"""Share of steps by which the judge may be the worse of the two and still count as not inferior."""
+_Q = 0.05
+
+
+@dataclass(frozen=True)
+class ReplacedRater:
+    """The judge in the place of one physician, against the others.
+
+    Attributes:
+        judge: mean over videos of the share of steps at which the judge is at least as near to the others.
+        physician: the same of the physician who was left out.
+        p_value: that the physician's share is not ``margin`` above the judge's; one-sided t test over videos.
+        holds: rejected after Benjamini and Yekutieli's correction: the judge is not inferior here.
+        videos: that it rests on.
+    """
+
+    judge: float
+    physician: float
+    p_value: float
+    holds: bool
+    videos: int
+
+
+@dataclass(frozen=True)
+class NonInferiority:
+    """``win_rate``: share of physicians to whom the judge is not inferior; at least a half speaks for the judge."""
+
+    margin: float
+    win_rate: float
+    physicians: Mapping[str, ReplacedRater]
+
+
+def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], margin: float = MARGIN) -> NonInferiority:
+    """The test over all physicians.
+
+    Args:
+        judge: labels ``float64[V, S]``; NaN at a step that two physicians have labelled is a missing answer, which is
+            worse than any: leaving out hard steps gains nothing.
+        physicians: labels of each, ``float64[V, S]``; NaN where there is none.
+        margin: see :data:`MARGIN`.
+
+    Raises:
+        DataError: fewer than two physicians, a margin outside 0..1, or fewer than two videos that two have scored.
+    """
+    if len(physicians) < 2:
+        raise DataError(f"Non-inferiority to a physician needs two physicians' labels; {len(physicians)} given.")
+    if not 0 <= margin < 1:
+        raise DataError(f"the margin is {margin:g}; give a share of steps, at least 0 and below 1.")
+    comparisons = {name: _without(name, judge, physicians) for name in physicians}
+    tests = {name: _test(*shares, margin) for name, shares in comparisons.items()}
+    holds = _benjamini_yekutieli({name: p for name, (_, _, p, _) in tests.items()})
+    rows = {name: ReplacedRater(a, b, p, holds[name], n) for name, (a, b, p, n) in tests.items()}
+    return NonInferiority(margin, sum(row.holds for row in rows.values()) / len(rows), rows)
+
+
+def _without(name: str, judge: FloatArray, physicians: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """For each video, shares of steps at which the judge, and the physician, is at least as near to the others."""
+    own = physicians[name]
+    others = np.stack([labels for other, labels in physicians.items() if other != name])
+    rated = ~np.isnan(own) & ~np.isnan(others).all(axis=0)
+    if rated.any(axis=1).sum() < 2:
+        raise DataError(f"Fewer than two videos were scored by {name} and another physician.")
+
+    def distance(labels: FloatArray) -> FloatArray:
+        known = ~np.isnan(others)
+        gaps = np.where(known, np.abs(labels[None] - np.where(known, others, 0)), 0)
+        return np.where(np.isnan(labels), np.inf, gaps.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+
+    mine, theirs = distance(judge).round(9), distance(own).round(9)
+    n = rated.sum(axis=1)
+    kept = n > 0
+    wins = [np.where(rated, win, 0).sum(axis=1)[kept] / n[kept] for win in (mine <= theirs, theirs <= mine)]
+    return wins[0], wins[1]
+
+
+def _test(judge: FloatArray, physician: FloatArray, margin: float) -> tuple[float, float, float, int]:
+    from scipy.stats import t
+
+    gap = physician - judge - margin
+    n, mean, sd = len(gap), float(gap.mean()), float(gap.std(ddof=1))
+    p = float(t.cdf(mean / (sd / math.sqrt(n)), n - 1)) if sd > 1e-12 else float(mean >= -1e-12)
+    return float(judge.mean()), float(physician.mean()), p, n
+
+
+def _benjamini_yekutieli(p_values: Mapping[str, float]) -> dict[str, bool]:
+    names = sorted(p_values, key=p_values.__getitem__)
+    m = len(names)
+    harmonic = sum(1 / rank for rank in range(1, m + 1))
+    passed = [rank for rank, name in enumerate(names, 1) if p_values[name] <= rank * _Q / (m * harmonic)]
+    return {name: rank <= max(passed, default=0) for rank, name in enumerate(names, 1)}

@@ -1,0 +1,359 @@
+"""Input ablations of a run: the share of a metric that is retained when the evidence is altered.
+
+A metric that a model keeps without the video, or on another exam's video, was not earned by watching. Both values are
+computed on the steps that were answered both times and on the same resamples of videos, so that their difference and
+their ratio are paired.
+
+Minimal pairs: changes of an answer where, and only where, the true score differs.
+
+Two exams of a pair differ in one act. A judge is right on a pair if its answer to the step whose true score differs
+moves in that direction, and its answers to the steps whose true scores are equal do not move.
+
+In a *history* pair the frames of the step's clip are the same in both videos. A judge that sees only the clip and
+answers equal inputs equally cannot move there: at most the share of *local* pairs can be right
+(:func:`clip_only_bound`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.media import VIDEO
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES
+from siming_tasks.metrics.intervals import derived
+from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.metrics.thresholds import Z
+from siming_tasks.options import Options
+from siming_tasks.results.comparable import CONDITIONS, TaskRun
+from siming_tasks.results.run import Run
+from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation
+
+__all__ = [
+    "AblationEffect",
+    "AblationResult",
+    "MinimalPairScores",
+    "ablation_effects",
+    "analyse_ablations",
+    "clip_only_bound",
+    "score_minimal_pairs",
+]
+
+NO_AGREEMENT = "The plain task shows no agreement beyond chance, so there is nothing to survive."
+
+
+@dataclass(frozen=True)
+class AblationEffect:
+    """One metric with and without the evidence, on the steps that were answered both times.
+
+    Attributes:
+        metric: key of the metric.
+        plain: of the plain task.
+        ablated: of the ablation.
+        change: ``ablated - plain``, paired.
+        retained: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined
+            where ``plain`` is not above 0, in the data or in a resample.
+    """
+
+    metric: str
+    plain: Estimate
+    ablated: Estimate
+    change: Estimate
+    retained: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {name: getattr(self, name).to_json() for name in ("plain", "ablated", "change", "retained")}
+
+
+@dataclass(frozen=True)
+class AblationResult:
+    """One ablation of one setting of a run.
+
+    Attributes:
+        setting: name of the ablation's setting, which is also that of its task.
+        ablation: the alteration of the evidence.
+        answer: of the plain setting: ``score`` or ``error``.
+        refused: reason why it cannot stand beside the plain task; empty if it can.
+        metrics: effect by metric; empty if it was refused.
+        history: effect on the headline at the steps that depend on earlier steps; None without such a step.
+    """
+
+    setting: str
+    ablation: InputAblation
+    answer: Any
+    refused: str
+    metrics: Mapping[str, AblationEffect]
+    history: AblationEffect | None
+
+    @property
+    def headline(self) -> AblationEffect | None:
+        """Effect on the metric that orders tables; None if the ablation was refused."""
+        return self.metrics.get(headline(self.answer))
+
+    @property
+    def sentence(self) -> str:
+        """Result in one sentence."""
+        effect = self.headline
+        if effect is None:
+            return f"{self.ablation.title[0].upper()}{self.ablation.title[1:]}: not compared. {self.refused}"
+        label = CATALOGUE[effect.metric].title
+        label = label if label.isupper() else label[0].lower() + label[1:]
+        retained = effect.retained
+        if retained.value is None or retained.undefined:
+            return f"The share of {label} that survives {self.ablation.without} has no value: {retained.reason}"
+        ends = "" if retained.low is None or retained.high is None else f" [{retained.low:.0%}, {retained.high:.0%}]"
+        # Adding 0.0 turns a rounded -0.0 into 0.0, which prints without a sign.
+        return f"{round(retained.value, 2) + 0.0:.0%}{ends} of {label} survives {self.ablation.without}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {
+            "task": TASKS[self.setting].task_name,
+            "ablation": self.ablation.name,
+            "shown": self.ablation.shown,
+            "sentence": self.sentence,
+            "refused": self.refused or None,
+            "metrics": plain(self.metrics),
+            "history": plain(self.history) if self.history else None,
+        }
+
+
+def analyse_ablations(
+    run: Run, setting: str, options: Options, allow: Collection[str] = ()
+) -> tuple[AblationResult, ...]:
+    """Every ablation that a run made of a setting, in their usual order; none if the plain task was not asked.
+
+    Args:
+        run: run whose records hold both.
+        setting: name of the plain setting.
+        options: rater, label mapping, positive class, resamples and seed.
+        allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
+    """
+    names = [name for name in ABLATION_TASKS if TASKS[name].base_task == setting and run.records.get(name)]
+    if not names or not run.records.get(setting):
+        return ()
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how |= {"resamples": options.resamples, "seed": options.seed}
+    history_steps = [step.id for step in run.dataset.rubric.steps if step.scope == "history"]
+    plain_run = TaskRun.of(run, setting, options.rater)
+    results = []
+    for name in names:
+        task = TASKS[name]
+        ablated_run = TaskRun.of(run, name, options.rater)
+        refused = _reason_not_comparable(plain_run, ablated_run, task.ablation, allow)
+        effects: Mapping[str, AblationEffect] = {}
+        history = None
+        if not refused:
+            if history_steps:
+                on_history = ablation_effects(plain_run.panel, ablated_run.panel, history_steps, **how)
+                history = on_history[headline(task.answer)]
+            effects = ablation_effects(plain_run.panel, ablated_run.panel, **how)
+        results.append(AblationResult(name, task.ablation, task.answer, refused, effects, history))
+    return tuple(results)
+
+
+def _reason_not_comparable(
+    plain_run: TaskRun, ablated_run: TaskRun, ablation: InputAblation, allow: Collection[str]
+) -> str:
+    """First difference that the ablation itself does not explain, in a sentence; empty if there is none."""
+    conditions = {request.partition("/")[2]: asked for request, asked in plain_run.conditions.items()}
+    accepted = (*allow, *ablation.changes)
+    for request, asked in ablated_run.conditions.items():
+        before = conditions.get(request.partition("/")[2])
+        for name, plain_value, value in zip(CONDITIONS, before or (), asked, strict=bool(before)):
+            if None in (plain_value, value) or plain_value == value or name in accepted:
+                continue
+            proxy = (name, plain_value) == ("media", VIDEO.name)
+            way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if proxy else ""
+            return (
+                f"The plain task and the ablation differ in {name}: {plain_value} against {value} ({request}). Ask "
+                f"both with the same {name}{way}, or allow the difference ({name})."
+            )
+    if not set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids):
+        return "The plain task and the ablation share no video."
+    return ""
+
+
+def ablation_effects(
+    plain: ScoreMatrix,
+    ablated: ScoreMatrix,
+    steps: Sequence[str] | None = None,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, AblationEffect]:
+    """Effect of an ablation by metric.
+
+    Args:
+        plain: answers to the plain task.
+        ablated: answers to the ablation, about the same rubric; videos that are not in both are left out.
+        steps: only these; None: all.
+        mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
+        resamples: bootstrap resamples.
+        seed: of the resamples.
+
+    Returns:
+        Every metric but those that can be had by answering the same everywhere. ``coverage`` of the estimates is the
+        share of the asked steps that were answered both times.
+    """
+    shared = sorted(set(plain.video_ids) & set(ablated.video_ids))
+    chosen = plain.step_ids if steps is None else tuple(steps)
+    matrices = []
+    for matrix in (plain, ablated):
+        row = {name: index for index, name in enumerate(matrix.video_ids)}
+        matrices.append(matrix.videos([row[name] for name in shared]).subset(chosen))
+    asked = matrices[0].asked & matrices[1].asked
+    both = matrices[0].answered & matrices[1].answered
+    metrics = tuple(name for name in select(plain.answer, lifted=True) if CATALOGUE[name].compared)
+    tallies = [
+        Tally.of(
+            replace(matrix, asked=asked, predicted=np.where(both, matrix.predicted, np.nan)), mapping, positive, metrics
+        )
+        for matrix in matrices
+    ]
+
+    def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
+        before, after = (tally.compute(weights) for tally in tallies)
+        parts: dict[tuple[str, str], FloatArray] = {}
+        for name in metrics:
+            a, b = before[name], after[name]
+            retained: FloatArray = np.divide(b, a, out=np.full(len(a), np.nan), where=a > 0)
+            parts |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a, (name, "retained"): retained}
+        return parts
+
+    values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
+    spread = spreads(drawn, {key: tallies[0].size(key[0])[0] for key in drawn})
+
+    def estimate(name: str, part: str) -> Estimate:
+        undefined = (
+            tally
+            for tally, side in zip(tallies, ("plain", "ablated"), strict=True)
+            if np.isnan(values[name, side]) and part in (side, "change", "retained")
+        )
+        tally = next(undefined, None)
+        why = tally.reason(name) if tally else NO_AGREEMENT
+        return derived(tallies[0], name, values[name, part], spread.get((name, part)), why=why)
+
+    parts = ("plain", "ablated", "change", "retained")
+    return {name: AblationEffect(name, *(estimate(name, part) for part in parts)) for name in metrics}
+
+
+@dataclass(frozen=True)
+class MinimalPairScores:
+    """Scores of a judge on minimal pairs; each number is a share of the answered pairs (Wilson 95 % interval).
+
+    Attributes:
+        right: moved the right way on the step and nowhere else.
+        moved: moved the right way on the step, whatever happened elsewhere.
+        wrong_way: moved the wrong way on the step.
+        elsewhere: mean share of the steps with equal truth on which the answer moved all the same.
+        bound: largest ``right`` (and ``moved``) that a clip-only deterministic judge can reach.
+    """
+
+    right: Estimate
+    moved: Estimate
+    wrong_way: Estimate
+    elsewhere: Estimate
+    bound: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+def score_minimal_pairs(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    target: NDArray[np.int64],
+    direction: NDArray[np.float64],
+    unchanged: NDArray[np.bool_],
+    kinds: Sequence[str],
+    answer: Literal["score", "error"] = "score",
+) -> MinimalPairScores:
+    """Score a judge on P pairs over S steps.
+
+    Args:
+        first: answers for video a, shape (P, S): points, or 1.0 wrong / 0.0 correct; NaN: no answer.
+        second: the same for video b.
+        target: index of the step whose true score differs, shape (P,).
+        direction: +1 if video b scores truly higher there, -1 if lower, shape (P,).
+        unchanged: steps whose true scores are equal in both, shape (P, S).
+        kinds: "history" or "local" for each pair.
+        answer: "error" turns the direction round (a higher score is a lower verdict).
+
+    Returns:
+        Pairs without an answer to the target step in both videos are left out of every share and lower ``coverage``.
+        Steps elsewhere count if both answers are there.
+
+    Raises:
+        ValueError: the shapes do not belong together, a direction is not +1 or -1, or a target step is ``unchanged``.
+    """
+    number = int(first.shape[0])
+    shapes = (second.shape == first.shape, unchanged.shape == first.shape, target.shape == (number,))
+    if not all(shapes) or direction.shape != (number,) or len(kinds) != number:
+        raise ValueError("answers and `unchanged` must be (pairs, steps); target, direction and kinds one per pair")
+    if not np.isin(direction, (-1, 1)).all():
+        raise ValueError("direction must be +1 or -1")
+    row = np.arange(number)
+    if unchanged[row, target].any():
+        raise ValueError("a target step is listed as unchanged; nothing could move there")
+
+    sign = direction * (1.0 if answer == "score" else -1.0)
+    change = second - first
+    movement = change[row, target] * sign
+    answered = np.isfinite(movement)
+    comparable = unchanged & np.isfinite(change)
+    strayed = (np.nan_to_num(change) != 0) & comparable
+    share = strayed.sum(1) / np.maximum(comparable.sum(1), 1)
+    moved = movement[answered] > 0
+    coverage = float(answered.mean()) if number else None
+    return MinimalPairScores(
+        right=_share(moved & ~strayed[answered].any(1), coverage),
+        moved=_share(moved, coverage),
+        wrong_way=_share(movement[answered] < 0, coverage),
+        elsewhere=_mean(share[answered & (comparable.sum(1) > 0)], coverage),
+        bound=clip_only_bound([kind for kind, there in zip(kinds, answered, strict=True) if there]),
+    )
+
+
+def clip_only_bound(kinds: Sequence[str]) -> float | None:
+    """Share of pairs that a deterministic clip-only judge can get right at most: the local ones; None without pairs."""
+    return sum(kind == "local" for kind in kinds) / len(kinds) if kinds else None
+
+
+def _share(hits: NDArray[np.bool_], coverage: float | None) -> Estimate:
+    """Share of hits with its Wilson interval; a pair is the unit."""
+    n = len(hits)
+    if n == 0:
+        return Estimate(None, reason="No pair was answered.", coverage=coverage)
+    interval = wilson(int(hits.sum()), n)
+    value = float(hits.mean())
+    stderr = float(np.sqrt(value * (1 - value) / n))
+    return Estimate(value, stderr, interval.low, interval.high, n_videos=2 * n, n_items=n, coverage=coverage)
+
+
+def _mean(shares: NDArray[np.float64], coverage: float | None) -> Estimate:
+    """Mean with a normal interval; a pair is the unit."""
+    n = len(shares)
+    if n == 0:
+        return Estimate(None, reason="No pair was answered elsewhere.", coverage=coverage)
+    value = float(shares.mean())
+    stderr = float(shares.std(ddof=1) / np.sqrt(n)) if n > 1 else None
+    half = Z * stderr if stderr is not None else None
+    low, high = (max(value - half, 0.0), min(value + half, 1.0)) if half is not None else (None, None)
+    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)

@@ -1,1 +1,0 @@
-"""Agreement of the physicians with each other, and the distance of a run from it."""

@@ -1,0 +1,403 @@
+"""Labels that every diagnosis looks at: reference, judge, and the two physicians beside the judge.
+
+Labels are those of the answer: 0..3 for points, 0 (wrong) and 1 (correct) for verdicts. With two labels the weights of
+kappa do not matter, so one formula serves both.
+
+Agreement step by step, and accuracy on the steps where the physicians agreed and where they did not.
+
+Severity: the offset of the judge's points from the examiners', which no correlation can see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.agreement.correlation import totals
+from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.proportion import Proportion, share
+from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import THIN, Z
+
+__all__ = [
+    "DisputedSteps",
+    "LabelMatrices",
+    "Severity",
+    "StepRow",
+    "StepTable",
+    "TotalsAgreement",
+    "disputed_steps",
+    "label_matrices",
+    "severity",
+    "step_table",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMatrices:
+    """Labels of the reference, the judge and (if given) the two physicians, ``int8[V, S]``; -1 is no label.
+
+    Attributes:
+        scores: points or verdicts that the labels are made of, videos sorted by id.
+        reference: labels of the reference; known for the same steps as ``predicted`` (see :attr:`known`).
+        predicted: labels of the judge.
+        top_label: label of a fully correct step.
+        points: points of the two physicians, ``float64[V, S]`` each.
+        raters: labels of the two physicians.
+        rated: steps that both physicians rated, ``bool[V, S]``.
+        disputed: steps to which they gave different points.
+    """
+
+    scores: ScoreMatrix
+    reference: Labels
+    predicted: Labels
+    top_label: int
+    points: tuple[FloatArray, FloatArray] | None
+    raters: tuple[Labels, Labels] | None
+    rated: BoolArray
+    disputed: BoolArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Steps that count: asked, with a reference, answered."""
+        known: BoolArray = self.reference >= 0
+        return known
+
+    @property
+    def failed_reference(self) -> BoolArray:
+        """Steps with the lowest label by the reference."""
+        failed: BoolArray = self.reference == 0
+        return failed
+
+    @property
+    def failed_predicted(self) -> BoolArray:
+        """Steps with the lowest label by the judge."""
+        failed: BoolArray = self.predicted == 0
+        return failed
+
+
+def label_matrices(
+    matrix: ScoreMatrix,
+    rater_a: FloatArray | None = None,
+    rater_b: FloatArray | None = None,
+    mapping: LabelMapping = "absolute",
+) -> LabelMatrices:
+    """Labels of a matrix and of its physicians' points (``float[V, S]`` in the matrix's order, NaN = not rated).
+
+    Videos are sorted by id, so that no result depends on the order in which rows arrived.
+
+    Raises:
+        DataError: only one rater is given, or its shape is not the matrix's.
+    """
+    if (rater_a is None) != (rater_b is None):
+        raise DataError("Diagnostics compare two physicians: give both raters or neither.")
+    order = np.array(sorted(range(len(matrix.video_ids)), key=matrix.video_ids.__getitem__), dtype=np.intp)
+    matrix = matrix.videos(order)
+    known = matrix.counted & matrix.answered
+
+    def to_labels(values: FloatArray, keep: BoolArray) -> Labels:
+        if matrix.answer == "score":
+            return ordinal_labels(np.where(keep, values, np.nan), matrix.max_score, mapping)
+        return np.where(keep, values >= matrix.max_score, -1).astype(np.int8)
+
+    if matrix.answer == "score":
+        predicted = to_labels(matrix.predicted, known)
+    else:
+        predicted = np.where(known, matrix.predicted == 0, -1).astype(np.int8)
+    points: tuple[FloatArray, FloatArray] | None = None
+    raters: tuple[Labels, Labels] | None = None
+    rated, disputed = np.zeros_like(known), np.zeros_like(known)
+    if rater_a is not None and rater_b is not None:
+        for rater in (rater_a, rater_b):
+            if np.shape(rater) != matrix.reference.shape:
+                raise DataError(f"A rater has shape {np.shape(rater)}, not {matrix.reference.shape} (videos, steps).")
+        a, b = points = np.asarray(rater_a, np.float64)[order], np.asarray(rater_b, np.float64)[order]
+        rated = matrix.counted & ~np.isnan(a) & ~np.isnan(b)
+        disputed = rated & (a != b)
+        raters = to_labels(a, rated), to_labels(b, rated)
+    return LabelMatrices(
+        scores=matrix,
+        reference=to_labels(matrix.reference, known),
+        predicted=predicted,
+        top_label=3 if matrix.answer == "score" else 1,
+        points=points,
+        raters=raters,
+        rated=rated,
+        disputed=disputed,
+    )
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One rubric step.
+
+    Attributes:
+        step_id: the step.
+        skill: its skill.
+        imperfect: videos in which the reference has it less than fully correct.
+        thin: ``imperfect`` is below :data:`siming_tasks.metrics.thresholds.THIN`: read nothing into the row.
+        prevalence: share of videos in which it is less than fully correct.
+        kappa: of judge and reference, quadratic weights.
+        sensitivity: share of the imperfect ones that the judge calls so.
+        specificity: share of the correct ones that the judge calls so.
+        bias: mean of judge minus reference; points, or for verdicts the share called correct minus the share correct.
+        human: kappa of the two physicians on the same step, if their labels are given.
+    """
+
+    step_id: str
+    skill: str
+    imperfect: int
+    thin: bool
+    prevalence: Estimate
+    kappa: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    bias: Estimate
+    human: Estimate | None
+
+
+@dataclass(frozen=True)
+class StepTable:
+    """All steps in rubric order, and what to bear in mind."""
+
+    rows: tuple[StepRow, ...]
+    caveat: str
+
+
+def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> StepTable:
+    """Agreement, errors and bias of every step."""
+    matrix = labels.scores
+    stats: dict[tuple[str, str], Stat] = {}
+    for s, name in enumerate(matrix.step_ids):
+        column = slice(s, s + 1)
+        both = labels.known[:, column]
+        wrong, called = both & matrix.reference_wrong[:, column], both & matrix.predicted_wrong[:, column]
+        if matrix.answer == "score":
+            gap = np.where(both, matrix.predicted[:, column] - matrix.reference[:, column], 0.0)
+        else:
+            gap = wrong.astype(np.float64) - called
+        stats[name, "prevalence"] = ratio(wrong, both)
+        stats[name, "kappa"] = kappa_stat(labels.reference[:, column], labels.predicted[:, column])
+        stats[name, "sensitivity"] = ratio(wrong & called, wrong, "No video has this step wrong.")
+        stats[name, "specificity"] = ratio(both & ~wrong & ~called, both & ~wrong, "No video has this step correct.")
+        stats[name, "bias"] = ratio(gap, both)
+        if labels.raters:
+            a, b = labels.raters
+            stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
+    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0)
+    rows = tuple(
+        StepRow(
+            step_id=name,
+            skill=skill,
+            imperfect=int(imperfect[s]),
+            thin=bool(imperfect[s] < THIN),
+            human=estimates.get((name, "human")),
+            **{key: estimates[name, key] for key in ("prevalence", "kappa", "sensitivity", "specificity", "bias")},
+        )
+        for s, (name, skill) in enumerate(zip(matrix.step_ids, matrix.skills, strict=True))
+    )
+    errors = [row.kappa.stderr for row in rows if row.kappa.stderr is not None and not row.thin]
+    spread = f" (here {min(errors):.2f} to {max(errors):.2f} where not shaded)" if errors else ""
+    caveat = (
+        f"A step's kappa rests on few imperfect videos: at 200 videos its standard error is about .07 to .16{spread}. "
+        f"Rows with fewer than {THIN} imperfect videos are shaded; read nothing into them. The mean of these kappas is "
+        "not the pooled kappa."
+    )
+    return StepTable(rows, caveat)
+
+
+CAVEAT = (
+    "Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. Kappa is not "
+    "given on the disputed steps: they were selected by disagreement, which distorts it. A constant stands beside each "
+    "accuracy because the two sets differ in how many steps are correct."
+)
+
+
+@dataclass(frozen=True)
+class DisputedSteps:
+    """Accuracy (same label as the reference) where the physicians gave the same points, and where they did not.
+
+    Attributes:
+        agreed: accuracy on agreed steps.
+        agreed_constant: that of calling each of them fully correct.
+        disputed: accuracy on disputed steps, whose reference is the adjudicated label.
+        disputed_constant: that of calling each of them fully correct.
+        with_a: share of disputed steps with physician A's label.
+        with_b: with physician B's.
+        caveat: what to bear in mind.
+    """
+
+    agreed: Proportion
+    agreed_constant: Proportion
+    disputed: Proportion
+    disputed_constant: Proportion
+    with_a: Proportion
+    with_b: Proportion
+    caveat: str = field(default=CAVEAT, init=False)
+
+
+def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
+    """The split, or None without two raters."""
+    if labels.raters is None:
+        return None
+    rated = labels.rated & labels.known
+    sure, unsure = rated & ~labels.disputed, rated & labels.disputed
+    right, constant = labels.predicted == labels.reference, labels.reference == labels.top_label
+
+    return DisputedSteps(
+        agreed=share(right, sure),
+        agreed_constant=share(constant, sure),
+        disputed=share(right, unsure),
+        disputed_constant=share(constant, unsure),
+        with_a=share(labels.predicted == labels.raters[0], unsure),
+        with_b=share(labels.predicted == labels.raters[1], unsure),
+    )
+
+
+SEVERITY_CAVEAT = (
+    "PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of videos if "
+    "the differences are near normal and no larger for strong examinees than for weak ones."
+)
+
+
+@dataclass(frozen=True)
+class TotalsAgreement:
+    """Agreement of two totals, in points.
+
+    Attributes:
+        bias: mean difference (Bland & Altman 1999).
+        sd: standard deviation of the differences.
+        lower: lower limit of agreement.
+        upper: upper limit.
+        slope: change of the difference for each point of the mean of both: below 0 if the first spreads the examinees
+            less than the second.
+        icc: ICC(A,1), absolute agreement of the totals (McGraw & Wong 1996).
+        concordance: Lin's concordance correlation of the totals (1989).
+    """
+
+    bias: Estimate
+    sd: Estimate
+    lower: Estimate
+    upper: Estimate
+    slope: Estimate
+    icc: Estimate
+    concordance: Estimate
+
+
+_STATISTICS = ("bias", "sd", "lower", "upper", "slope", "icc", "concordance")
+
+
+@dataclass(frozen=True)
+class Severity:
+    """Strictness of the judge.
+
+    Attributes:
+        totals: judge minus reference, points; None for verdicts.
+        human: physician A minus physician B, if given and points were asked.
+        called_wrong: share of steps that the judge calls less than fully correct.
+        prevalence: share that is.
+        offset: ``called_wrong - prevalence``; above 0 is strict.
+        caveat: what to bear in mind.
+    """
+
+    totals: TotalsAgreement | None
+    human: TotalsAgreement | None
+    called_wrong: Estimate
+    prevalence: Estimate
+    offset: Estimate
+    caveat: str = field(default=SEVERITY_CAVEAT, init=False)
+
+
+def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> Severity:
+    """Offsets of a judge and, beside them, of first physician from the second."""
+    matrix = labels.scores
+    wrong, called = labels.known & matrix.reference_wrong, labels.known & matrix.predicted_wrong
+    stats: dict[str, Stat] = {
+        "called_wrong": ratio(called, labels.known),
+        "prevalence": ratio(wrong, labels.known),
+        "offset": ratio(called.astype(np.float64) - wrong, labels.known),
+    }
+    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
+    if matrix.answer == "score":
+        reference, predicted = totals(matrix)
+        pairs["totals"] = predicted, reference
+        if labels.points:
+            complete = (labels.rated == matrix.counted).all(axis=1) & matrix.counted.any(axis=1)
+            first, second = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
+            pairs["human"] = np.where(complete, first, np.nan), np.where(complete, second, np.nan)
+    for name, (first, second) in pairs.items():
+        stats |= {f"{name}.{key}": stat for key, stat in _bland_altman(first - second).items()}
+        stats |= {f"{name}.{key}": stat for key, stat in _slope_and_concordance(first, second).items()}
+    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    limits = {name: TotalsAgreement(**{key: estimates[f"{name}.{key}"] for key in _STATISTICS}) for name in pairs}
+    return Severity(
+        limits.get("totals"),
+        limits.get("human"),
+        estimates["called_wrong"],
+        estimates["prevalence"],
+        estimates["offset"],
+    )
+
+
+def _bland_altman(gap: FloatArray) -> dict[str, Stat]:
+    known = ~np.isnan(gap)
+    d = np.where(known, gap, 0.0)
+    counts = np.stack([known, d, d * d], axis=1).astype(np.float64)
+    items = int(known.sum())
+
+    def stat(formula: float | None) -> Stat:
+        def value(sums: FloatArray) -> FloatArray:
+            n, first, second = sums.T
+            with np.errstate(invalid="ignore", divide="ignore"):
+                mean = first / n
+                sd = np.sqrt(np.maximum(second - n * mean**2, 0) / (n - 1))
+            sd = np.where(n > 1, sd, np.nan)
+            return sd if formula is None else mean + formula * sd if formula else mean
+
+        return Stat(counts, value, items, "No video has both totals.")
+
+    return {"bias": stat(0.0), "sd": stat(None), "lower": stat(-Z), "upper": stat(Z)}
+
+
+def _slope_and_concordance(first: FloatArray, second: FloatArray) -> dict[str, Stat]:
+    """Slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
+    known = ~np.isnan(first) & ~np.isnan(second)
+    middle = np.median(np.concatenate([first[known], second[known]])) if known.any() else 0.0  # keeps the sums small
+    x, y = (np.where(known, side - middle, 0.0) for side in (first, second))
+    counts = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
+
+    def moments(sums: FloatArray) -> tuple[FloatArray, ...]:
+        n, sx, sy, sxx, syy, sxy = sums.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = sxx / n - (sx / n) ** 2, syy / n - (sy / n) ** 2, sxy / n - sx * sy / n**2, (sx - sy) / n
+        noise = 1e-12 * np.maximum(1.0, (sxx + syy) / np.maximum(n, 1))
+        return n, np.where(parts[0] > noise, parts[0], 0), np.where(parts[1] > noise, parts[1], 0), parts[2], parts[3]
+
+    def slope(sums: FloatArray) -> FloatArray:
+        _, vx, vy, cov, _ = moments(sums)
+        return _ratio((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
+
+    def concordance(sums: FloatArray) -> FloatArray:
+        _, vx, vy, cov, gap = moments(sums)
+        return _ratio(2 * cov, vx + vy + gap**2)
+
+    def icc(sums: FloatArray) -> FloatArray:
+        n, vx, vy, cov, gap = moments(sums)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rows, rest = (n / (n - 1) * part for part in ((vx + vy) / 2 + cov, (vx + vy) / 2 - cov))
+            columns = n * gap**2 / 2
+            return _ratio(rows - rest, rows + rest + 2 / n * (columns - rest))
+
+    items = int(known.sum())
+    formulas = {"slope": slope, "icc": icc, "concordance": concordance}
+    return {name: Stat(counts, formula, items, "No video has both totals.") for name, formula in formulas.items()}
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 1e-12)
+    return ratio

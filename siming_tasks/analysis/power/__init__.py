@@ -1,1 +1,0 @@
-"""Power: number of videos that a comparison needs, by simulation."""

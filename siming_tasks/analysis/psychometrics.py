@@ -1,0 +1,215 @@
+"""The physicians of a data set as psychometricians look at them: reliability, difficulty, severity, cut scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.analysis.generalizability import Design, GStudy, decision_study, g_study
+from siming_tasks.analysis.pass_decisions import PASS_MARK
+from siming_tasks.analysis.rasch import Rasch, SiteDifferences, differential, rasch
+from siming_tasks.analysis.standard_setting import (
+    Classification,
+    CutScore,
+    borderline_regression,
+    contrasting_groups,
+    livingston_lewis,
+)
+from siming_tasks.analysis.totals_agreement import (
+    BlandAltman,
+    IntraclassCorrelation,
+    bland_altman,
+    concordance,
+    icc,
+)
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
+from siming_tasks.options import Options
+from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.tasks import benchmark_task
+
+__all__ = ["GLOBAL_RATING", "MOST_TRAINEES", "Psychometrics", "psychometrics"]
+
+GLOBAL_RATING = "global_rating"
+"""Key of ``videos.jsonl``: the examiners' overall impression of an exam, a number; higher is better."""
+
+MOST_TRAINEES = 2_000
+"""Trainees that the Rasch model is fitted to, evenly spaced over the data set; more would take memory, not bias."""
+
+_RARELY_SCORED = 0.95
+
+
+@dataclass(frozen=True)
+class Psychometrics:
+    """Everything that could be computed; what could not stands in ``missing`` with the reason.
+
+    Attributes:
+        raters: the physicians, R.
+        videos: videos in the data set.
+        complete: videos and steps that all of them scored; totals, reliability and generalisability rest on these.
+        icc: of the totals, as shares of the available points.
+        concordance: Lin's coefficient of each pair.
+        limits: Bland-Altman of each pair, first minus second, as shares of the available points.
+        generalizability: variance components of points / maximum.
+        designs: what other numbers of raters would reach; steps fixed, and steps as a sample.
+        rasch: steps' difficulty and raters' severity.
+        sites: steps that are harder at one site than at another for trainees of the same ability.
+        cuts: pass marks from examinees.
+        decisions: accuracy and consistency at the pass mark and at each of ``cuts``.
+        missing: what could not be computed, and why.
+    """
+
+    raters: tuple[str, ...]
+    videos: int
+    complete: tuple[int, int]
+    icc: IntraclassCorrelation | None = None
+    concordance: Mapping[str, Estimate] = field(default_factory=dict)
+    limits: Mapping[str, BlandAltman] = field(default_factory=dict)
+    generalizability: GStudy | None = None
+    designs: tuple[Design, ...] = ()
+    rasch: Rasch | None = None
+    sites: SiteDifferences | None = None
+    cuts: tuple[CutScore, ...] = ()
+    decisions: tuple[Classification, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+def psychometrics(
+    dataset: Dataset,
+    options: Options | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    pass_mark: float = PASS_MARK,
+    borderline: float | None = None,
+) -> Psychometrics:
+    """Everything at once.
+
+    Args:
+        dataset: with the labels of two physicians or more.
+        options: the seed.
+        names: only these raters, the consensus too if it is named (default: every physician).
+        pass_mark: share of the points that passes, for the accuracy of decisions.
+        borderline: the global rating that means borderline, for borderline regression.
+
+    Raises:
+        DataError: fewer than two physicians.
+    """
+    options = options or Options()
+    setting = benchmark_task("full", "score").name
+    panel = build_reference_matrix(dataset, setting, CONSENSUS).sorted()
+    every_rater = {
+        name: build_reference_matrix(dataset, setting, name).sorted().reference for name in names or dataset.physicians
+    }
+    points = {name: values for name, values in every_rater.items() if not np.isnan(values).all()}
+    if len(points) < 2:
+        raise DataError(
+            f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(points) or 'none'}."
+        )
+    shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
+    rows, columns = _complete(shares)
+    part, worth = shares[rows][:, columns], panel.max_score[columns]
+    totals = np.einsum("vsr,s->vr", part, worth) / worth.sum() if len(columns) else np.full((0, len(points)), np.nan)
+    tables: dict[str, Any] = {"raters": tuple(points), "videos": len(panel.video_ids), "complete": part.shape[:2]}
+    missing: dict[str, str] = {}
+
+    def attempt(name: str, compute: Any) -> None:
+        try:
+            tables[name] = compute()
+        except DataError as error:
+            missing[name] = str(error)
+
+    pairs = list(combinations(range(len(points)), 2))
+    named = {f"{tables['raters'][a]} - {tables['raters'][b]}": (totals[:, a], totals[:, b]) for a, b in pairs}
+    tables["icc"] = icc(totals)
+    tables["concordance"] = {name: concordance(*sides) for name, sides in named.items()}
+    tables["limits"] = {name: bland_altman(*sides) for name, sides in named.items()}
+    attempt("generalizability", lambda: g_study(part))
+    if study := tables.get("generalizability"):
+        tables["designs"] = tuple(
+            d for fixed in (True, False) for d in decision_study(study, (1, 2, 3, 4), fixed=fixed)
+        )
+    correct, some = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9), _evenly_chosen_videos(len(panel.video_ids))
+    attempt("rasch", lambda: rasch(correct[some], panel.step_ids, tuple(points)))
+    sites = [dataset.video(name).site for name in panel.video_ids]
+    attempt("sites", lambda: differential(correct[some], [sites[at] for at in some], panel.step_ids, tuple(points)))
+    _decisions(tables, missing, dataset, panel, points, pass_mark, borderline, options.seed)
+    return Psychometrics(**tables, missing=missing)
+
+
+def _decisions(
+    tables: dict[str, Any],
+    missing: dict[str, str],
+    dataset: Dataset,
+    panel: ScoreMatrix,
+    points: Mapping[str, FloatArray],
+    pass_mark: float,
+    borderline: float | None,
+    seed: int,
+) -> None:
+    """Cut scores, and how often decisions at them and at the pass mark are right; totals are the consensus's."""
+    known = panel.counted
+    reference = panel.reference if known.any() else np.nanmean(np.stack(list(points.values())), axis=0)
+    known = known if known.any() else ~np.isnan(reference)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(known, reference, 0).sum(axis=1) / np.where(known, panel.max_score, 0).sum(axis=1)
+    cuts: list[CutScore] = []
+    must = np.array([dataset.rubric.by_id[name].critical for name in panel.step_ids])
+    try:
+        ratings = np.array([_rating(dataset, name) for name in panel.video_ids])
+        if not np.isnan(ratings).all() and borderline is not None:
+            cuts.append(borderline_regression(shares, ratings, borderline))
+        elif not np.isnan(ratings).all():
+            raise DataError("Borderline regression: say which global rating means borderline (--borderline).")
+        elif must.any():
+            failed: BoolArray = np.asarray(((reference <= 0) & known)[:, must].any(axis=1))
+            cuts.append(contrasting_groups(shares, ~failed, seed=seed))
+        else:
+            raise DataError("No global rating in the data (`global_rating`), and no must-pass step in the rubric.")
+    except DataError as error:
+        missing["cuts"] = str(error)
+    tables["cuts"] = tuple(cuts)
+    study = tables.get("generalizability")
+    design = decision_study(study, (len(points),))[0] if study else None
+    try:
+        if design is None or not design.absolute:
+            raise DataError("The reliability of the totals is unknown or 0.")
+        marks = [pass_mark, *(cut.value for cut in cuts)]
+        tables["decisions"] = tuple(livingston_lewis(shares, design.absolute, mark) for mark in marks)
+    except DataError as error:
+        missing["decisions"] = str(error)
+
+
+def _complete(shares: FloatArray) -> tuple[IntArray, IntArray]:
+    """Positions of videos and steps that everybody scored; a step that is often missing goes before the videos do."""
+    known: BoolArray = np.asarray(~np.isnan(shares).any(axis=2))
+    some: BoolArray = np.asarray(known.any(axis=1))
+    columns = np.flatnonzero(known[some].mean(axis=0) >= _RARELY_SCORED) if some.any() else np.arange(0)
+    rows = np.flatnonzero(known[:, columns].all(axis=1)) if len(columns) else np.arange(0)
+    return rows, columns
+
+
+def _evenly_chosen_videos(videos: int) -> IntArray:
+    return np.unique(np.linspace(0, videos - 1, min(videos, MOST_TRAINEES)).astype(np.int64))
+
+
+def _rating(dataset: Dataset, video: str) -> float:
+    value = dataset.video(video).extra.get(GLOBAL_RATING)
+    try:
+        number = float("nan") if value is None else float(value)
+    except (TypeError, ValueError):
+        number = float("inf")
+    if isinstance(value, bool) or math.isinf(number):
+        raise DataError(f"{GLOBAL_RATING} of video {video} is {str(value)[:40]!r}; give a number.")
+    return number

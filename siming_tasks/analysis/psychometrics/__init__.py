@@ -1,1 +1,0 @@
-"""Psychometrics of the exam: reliability, generalisability, difficulty, cut scores, decisions."""

@@ -1,0 +1,486 @@
+"""Contribution of the video to the agreement: its parts, the no-video baselines, the lift over the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.metrics.agreement import classification, correlation, kappa
+from siming_tasks.metrics.agreement.classification import Positive
+from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
+from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
+from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, estimates, summaries
+from siming_tasks.metrics.intervals import derived, summarise
+from siming_tasks.metrics.no_video_baselines import JUDGES
+from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
+from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.sufficient_stats import Tally
+
+__all__ = [
+    "NO_VIDEO_BASELINES",
+    "PARTS",
+    "AgreementDecomposition",
+    "ExcessCorrelation",
+    "Lift",
+    "ShuffledAnswers",
+    "VideoContribution",
+    "no_video_estimates",
+    "no_video_matrices",
+    "numeric_labels",
+    "shuffle_p",
+    "video_contribution",
+]
+
+PARTS = ("prior", "video", "local")
+"""Parts of the agreement that :class:`AgreementDecomposition` separates."""
+
+
+class NumericLabels(NamedTuple):
+    """Labels of reference ``x`` and prediction ``y`` as numbers, zero where either is missing, ``float64[V, S]``.
+
+    ``both`` is 1 where neither is missing.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    both: FloatArray
+
+
+def numeric_labels(matrix: ScoreMatrix, mapping: LabelMapping) -> NumericLabels:
+    """Labels 0..3 of scores, or of verdicts 1.0 = wrong and 0.0 = correct."""
+    both = matrix.counted & matrix.answered
+    x: NDArray[Any] = matrix.reference_wrong
+    y: NDArray[Any] = matrix.predicted_wrong
+    if matrix.answer == "score":
+        x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+    return NumericLabels(*(np.where(both, side, 0).astype(np.float64) for side in (x, y, both)))
+
+
+class StepSums(NamedTuple):
+    """Weighted sums over the videos of each step: of 1, x, y and x * y; arrays that broadcast together."""
+
+    n: FloatArray
+    x: FloatArray
+    y: FloatArray
+    xy: FloatArray
+
+
+def expected_products(once: StepSums, squared: StepSums) -> FloatArray:
+    """Sum of x * y that each step is expected to have after its predictions were shuffled between its n videos.
+
+    With every video once this is sum x * sum y / n. A resample repeats videos; a plain shuffle of it would give a video
+    its own predictions more often than once in n, and look better than it is. So pairs of different videos are
+    averaged, and the one in n that stays in place is put back. In deviations from the step's means, where all pairs
+    sum to zero: different pairs average -q / (1 - q) times the equal ones, with q the share of equal pairs.
+
+    Args:
+        once: sums with the weights.
+        squared: sums with the squared weights, that is over pairs of a video with itself.
+    """
+    n = np.where(once.n > 0, once.n, 1)
+    x, y = once.x / n, once.y / n
+    equal = squared.xy - x * squared.y - y * squared.x + x * y * squared.n
+    apart = n * n - squared.n
+    different = -np.divide(equal, apart, out=np.zeros_like(equal), where=apart > 0)
+    shuffled = n * x * y + (once.xy / n - x * y) + (n - 1) * different
+    return np.where(apart > 0, shuffled, once.xy)
+
+
+class AgreementDecomposition:
+    """Exact decomposition of kappa (scores) or MCC (verdicts): ``prior + video + local``.
+
+    All are covariances over one denominator. *prior*: its expectation when the predictions of each step are shuffled
+    between videos; which steps are usually failed is known without any video. *video*: when the predictions of each
+    video are shuffled between steps; an overall impression. *local*: the rest, this step in this video, which is what
+    the benchmark claims to measure. Without missing answers the three are the between-step, between-video and
+    interaction parts of a two-way analysis of covariance; with missing answers the sum is still exact.
+
+    Attributes:
+        metric: key of the metric that is decomposed.
+    """
+
+    def __init__(self, matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> None:
+        self.kappa = matrix.answer == "score"
+        self.metric = "qwk" if self.kappa else "mcc"
+        x, y, both = self.cells = numeric_labels(matrix, mapping)
+        self.steps = np.concatenate([both, x, y, x * y], axis=1)
+        n, sum_x, sum_y = both.sum(axis=1), x.sum(axis=1), y.sum(axis=1)
+        impression = np.divide(sum_x * sum_y, n, out=np.zeros(len(n)), where=n > 0)
+        squares = [(x * x).sum(axis=1), (y * y).sum(axis=1), (x * y).sum(axis=1)]
+        self.videos = np.stack([n, sum_x, sum_y, *squares, impression], axis=1)
+
+    def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """``prior``, ``video``, ``local`` and their sum ``total`` under every row of weights; NaN where undefined."""
+        n, x, y, xx, yy, xy, impression = (weights @ self.videos).T
+        sums = (StepSums(*np.split(w @ self.steps, 4, axis=1)) for w in (weights, weights * weights))
+        by_step = expected_products(*sums).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            chance = x * y / n
+            var_x, var_y = n * xx - x * x, n * yy - y * y
+            scale = (var_x + var_y + (x - y) ** 2) / 2 if self.kappa else np.sqrt(var_x) * np.sqrt(var_y)
+            factor = np.where(scale > 0, n / scale, np.nan)
+        prior, video, total = (factor * (part - chance) for part in (by_step, impression, xy))
+        return {"prior": prior, "video": video, "local": total - prior - video, "total": total}
+
+
+class ShuffledAnswers:
+    """Metrics of a run's own answers given to other videos, in expectation over all exchanges within each step.
+
+    Exact, not simulated: the expected confusion counts of a step are the product of its margins over its size. The
+    expected correlation of totals is zero.
+    """
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        families = dict.fromkeys(CATALOGUE[name].family for name in tally.metrics if CATALOGUE[name].compared)
+        self.tables = {family: _ExpectedCounts(tally, family) for family in families if family != "totals"}
+
+    def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """As :meth:`siming_tasks.metrics.sufficient_stats.Tally.compute`."""
+        counts = {family: table.expected(weights) for family, table in self.tables.items()}
+        values = self.tally.compute(weights)
+        for name in self.tally.metrics:
+            metric = CATALOGUE[name]
+            if metric.family == "totals":
+                values[name] = np.where(np.isnan(values[name]), np.nan, 0.0)
+            elif metric.compared:
+                values[name] = metric.function(counts[metric.family])
+        return values
+
+
+class _ExpectedCounts:
+    """Expected confusion counts of one family of metrics when the predictions are exchanged between the videos."""
+
+    def __init__(self, tally: Tally, family: Family) -> None:
+        matrix = tally.panel
+        if family == "labels":
+            sides = [ordinal_labels(s, matrix.max_score, tally.mapping) for s in (matrix.reference, matrix.predicted)]
+        else:
+            wrong = matrix.reference_wrong, matrix.predicted_wrong
+            sides = [side == (tally.positive == "error") for side in wrong]
+        self.levels = k = len(LEVELS) if family == "labels" else 2
+        both = matrix.counted & matrix.answered
+        x, y = (np.where(both, side.astype(np.int64), -1) for side in sides)
+        a, b = (side[:, :, None] == np.arange(k) for side in (x, y))
+        videos, steps = x.shape
+        joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
+        margins = [side.reshape(videos, steps * k) for side in (a, b)]
+        self.margins = np.concatenate(margins, axis=1).astype(np.float64)
+        self.joint, self.both = joint.astype(np.float64), (x >= 0).astype(np.float64)
+
+    def expected(self, weights: FloatArray) -> FloatArray:
+        """Counts over all steps, ``float64[B, k * k]``."""
+        once, squared = (self._sums(w) for w in (weights, weights * weights))
+        counts: FloatArray = expected_products(once, squared).sum(axis=1).reshape(len(weights), self.levels**2)
+        return counts
+
+    def _sums(self, weights: FloatArray) -> StepSums:
+        """Sums of the indicators "x is label k" and "y is label l", ``[B, S, k, l]``."""
+        shape, k = (len(weights), self.both.shape[1]), self.levels
+        x, y = np.split(weights @ self.margins, 2, axis=1)
+        joint = (weights @ self.joint).reshape(*shape, k, k)
+        return StepSums(
+            (weights @ self.both)[:, :, None, None], x.reshape(*shape, k, 1), y.reshape(*shape, 1, k), joint
+        )
+
+
+class ExcessCorrelation:
+    """Correlation of the totals beyond the one that the agreement on the steps implies; for scores only.
+
+    ``excess = PLCC - implied``, with ``implied = r g / sqrt(1 - r^2 + r^2 g^2)``. r is the correlation of step points
+    around each step's mean, pooled over all steps; g^2 = var(total) / sum of the steps' variances of the reference
+    (above 1 if good trainees are good throughout). ``implied`` is the correlation of totals of a judge that follows
+    every step equally well and errs independently. Excess above 0: the totals agree more than the steps do, an overall
+    impression; below 0: errors that pile up within a video.
+    """
+
+    def __init__(self, matrix: ScoreMatrix) -> None:
+        both = matrix.counted & matrix.answered
+        x, y = (np.where(both, side, 0) for side in (matrix.reference, matrix.predicted))
+        self.pairs = correlation.Paired(*correlation.shares(matrix))
+        self.steps = np.concatenate([both, x, y, x * x], axis=1).astype(np.float64)
+        self.products = np.stack([(a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y))], axis=1)
+
+    def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """``plcc``, ``implied`` and ``excess`` under every row of weights; NaN where undefined."""
+        n, x, y, xx = np.split(weights @ self.steps, 4, axis=1)
+        divisor = np.where(n > 0, n, 1)
+        within_xx, within_yy, within_xy = (
+            product - (a * b / divisor).sum(axis=1)
+            for product, a, b in zip((weights @ self.products).T, (x, y, x), (x, y, y), strict=True)
+        )
+        step_variance = np.where(n > 0, xx / divisor - (x / divisor) ** 2, 0).sum(axis=1)
+        kept = self.pairs.weights(weights)
+        count = kept.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = kept @ self.pairs.x / count
+            total_variance = kept @ self.pairs.x**2 / count - mean**2
+            r = within_xy / np.sqrt(within_xx * within_yy)
+            g = np.sqrt(np.maximum(total_variance, 0) / step_variance)
+            implied = r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
+        implied = np.where(np.isfinite(implied), implied, np.nan)
+        plcc = correlation.pearson(self.pairs, weights)
+        return {"plcc": plcc, "implied": implied, "excess": plcc - implied}
+
+
+def shuffle_p(
+    matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", permutations: int = 1999, seed: int = 0
+) -> dict[str, float | None]:
+    """p-values of "the predictions fit another trainee's video just as well", for kappa or MCC and for PLCC.
+
+    Whole videos' predictions are exchanged; the p-value is the share of exchanges that agree at least as well.
+
+    Returns:
+        ``qwk`` and ``plcc`` for scores, ``mcc`` for verdicts, in (0, 1]; None where the metric is undefined.
+    """
+    rng = np.random.default_rng(stream(seed, Stream.EXCHANGES))
+    matrix = matrix.sorted()
+    x, y, both = numeric_labels(matrix, mapping)
+    k = 4 if matrix.answer == "score" else 2
+    pairs = correlation.Paired(*correlation.shares(matrix) if k == 4 else (np.full(len(x), np.nan),) * 2)
+    centred = pairs.x - pairs.x.mean() if len(pairs) else pairs.x
+    counts = _PermutedCounts(x, y, both > 0, k)
+    tables = np.empty((1 + permutations, k * k))
+    products = np.empty(1 + permutations)
+    for row in range(1 + permutations):  # one at a time: memory then grows with the videos alone
+        videos, totals = np.arange(len(x)), np.arange(len(pairs))
+        if row:  # the first row is the data as they are
+            videos, totals = rng.permutation(len(x)), rng.permutation(len(pairs))
+        tables[row] = counts.table(videos)
+        # The sum of products grows with the correlation. BLAS would wake its threads for each.
+        products[row] = float(np.einsum("v,v", centred, pairs.y[totals]))
+    if k == 2:
+        return {"mcc": _upper_tail(classification.mcc(tables))}
+    plcc = correlation.pearson(pairs, np.ones((1, len(x))))[0]
+    return {"qwk": _upper_tail(kappa.qwk(tables)), "plcc": None if np.isnan(plcc) else _upper_tail(products)}
+
+
+class _PermutedCounts:
+    """Confusion counts of labels 0..k-1 with the predictions' videos in another order; memory grows with V.
+
+    A cell is one byte, ``x * (k + 1) + y`` with level k for a missing label, and two neighbouring cells are counted as
+    one number: half as many to count.
+    """
+
+    def __init__(self, x: FloatArray, y: FloatArray, both: BoolArray, k: int) -> None:
+        self.levels = k + 1
+        even = ((0, 0), (0, both.shape[1] % 2))  # a column of missing labels makes the number of cells even
+        x, y = (np.pad(np.where(both, side, k), even, constant_values=k) for side in (x, y))
+        self.x, self.y = (x * self.levels).astype(np.uint8), y.astype(np.uint8)
+
+    def table(self, order: IntArray) -> FloatArray:
+        """Flattened counts, ``float64[k * k]``: how often the reference is i and the prediction j at the same step."""
+        cells = self.y.take(order, axis=0)
+        cells += self.x
+        pairs = np.bincount(cells.view(np.uint16).ravel(), minlength=2**8 * self.levels**2)
+        pairs = pairs.reshape(self.levels**2, 2**8)  # one of the two cells in the rows, the other in the columns
+        counts = pairs.sum(axis=1) + pairs.sum(axis=0)[: self.levels**2]
+        table: FloatArray = counts.reshape(self.levels, self.levels)[:-1, :-1].ravel().astype(np.float64)
+        return table
+
+
+def _upper_tail(values: FloatArray) -> float | None:
+    """Share of values at least as large as the first, counting it; undefined ones agree with nothing: 0."""
+    if not len(values) or np.isnan(values[0]):
+        return None
+    numbers = np.nan_to_num(values)
+    slack = 1e-9 * max(1.0, float(np.abs(numbers).max()))
+    return float((numbers >= numbers[0] - slack).mean())
+
+
+NO_VIDEO_BASELINES: Mapping[str, str] = {
+    **{name: judge.what for name, judge in JUDGES.items()},
+    "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
+}
+"""No-video baselines by name, each with a description."""
+
+STEP_PRIOR = "step-prior"
+
+_NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
+
+
+@dataclass(frozen=True)
+class Lift:
+    """A metric minus that of the best no-video baseline, paired; choosing the best one makes the lift err downwards."""
+
+    over: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class VideoContribution:
+    """Result of :func:`video_contribution`.
+
+    Attributes:
+        metric: key of the metric that is decomposed.
+        parts: ``prior``, ``video``, ``local`` and ``total`` of ``metric``.
+        shuffle_p: p-values of "the predictions fit another video as well".
+        rows: metrics of the run (``run``) and of every no-video baseline.
+        lift: by metric.
+        excess_correlation: ``plcc``, ``implied`` and ``excess``
+            (:class:`siming_tasks.analysis.video_contribution.ExcessCorrelation`); empty for verdicts.
+        options: options that it was computed with.
+    """
+
+    metric: str
+    parts: Mapping[str, Estimate]
+    shuffle_p: Mapping[str, float | None]
+    rows: Mapping[str, Mapping[str, Estimate]]
+    lift: Mapping[str, Lift]
+    excess_correlation: Mapping[str, Estimate]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        lift = {name: {"over": item.over, **item.estimate.to_json()} for name, item in self.lift.items()}
+        return {name: lift if name == "lift" else plain(value) for name, value in vars(self).items()}
+
+
+def no_video_matrices(matrix: ScoreMatrix, *, where_answered: bool = False) -> dict[str, ScoreMatrix]:
+    """Answers of each no-video baseline to the same questions; ``where_answered``: only where the run has an answer."""
+    answers = {name: judge(matrix) for name, (judge, _) in JUDGES.items()}
+    if not where_answered:
+        return answers
+    return {
+        name: baseline.predicting(np.where(matrix.answered, baseline.predicted, np.nan))
+        for name, baseline in answers.items()
+    }
+
+
+def no_video_estimates(
+    matrices: Mapping[str, ScoreMatrix],
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, dict[str, Estimate]]:
+    """Every metric of the no-video baselines, from one set of resamples; 1 or 0 resamples give no intervals."""
+    tallies = {name: Tally.of(matrix.sorted(), mapping, positive) for name, matrix in matrices.items()}
+    rows = estimates(tallies, resamples=resamples, seed=seed)
+    return {name: _without_totals(row) if name == STEP_PRIOR else row for name, row in rows.items()}
+
+
+def _without_totals(row: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Row of the step prior with the correlations of its totals undefined: by its nature its totals are constant."""
+    undefined = {
+        name: Estimate(
+            0.0,
+            n_videos=item.n_videos,
+            n_items=item.n_items,
+            undefined=True,
+            reason=_NO_TOTALS,
+            coverage=item.coverage,
+        )
+        for name, item in row.items()
+        if name in select(family="totals") and item.value is not None
+    }
+    return {name: undefined.get(name, item) for name, item in row.items()}
+
+
+def video_contribution(
+    matrix: ScoreMatrix,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+    resamples: int = RESAMPLES,
+    permutations: int = 1999,
+    seed: int = 0,
+    known: Mapping[str, Estimate] | None = None,
+    no_video: Mapping[str, Mapping[str, Estimate]] | None = None,
+) -> VideoContribution:
+    """Decomposition, shuffle test, no-video baselines and lift of one run; the unit of resampling is the video.
+
+    Args:
+        matrix: answers of the run and their reference.
+        mapping: how points become labels for kappa.
+        positive: the class of precision, recall and F1.
+        resamples: bootstrap resamples, shared by everything here.
+        permutations: exchanges of whole videos for the shuffle p-values.
+        seed: of both.
+        known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
+        no_video: the same of the no-video baselines on the steps that the run answered (:func:`no_video_estimates`).
+    """
+    matrix = matrix.sorted()
+    n = len(matrix.video_ids)
+    run = Tally.of(matrix, mapping, positive)
+    baselines = no_video_matrices(matrix, where_answered=True)
+    tallies = {"run": run, **{name: Tally.of(answers, mapping, positive) for name, answers in baselines.items()}}
+    values, drawn, errors = draw(tallies, n, resamples=resamples, seed=seed)
+    rows = summaries(tallies, values, drawn, errors)
+
+    decomposition = AgreementDecomposition(matrix, mapping)
+    metric = decomposition.metric
+    computed: dict[str, ShuffledAnswers | AgreementDecomposition | ExcessCorrelation] = {
+        "shuffled-self": ShuffledAnswers(run),
+        "parts": decomposition,
+    }
+    if matrix.answer == "score":
+        computed["excess"] = ExcessCorrelation(matrix)
+
+    def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
+        return {(part, name): v for part, item in computed.items() for name, v in item.compute(weights).items()}
+
+    # The same seed gives the same resamples, so that lifts are paired.
+    derived_values, derived_drawn = sample(compute, n, resamples=resamples, seed=seed)
+    base_metric = {"parts": metric, "excess": "plcc"}  # the metric whose videos and reasons a part shares
+    spread = spreads(derived_drawn, {key: run.size(base_metric.get(key[0], key[1]))[0] for key in derived_drawn})
+    rows |= {name: dict(row) for name, row in (no_video or {}).items()}
+    rows["shuffled-self"] = {
+        name: summarise(run, name, derived_values["shuffled-self", name], spread.get(("shuffled-self", name)))
+        for name in run.metrics
+    }
+    rows["run"] = dict(known or rows["run"])
+    rows[STEP_PRIOR] = _without_totals(rows[STEP_PRIOR])
+    values, drawn = values | derived_values, drawn | derived_drawn
+    values |= {(STEP_PRIOR, name): math.nan for name in select(matrix.answer, family="totals")}
+    lifted = select(matrix.answer, lifted=True) if run.size(metric)[1] else ()
+
+    def estimate(part: str, name: str) -> Estimate:
+        base = base_metric[part]
+        why = rows["run"][base].reason or "The reference or the prediction has no spread: 0/0."
+        return derived(run, base, values[part, name], spread.get((part, name)), why=why)
+
+    excess = {}
+    if "excess" in computed:
+        excess = {"plcc": rows["run"]["plcc"], **{name: estimate("excess", name) for name in ("implied", "excess")}}
+    return VideoContribution(
+        metric=metric,
+        parts={**{name: estimate("parts", name) for name in PARTS}, "total": rows["run"][metric]},
+        shuffle_p=shuffle_p(matrix, mapping=mapping, permutations=permutations, seed=seed),
+        rows=rows,
+        lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
+        excess_correlation=excess,
+        options={
+            "mapping": mapping,
+            "positive": positive,
+            "resamples": resamples,
+            "permutations": permutations,
+            "seed": seed,
+        },
+    )
+
+
+def _lift(
+    metric: str,
+    run: Tally,
+    rows: Mapping[str, Mapping[str, Estimate]],
+    values: Mapping[tuple[str, str], float],
+    drawn: Mapping[tuple[str, str], FloatArray],
+) -> Lift:
+    """Lift over the best baseline; undefined rows are no rivals, and an undefined metric has no lift."""
+    sign = CATALOGUE[metric].sign
+    rivals = {row: sign * values[row, metric] for row in NO_VIDEO_BASELINES if not np.isnan(values[row, metric])}
+    over = max(rivals, key=rivals.__getitem__, default=next(iter(NO_VIDEO_BASELINES)))
+    gains = {metric: drawn["run", metric] - drawn[over, metric]} if drawn else {}
+    value = values["run", metric] - values[over, metric]
+    spread = spreads(gains, run.size(metric)[0]).get(metric)
+    why = rows["run"][metric].reason or "No no-video baseline has a value here."
+    return Lift(over, derived(run, metric, value, spread, why=why))
