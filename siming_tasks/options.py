@@ -1,8 +1,8 @@
 """Options of a run: one field each, with its meaning, its accepted values, its environment variable and its flag.
 
 lmms-eval has no place for a task's own options, so they are environment variables; the commands of ``siming`` set the
-same fields by flags (:mod:`siming_tasks.cli.flags`). Whatever changes a result is written into the results. This is the
-only module that reads the environment.
+same fields by flags (:mod:`siming_tasks.cli.parameters`). Whatever changes a result is written into the results. This
+is the only module that reads the environment.
 
 The reader is our own: pydantic-settings takes 0.21 s of CPU to import and read these fields, this module 0.06 s, and
 ``siming --help``, which shows them, has 0.25 s in all.

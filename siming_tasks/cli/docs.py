@@ -1,25 +1,17 @@
-"""``siming docs``: the pages of the documentation, on the terminal."""
+"""``siming docs`` and ``siming tasks-path``: the pages of the documentation, and the folder of the task files."""
 
 from __future__ import annotations
 
 import difflib
+from importlib import resources
 
-import click
-
-from siming_tasks.cli.parameters import command
+from siming_tasks.cli import parameters as cli
 from siming_tasks.common.errors import DataError
 
-__all__ = ["docs"]
 
-
-@command()
-@click.argument("page", required=False, metavar="[PAGE]", help="the name of a page; without it, all are listed")
-def docs(page: str | None) -> None:
-    """Print a page, or what there is.
-
-    Raises:
-        DataError: there is no such page; names the nearest.
-    """
+@cli.command()
+def docs(page: str | None = cli.word("[PAGE]", "the name of a page; without it, all are listed")) -> None:
+    """Print a page, or what there is (DataError: no such page; names the nearest)."""
     from siming_tasks.common.doc_pages import pages, read_page
 
     there = pages()
@@ -35,9 +27,13 @@ def docs(page: str | None) -> None:
         print(kind)
         for name, path in there.items():
             if path.parent.name == kind:
-                print(f"  {name:<{wide}}{_title(path.read_text(encoding='utf-8'))}")
+                lines = path.read_text(encoding="utf-8").splitlines()
+                heading = next((line[2:].replace("`", "") for line in lines if line.startswith("# ")), "")
+                print(f"  {name:<{wide}}{heading}")
     print("`siming docs PAGE` prints one.")
 
 
-def _title(text: str) -> str:
-    return next((line[2:].replace("`", "") for line in text.splitlines() if line.startswith("# ")), "")
+@cli.command()
+def tasks_path() -> None:
+    """Print the folder."""
+    print(resources.files("siming_tasks.yaml_tasks"))

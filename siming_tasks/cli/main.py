@@ -7,83 +7,58 @@ import importlib
 import keyword
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from siming_tasks import __version__
-from siming_tasks.cli.parameters import Command, refusal
+from siming_tasks.cli.parameters import Command, RefusedValueError, refusal
 from siming_tasks.cli.terminal import safe_terminal
 
-__all__ = ["COMMANDS", "all_commands", "find_command", "main"]
+_TABLE = (
+    ("score", "score", "score predictions or sample logs without a model"),
+    ("compare", "compare", "compare runs over the same videos, with paired intervals"),
+    ("report", "report", "make a folder of pages from finished runs"),
+    ("view", "report", "serve a report and its videos to this machine"),
+    ("data rate", "rate", "open a local page on which a physician scores exams"),
+    ("data template", "build", "make a workbook in which physicians enter points and spans"),
+    ("data build", "build", "make a data set folder from a rubric, a score sheet and videos"),
+    ("data check", "check", "list everything that is wrong with a data set folder"),
+    ("data split", "folders", "split a data set into a public folder and a private label file"),
+    ("data push", "folders", "upload a data set to the Hugging Face Hub, by default without its labels"),
+    ("data edit", "folders", "make edited copies of recordings whose labels must differ (counterfactual pairs)"),
+    ("data demo", "folders", "make a SYNTHETIC data set: simulated exams whose labels are known"),
+    ("data rubric", "check", "check a rubric file, or show it as a sheet"),
+    ("run plan", "plan", "estimate the requests, tokens, disk space, time and cost of a run"),
+    ("run prepare", "prepare", "decode all frames, or cut all clips, of a data set before a run"),
+    ("run recipe", "plan", "show how to run the paper's models and their successors"),
+    ("run shards", "prepare", "print the commands, or a SLURM script, that make a run in N parts"),
+    ("run join", "prepare", "join the shards of a run into one run"),
+    ("run requests", "exchange", "write the exact requests of a run, to be answered without lmms-eval"),
+    ("run import", "exchange", "turn replies made by VLMEvalKit or Inspect into a file that can be scored"),
+    ("run export", "exchange", "write a run for Every Eval Ever, Inspect, Parquet, JSON Lines or LaTeX"),
+    ("run baseline", "baseline", "train a baseline on a data set's own labels and predict the exams it has not seen"),
+    ("study raters", "study", "measure how far the physicians agree, with intervals, also while they rate"),
+    ("study diagnose", "study", "break a run down by step, severity, history and exam decision"),
+    ("study power", "power", "plan a data set: detectable effects, or videos needed for an effect"),
+    ("study lint-table", "study", "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)"),
+    ("board submit", "board", "pack a run's predictions for a leaderboard, or check such an archive"),
+    ("board build", "board", "build a static leaderboard from submitted archives"),
+    ("docs", "docs", "list the pages of the documentation, or print one"),
+    ("tasks-path", "docs", "print the folder of the task files, for lmms-eval --include_path"),
+)
+"""Every command: its words, the module of ``siming_tasks.cli`` with the function of its last word, its line of help."""
 
-TOP = {
-    "score": "score predictions or sample logs without a model",
-    "compare": "compare runs over the same videos, with paired intervals",
-    "report": "make a folder of pages from finished runs",
-    "view": "serve a report and its videos to this machine",
-}
-"""Commands that work on finished runs."""
-
-HELP = {
-    "docs": "list the pages of the documentation, or print one",
-    "tasks-path": "print the folder of the task files, for lmms-eval --include_path",
-}
+COMMANDS = {path: line for path, _, line in _TABLE}
+"""Every command and its line of help."""
 
 GROUPS = {
-    "data": (
-        "make, check and publish a data set",
-        {
-            "rate": "open a local page on which a physician scores exams",
-            "template": "make a workbook in which physicians enter points and spans",
-            "build": "make a data set folder from a rubric, a score sheet and videos",
-            "check": "list everything that is wrong with a data set folder",
-            "split": "split a data set into a public folder and a private label file",
-            "push": "upload a data set to the Hugging Face Hub, by default without its labels",
-            "edit": "make edited copies of recordings whose labels must differ (counterfactual pairs)",
-            "demo": "make a SYNTHETIC data set: simulated exams whose labels are known",
-            "rubric": "check a rubric file, or show it as a sheet",
-        },
-    ),
-    "run": (
-        "prepare, divide and exchange the runs of models",
-        {
-            "plan": "estimate the requests, tokens, disk space, time and cost of a run",
-            "prepare": "decode all frames, or cut all clips, of a data set before a run",
-            "recipe": "show how to run the paper's models and their successors",
-            "shards": "print the commands, or a SLURM script, that make a run in N parts",
-            "join": "join the shards of a run into one run",
-            "requests": "write the exact requests of a run, to be answered without lmms-eval",
-            "import": "turn replies made by VLMEvalKit or Inspect into a file that can be scored",
-            "export": "write a run for Every Eval Ever, Inspect, Parquet, JSON Lines or LaTeX",
-            "baseline": "train a baseline on a data set's own labels and predict the exams it has not seen",
-        },
-    ),
-    "study": (
-        "study raters, runs and published tables",
-        {
-            "raters": "measure how far the physicians agree, with intervals, also while they rate",
-            "diagnose": "break a run down by step, severity, history and exam decision",
-            "power": "plan a data set: detectable effects, or videos needed for an effect",
-            "lint-table": "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)",
-        },
-    ),
-    "board": (
-        "submit to a leaderboard and build one",
-        {
-            "submit": "pack a run's predictions for a leaderboard, or check such an archive",
-            "build": "build a static leaderboard from submitted archives",
-        },
-    ),
+    "data": "make, check and publish a data set",
+    "run": "prepare, divide and exchange the runs of models",
+    "study": "study raters, runs and published tables",
+    "board": "submit to a leaderboard and build one",
 }
-
-COMMANDS = {
-    **TOP,
-    **{f"{group} {name}": text for group, (_, names) in GROUPS.items() for name, text in names.items()},
-    **HELP,
-}
-"""Every command and its line of help. ``data build`` is the function ``build`` of ``siming_tasks.cli.data.build``."""
 
 FORMER = {"withhold": "data split", "submit": "board submit", "board": "board build"}
 """Names that a command had before; refused like any unknown name, and the present one is named."""
@@ -110,9 +85,10 @@ Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130 interrupted.
 
 def find_command(path: str) -> Command:
     """Import and return a command, for example ``data build``."""
-    *group, name = path.replace("-", "_").split()
-    module = importlib.import_module(".".join(["siming_tasks.cli", *group, name + "_" * keyword.iskeyword(name)]))
-    command: Command = getattr(module, module.__name__.rpartition(".")[2])
+    (place,) = (module for known, module, _ in _TABLE if known == path)
+    name = path.split()[-1].replace("-", "_")
+    module = importlib.import_module(f"siming_tasks.cli.{place}")
+    command: Command = getattr(module, name + "_" * keyword.iskeyword(name))
     line = COMMANDS[path]
     command.name, command.short_help = path.split()[-1], line
     if not (command.help or "").startswith(line[:1].upper() + line[1:]):
@@ -126,11 +102,14 @@ def all_commands() -> dict[str, Command]:
 
 
 class Group(click.Group):
-    """A group that imports a command only when it is used or asked for help."""
+    """A group that imports a command only when it is used or asked for help; without a name it is ``siming`` itself."""
 
-    def __init__(self, prefix: str, lines: Mapping[str, str], **more: Any) -> None:
-        super().__init__(**more)
-        self.prefix, self.lines = prefix, lines
+    def __init__(self, group: str = "", **more: Any) -> None:
+        text = GROUPS.get(group, "")
+        super().__init__(name=group or "siming", help=f"{text[:1].upper()}{text[1:]}.", **more)
+        self.prefix = f"{group} " if group else ""
+        own = {path.removeprefix(self.prefix): line for path, line in COMMANDS.items() if path.startswith(self.prefix)}
+        self.lines = {path.split()[0]: line for path, line in own.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the group's commands, in the order of the table."""
@@ -139,19 +118,28 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command, or a group of commands, by its name."""
         if not self.prefix and cmd_name in GROUPS:
-            text, lines = GROUPS[cmd_name]
-            return Group(f"{cmd_name} ", lines, name=cmd_name, help=f"{text[0].upper()}{text[1:]}.")
+            return Group(cmd_name)
         return find_command(self.prefix + cmd_name) if cmd_name in self.lines else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that the first word names; an unknown word is refused and the nearest command named."""
-        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            known = [self.prefix + name for name in self.lines]
-            there = ", ".join(known) if self.prefix else "siming --help lists them"
-            nearest = _nearest(self.prefix, args[0])
+        if args[0] not in self.lines and not args[0].startswith("-"):
+            there = ", ".join(self.prefix + name for name in self.lines) if self.prefix else "siming --help lists them"
+            nearest = self._nearest(args[0])
             way_out = f"did you mean `siming {nearest}`?" if nearest else f"the commands: {there}."
             raise UnknownCommandError(f"there is no command {args[0]!r}; {way_out}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _nearest(self, word: str) -> str | None:
+        """The command that was most likely meant: the same word elsewhere, else one that is spelled alike."""
+        # of two commands of one name, the first of the table is meant: `build` is `data build`
+        words = {path.split()[-1]: path for path in reversed(COMMANDS)} | {path: path for path in COMMANDS} | FORMER
+        if self.prefix:
+            near = difflib.get_close_matches(word, self.lines, 1)
+            return self.prefix + near[0] if near else words.get(word)
+        groups = {name: name for name in GROUPS}
+        near = [word] if word in words else difflib.get_close_matches(word, [*words, *groups], 1)
+        return (words | groups)[near[0]] if near else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table alone: nothing is imported."""
@@ -163,28 +151,23 @@ class Group(click.Group):
         if self.prefix:
             super().format_help(ctx, formatter)
             return
-        width = max(map(len, (*TOP, *HELP))) + 2
-        groups = [(name, ", ".join(lines)) for name, (_, lines) in GROUPS.items()]
-        parts = {"top": TOP.items(), "groups": groups, "help": HELP.items()}
-        texts = {part: "\n".join(f"  {name:<{width}}{text}" for name, text in rows) for part, rows in parts.items()}
+        parts: dict[str, dict[str, str]] = {"top": {}, "groups": {}, "help": {}}
+        for path, module, line in _TABLE:
+            group, _, name = path.rpartition(" ")
+            if group:
+                names = parts["groups"].get(group)
+                parts["groups"][group] = f"{names}, {name}" if names else name
+            else:
+                parts["help" if module == "docs" else "top"][path] = line
+        width = max(map(len, (*parts["top"], *parts["help"]))) + 2
+        texts = {
+            part: "\n".join(f"  {name:<{width}}{text}" for name, text in rows.items()) for part, rows in parts.items()
+        }
         formatter.write(OVERVIEW.format(**texts))
 
 
 class UnknownCommandError(click.UsageError):
     """A word that is no command."""
-
-
-def _nearest(prefix: str, word: str) -> str | None:
-    """The command that was most likely meant: the same word elsewhere, else one that is spelled alike."""
-    # of two commands of one name, the first of the table is meant: `build` is `data build`
-    words = {path.split()[-1]: path for path in reversed(COMMANDS)} | {path: path for path in COMMANDS} | FORMER
-    if prefix:
-        here = [path.removeprefix(prefix) for path in COMMANDS if path.startswith(prefix)]
-        near = difflib.get_close_matches(word, here, 1)
-        return prefix + near[0] if near else words.get(word)
-    groups = {name: name for name in GROUPS}
-    near = [word] if word in words else difflib.get_close_matches(word, [*words, *groups], 1)
-    return (words | groups)[near[0]] if near else None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -195,19 +178,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         used), 130 interrupted.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    siming = Group(
-        "",
-        {**TOP, **dict.fromkeys(GROUPS, ""), **HELP},
-        name="siming",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    siming = Group(context_settings={"help_option_names": ["-h", "--help"]})
     siming = click.version_option(__version__, message=f"siming-tasks {__version__}")(siming)
     with safe_terminal():
         try:
             with siming.make_context("siming", words) as context:
                 return int(siming.invoke(context) or 0)
-        except click.exceptions.NoArgsIsHelpError as error:
-            return _refuse_empty(error)
         except click.UsageError as error:
             return _refuse_usage(error)
         except click.exceptions.Exit as done:
@@ -218,21 +194,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             return refusal("siming", "interrupted; run the same command again to go on.", 130)
 
 
-def _refuse_empty(error: click.exceptions.NoArgsIsHelpError) -> int:
-    """Print the page of help, or which commands a group has, on standard error; 2."""
-    if error.ctx is None or error.ctx.parent is None:
-        print(error.format_message(), file=sys.stderr)
-        return 2
-    group = error.ctx.command.name
-    known = ", ".join(name for name in COMMANDS if name.startswith(f"{group} "))
-    return refusal(error.ctx.command_path, f"a command is missing; the commands: {known}.", 2)
-
-
 def _refuse_usage(error: click.UsageError) -> int:
-    """Print one sentence about a word or flag that cannot be used, and where the flags are listed; 2."""
+    """Print one sentence about what cannot be used or is missing, and where the flags are listed; 2."""
     path = error.ctx.command_path if error.ctx else "siming"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        if error.ctx is None or error.ctx.parent is None:
+            print(error.format_message(), file=sys.stderr)
+            return 2
+        known = ", ".join(name for name in COMMANDS if name.startswith(f"{error.ctx.command.name} "))
+        return refusal(path, f"a command is missing; the commands: {known}.", 2)
     message = " ".join(error.format_message().split())
-    if not isinstance(error, UnknownCommandError) and error.__class__.__name__ != "_RefusedValueError":
+    if not isinstance(error, UnknownCommandError | RefusedValueError):
         message = re.sub(r"\. \(Did (.*)\)$", r"; did \1", message)
         message = f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
     return refusal(path, message, 2)

@@ -1,4 +1,4 @@
-"""Flags and words of the commands: made of the options, checked by their kinds, the same for every command.
+"""Flags and words of the commands: declared as defaults of a function's parameters, checked by their kinds.
 
 Click is used directly, not through typer: the flags are made from a table of options at run time rather than from a
 function's signature, and typer carries a private copy of click whose groups and errors have no public name.
@@ -6,7 +6,8 @@ function's signature, and typer carries a private copy of click whose groups and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,26 +23,11 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.results.discovery import RunSource
 
-__all__ = [
-    "MEDIA_OPTIONS",
-    "SCORING_OPTIONS",
-    "Checked",
-    "Command",
-    "DatasetChoice",
-    "OptionFlag",
-    "command",
-    "dataset_flags",
-    "option_flags",
-    "refusal",
-]
-
 SCORING_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.changes == "scored")
 """The options that say how answers are scored."""
 
 MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
 """The options that say which frames of the videos a model is shown."""
-
-Function = Callable[..., Any]
 
 
 class Checked(click.ParamType[Any]):
@@ -59,10 +45,10 @@ class Checked(click.ParamType[Any]):
             return self.kind.read(value)
         except Refused as refused:
             named = param.opts[0] if isinstance(param, click.Option) else getattr(param, "metavar", None)
-            raise _RefusedValueError(f"{named} {value!r} {refused}", ctx) from None
+            raise RefusedValueError(f"{named} {value!r} {refused}", ctx) from None
 
 
-class _RefusedValueError(click.UsageError):
+class RefusedValueError(click.UsageError):
     """A value that its kind refuses; the message is the whole sentence."""
 
 
@@ -105,19 +91,19 @@ class DatasetChoice:
         from siming_tasks.data import is_hub_name, resolve_dataset
         from siming_tasks.results.discovery import dataset_folder
 
-        named = {name: text for name, text in {"DIR": self.word, "--data": self.data}.items() if text is not None}
-        if len(named) == 2:
+        if self.word is not None and self.data is not None:
             raise OptionsError(f"DIR {self.word!r} and --data {self.data!r} both name the data set; give one.")
-        for name, text in named.items():
-            if not text:
-                raise OptionsError(f"{name} '' must not be empty.")
-            if not must_exist and not is_hub_name(text):
-                return Path(text).expanduser()
-            return resolve_dataset(replace(self.options, data=text), name)
-        if not self.options.data and (folder := dataset_folder(runs)):
-            say(f"Data set: {folder}, which the run names.", error=True)
-            return folder
-        return resolve_dataset(self.options)
+        name, text = ("DIR", self.word) if self.word is not None else ("--data", self.data)
+        if text is None:
+            if not self.options.data and (folder := dataset_folder(runs)):
+                say(f"Data set: {folder}, which the run names.", error=True)
+                return folder
+            return resolve_dataset(self.options)
+        if not text:
+            raise OptionsError(f"{name} '' must not be empty.")
+        if not must_exist and not is_hub_name(text):
+            return Path(text).expanduser()
+        return resolve_dataset(replace(self.options, data=text), name)
 
     def open(self, runs: Sequence[RunSource] = (), *, media: bool = False, reference: bool = False) -> Dataset:
         """The data set in :meth:`folder`, with the labels of ``--labels``.
@@ -164,8 +150,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         """Run the command and return its exit code."""
         try:
-            if self.option_names:
-                ctx.params = self.gather(ctx.params)
+            ctx.params = self.gather(ctx.params)
             return int(super().invoke(ctx) or 0)
         except SimingError as error:
             return refusal(ctx.command_path, str(error), 2 if isinstance(error, OptionsError) else 1)
@@ -178,6 +163,8 @@ class Command(click.Command):
         Raises:
             OptionsError: an environment variable has an unusable value.
         """
+        if not self.option_names:
+            return values
         values = dict(values)
         flags = {name: values.pop(name) for name in self.option_names}
         options = replace(Options.from_env(), **{name: value for name, value in flags.items() if value is not None})
@@ -193,49 +180,92 @@ def refusal(path: str, message: str, code: int) -> int:
     return code
 
 
-def command(description: str = "") -> Callable[[Function], Command]:
-    """A decorator that makes a command of a function; its one-line help stands in :mod:`siming_tasks.cli.main`."""
-    return click.command(cls=Command, help=description)
+def command(description: str = "") -> Callable[[Callable[..., Any]], Command]:
+    """A decorator that makes a command of a function; its one-line help stands in :mod:`siming_tasks.cli.main`.
+
+    The defaults of the function's parameters declare its words and flags, in the order of the help: each is made by
+    :func:`word`, :func:`option`, :func:`switch`, :func:`dataset_flags` or :func:`option_flags`::
+
+        @command()
+        def steps(chosen: DatasetChoice = dataset_flags(word=True), top: int = option("N", "how many", Whole(), 5)):
+            print(*chosen.open().rubric.steps[:top])
+    """
+
+    def make(function: Callable[..., Any]) -> Command:
+        declared = inspect.signature(function).parameters
+        params = [param for name, parameter in declared.items() for param in parameter.default(name)]
+
+        def run(**values: Any) -> Any:
+            return function(**{name: values[name] for name in declared})  # `chosen` alone needs no `options`
+
+        return Command(function.__name__, callback=run, params=params, help=description)
+
+    return make
 
 
-def _at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
-    if len(values) > 1:
-        raise click.UsageError(f"unexpected extra word {values[1]!r}", ctx)
-    return values[0] if values else None
+def option(metavar: str, help: str, kind: Any = None, default: Any = None, *, flag: str = "", **how: Any) -> Any:
+    """Declare a flag with a value: ``--price-in`` of the parameter ``price_in``.
+
+    Args:
+        metavar: what stands for the value in the help; empty for words to choose from.
+        help: its line of help.
+        kind: of its values: a :class:`siming_tasks.options.Kind`, a tuple of words, or a type of click.
+        default: its value if it is not given.
+        flag: its name, or several after blanks, if it is not the parameter's.
+        how: further facts for :class:`click.Option`: ``multiple``, ``nargs``, ``required``.
+    """
+    how |= {"metavar": metavar or None, "type": _type(kind), "help": help or None}
+    how |= {} if default is None else {"default": default}
+    return lambda name: [click.Option([*(flag.split() or [_flag(name)]), name], **how)]
 
 
-def dataset_flags(*, word: bool = False, labels: bool = False) -> Callable[[Function], Function]:
-    """A decorator: the command takes ``--data``; its function gets ``chosen`` and ``options``.
+def switch(help: str, flag: str = "") -> Any:
+    """Declare a flag without a value, which is False unless it is given."""
+    return lambda name: [click.Option([flag or _flag(name), name], is_flag=True, help=help)]
+
+
+def word(metavar: str, help: str, kind: Any = None) -> Any:
+    """Declare a word; ``[WORD]`` may be left out, and of ``WORD...`` there may be several."""
+    how: dict[str, Any] = {"nargs": -1 if metavar.endswith("...") else 1, "required": not metavar.startswith("[")}
+    how["metavar"] = metavar or None
+    return lambda name: [click.Argument([name], type=_type(kind), help=help, **how)]
+
+
+def option_flags(*names: str) -> Any:
+    """Declare the flags of these options; the parameter must be called ``options``."""
+    return lambda name: [OptionFlag(field) for field in names]
+
+
+def dataset_flags(*, word: bool = False, labels: bool = False) -> Any:
+    """Declare ``--data``; the parameter must be called ``chosen``.
 
     Args:
         word: whether the word DIR in front of the other words names the data set, too.
         labels: whether the command takes ``--labels``, a file of labels that are withheld.
     """
 
-    def decorate(function: Function) -> Function:
-        if labels:
-            text = "label file of a data set whose labels are withheld"
-            function = click.option("--labels", type=Path, metavar="FILE", help=text)(function)
-        function = option_flags("data")(function)
+    def at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+        if len(values) > 1:
+            raise click.UsageError(f"unexpected extra word {values[1]!r}", ctx)
+        return values[0] if values else None
+
+    def declare(name: str) -> Iterator[click.Parameter]:
         if word:  # several values, so that a single word is left to the required one behind it
             text = "the data set, as with --data"
-            function = click.argument("dir", nargs=-1, metavar="[DIR]", callback=_at_most_one, help=text)(function)
-        return function
+            yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text)
+        yield OptionFlag("data")
+        if labels:
+            text = "label file of a data set whose labels are withheld"
+            yield click.Option(["--labels"], type=Path, metavar="FILE", help=text)
 
-    return decorate
-
-
-def option_flags(*names: str) -> Callable[[Function], Function]:
-    """A decorator: the command takes the flags of these options and its function gets ``options``."""
-
-    def decorate(function: Function) -> Function:
-        for name in reversed(names):
-            _remember(function, OptionFlag(name))
-        return function
-
-    return decorate
+    return declare
 
 
-def _remember(function: Any, param: click.Parameter) -> None:
-    """Note a parameter where click's own decorators note theirs."""
-    function.__dict__.setdefault("__click_params__", []).append(param)
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _type(kind: Any) -> Any:
+    if isinstance(kind, tuple):
+        return click.Choice(kind)
+    return Checked(kind) if hasattr(kind, "read") else kind

@@ -1,59 +1,35 @@
-"""``siming report``: pages, Markdown and JSON from finished runs."""
+"""``siming report`` and ``siming view``: pages of finished runs, and the same in the browser with their videos."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
 
-import click
-
-from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
+from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
 from siming_tasks.options import Options, Whole
 
-__all__ = ["report"]
 
-VIDEO_FILES = ("link", "copy", "none")
-
-
-@command(
+@cli.command(
     "Reads lmms-eval output folders (made with --log_samples) or prediction files and writes a folder that opens from "
     "disk: index.html, report.md, report.json."
 )
-@dataset_flags(labels=True)
-@click.argument(
-    "runs", nargs=-1, required=True, metavar="RUN...", help="PATH or NAME=PATH; a folder with several models is split"
-)
-@click.option(
-    "--out", type=Path, default=Path("siming_report"), metavar="DIR", help="the new folder (default: siming_report)"
-)
-@click.option(
-    "--video-files",
-    type=click.Choice(VIDEO_FILES),
-    default="link",
-    help="videos: link to the data set (default), copy into the report, or leave out",
-)
-@click.option("--title", metavar="TEXT", help="title of every page (default: SiMing-Bench report)")
-@click.option("--partial", is_flag=True, help="count only requests that have a line")
-@click.option("--allow", multiple=True, metavar="WHAT", help="rank runs that differ in WHAT (as compare --allow)")
-@option_flags(*SCORING_OPTIONS, "prices")
-@click.option(
-    "--jobs",
-    type=Checked(Whole()),
-    metavar="J",
-    help="worker processes (default: one for each core)",
-)
 def report(
-    chosen: DatasetChoice,
-    options: Options,
-    runs: tuple[str, ...],
-    out: Path,
-    video_files: Literal["link", "copy", "none"],
-    title: str | None,
-    partial: bool,
-    allow: tuple[str, ...],
-    jobs: int | None,
-) -> int:
+    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
+    runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split"),
+    out: Path = cli.option("DIR", "the new folder (default: siming_report)", Path, Path("siming_report")),
+    video_files: Literal["link", "copy", "none"] = cli.option(
+        "",
+        "videos: link to the data set (default), copy into the report, or leave out",
+        ("link", "copy", "none"),
+        "link",
+    ),
+    title: str | None = cli.option("TEXT", "title of every page (default: SiMing-Bench report)"),
+    partial: bool = cli.switch("count only requests that have a line"),
+    allow: tuple[str, ...] = cli.option("WHAT", "rank runs that differ in WHAT (as compare --allow)", multiple=True),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
+    jobs: int | None = cli.option("J", "worker processes (default: one for each core)", Whole()),
+) -> None:
     """Write the report and say where it is."""
     from siming_tasks.report.build import TITLE, available_cores, write_report
     from siming_tasks.results.comparable import check_allowed
@@ -66,4 +42,34 @@ def report(
     out = write_report(sources, dataset, out, options, jobs=jobs or available_cores(), **how)
     what = "SYNTHETIC data" if dataset.synthetic else dataset.name
     say(f"{out / 'index.html'}: {len(sources)} run{'s' if len(sources) != 1 else ''} on {what}.")
-    return 0
+
+
+@cli.command(
+    "Serves a report's pages and the videos of its data set on 127.0.0.1, and nothing else. On another machine: "
+    "ssh -L PORT:127.0.0.1:PORT HOST, and open the printed address here."
+)
+def view(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    report: Path = cli.word("REPORT", "what `siming report --out` wrote", Path),
+    options: Options = cli.option_flags("cache"),
+    port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
+    no_browser: bool = cli.switch("print the address only"),
+) -> None:
+    """Serve the report until the process is interrupted."""
+    from siming_tasks.report.media_links import read_media_links
+    from siming_tasks.tools.local_server.local_server import serve
+    from siming_tasks.tools.local_server.report_viewer import ViewedReport, application, find_dataset
+
+    folder = report.expanduser()
+    links = read_media_links(folder)
+    named = chosen.folder() if chosen.data is not None else None
+    shown = ViewedReport(folder, links, find_dataset(folder, links, named), options.cache_dir)
+    if remark := shown.remark():
+        say(remark, error=True)
+    serve(
+        lambda key: application(shown, key=key),
+        name="siming_view",
+        port=port,
+        browser=not no_browser,
+        say=lambda address: print(f"Open this address in a browser here; end with Ctrl+C:\n{address}", flush=True),
+    )

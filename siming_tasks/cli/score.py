@@ -2,72 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
-from siming_tasks.cli.terminal import say, show_markdown, show_problems
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import print_json, say, show_markdown, show_problems
 from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.results.discovery import RunSource
+    from siming_tasks.results.run import Run
+    from siming_tasks.results.score_run import Scores
 
-__all__ = ["score"]
+_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
+_COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
+_KEY = "*: undefined, printed as zero:"
+_SAID = ("few-videos", "no-interval", "not-comparable", "tailed")
+"""Flags that stand beneath the table; the others are of single rows."""
 
 
-@command()
-@dataset_flags(word=True, labels=True)
-@click.argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file, sample log, or folder")
-@option_flags(*SCORING_OPTIONS, "prices")
-@click.option("--partial", is_flag=True, help="count only requests that have a line (run with --limit)")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="WHAT",
-    help="with the word `dataset`: accept predictions for other labels or media",
-)
-@click.option("--observable", is_flag=True, help="leave out steps that were not shown well enough")
-@click.option(
-    "--fps",
-    type=Checked(Decimal(above=0)),
-    metavar="X",
-    help="with --observable: frames a second, if the logs do not say",
-)
-@click.option("--audio", is_flag=True, help="with --observable: the model heard the sound track")
-@click.option("--validate-only", is_flag=True, help="check the predictions; no labels needed")
-@click.option(
-    "--list-failed", "failed_only", is_flag=True, help="list the requests that failed, and how to ask them again"
-)
-@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+@cli.command()
 def score(
-    chosen: DatasetChoice,
-    options: Options,
-    predictions: Path,
-    partial: bool,
-    allow: tuple[str, ...],
-    observable: bool,
-    fps: float | None,
-    audio: bool,
-    validate_only: bool,
-    failed_only: bool,
-    as_json: bool,
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
+    predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", Path),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
+    partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
+    allow: tuple[str, ...] = cli.option(
+        "WHAT", "with the word `dataset`: accept predictions for other labels or media", multiple=True
+    ),
+    observable: bool = cli.switch("leave out steps that were not shown well enough"),
+    fps: float | None = cli.option("X", "with --observable: frames a second, if the logs do not say", Decimal(above=0)),
+    audio: bool = cli.switch("with --observable: the model heard the sound track"),
+    validate_only: bool = cli.switch("check the predictions; no labels needed"),
+    failed_only: bool = cli.switch("list the requests that failed, and how to ask them again", "--list-failed"),
+    as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.report.formatting import usage_line
-    from siming_tasks.report.table import Table
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run
     from siming_tasks.results.score_run import score_run, validation
-    from siming_tasks.tasks import TASKS
 
     if not chosen.word and (predictions / "dataset.yaml").is_file():
         raise OptionsError(f"{predictions} is a data set. Give the predictions after it.")
@@ -79,70 +57,62 @@ def score(
         loaded_run = load_run(source, dataset, allow=allow)
         summary = validation(loaded_run)
         if as_json:
-            print(json.dumps(summary, indent=1, allow_nan=False))
-        else:
-            show_problems(loaded_run.problems)
-            for name, counts in summary["settings"].items():
-                statuses = ", ".join(f"{status} {count}" for status, count in counts["statuses"].items())
-                print(
-                    f"{name}: {counts['requests']} of {counts['expected']} requests, {counts['steps_answered']} of "
-                    f"{counts['steps_in_lines']} steps answered ({statuses})"
-                )
-            print("usable" if summary["ok"] else "not usable as it is")
+            print_json(summary, indent=1)
+            return 0 if summary["ok"] else 1
+        show_problems(loaded_run.problems)
+        for name, counts in summary["settings"].items():
+            statuses = ", ".join(f"{status} {count}" for status, count in counts["statuses"].items())
+            print(
+                f"{name}: {counts['requests']} of {counts['expected']} requests, {counts['steps_answered']} of "
+                f"{counts['steps_in_lines']} steps answered ({statuses})"
+            )
+        print("usable" if summary["ok"] else "not usable as it is")
         return 0 if summary["ok"] else 1
     run = read_run(source, dataset, partial=partial, allow=allow)
     scores = score_run(run, options, observable=observable, fps=fps, has_audio=audio)
     if as_json:
-        print(json.dumps(scores.to_json(), indent=1, allow_nan=False))
-        return 0
-    show_problems(scores.problems)
-    label = " SYNTHETIC" if dataset.synthetic else ""
-    print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
-    rows = [
-        [name, *_cells(metric, estimate, result["imputed"].get(metric))]
-        for name, result in scores.settings.items()
-        for metric, estimate in result["metrics"].items()
-    ]
-    show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
-    flagged = [estimate for result in scores.settings.values() for estimate in result["metrics"].values()]
-    below = [_KEY] if any(estimate.get("undefined") for estimate in flagged) else []
-    reasons = dict.fromkeys(
-        f"{row[1]}: {estimate['reason']}"
-        for row, estimate in zip(rows, flagged, strict=True)
-        if estimate.get("undefined")
-    )
-    below += [f"  {reason}" for reason in reasons]
-    for name, result in scores.settings.items():
-        below += TASKS[name].answer_format.render_lines(name, result)
-        if result["usage"]:
-            videos = len({record.video_id for record in run.records[name]})
-            below.append(f"{name} took {usage_line(result['usage'], videos)}")
-        if observable:
-            left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
-            below.append(f"{name} left out: {left_out}")
-    flags = {flag for estimate in flagged for flag in estimate["flags"]} & set(_SAID)
-    print("\n".join(["", _COLUMNS, *below, *(FLAGS[flag] for flag in sorted(flags))]))
+        print_json(scores.to_json(), indent=1)
+    else:
+        show_problems(scores.problems)
+        label = " SYNTHETIC" if dataset.synthetic else ""
+        print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
+        _print_scores(scores, run, observable)
     return 0
 
 
-_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
-_COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
-_KEY = "*: undefined, printed as zero:"
-_SAID = ("few-videos", "no-interval", "not-comparable", "tailed")
-"""Flags that stand beneath the table; the others are of single rows."""
+def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
+    """Print the table of all metrics, and beneath it what its marks and the settings' own counts say."""
+    from siming_tasks.metrics.estimate import FLAGS
+    from siming_tasks.report.formatting import usage_line
+    from siming_tasks.report.table import Table
+    from siming_tasks.tasks import TASKS
 
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3f}"
 
-def _cells(metric: str, estimate: dict[str, Any], imputed: dict[str, Any] | None) -> list[str]:
-    def number(key: str) -> str:
-        return "-" if estimate.get(key) is None else f"{estimate[key]:.3f}"
-
-    interval = f"[{number('low')}, {number('high')}]" if estimate.get("low") is not None else "-"
-    value = "-" if imputed is None or imputed["value"] is None else f"{imputed['value']:.3f}"
-    star = "*" * bool(estimate.get("undefined"))
-    return [
-        metric, number("value") + star, number("stderr"), interval, value, str(estimate.get("n_videos", "-")),
-        number("coverage"),
-    ]  # fmt: skip
+    rows, reasons, flags = [], [], set()
+    for name, result in scores.settings.items():
+        for metric, estimate in result["metrics"].items():
+            low, high = number(estimate.get("low")), number(estimate.get("high"))
+            imputed: dict[str, Any] = result["imputed"].get(metric) or {}
+            value = number(estimate.get("value")) + "*" * bool(estimate.get("undefined"))
+            interval = "-" if low == "-" else f"[{low}, {high}]"
+            videos, coverage = str(estimate.get("n_videos", "-")), number(estimate.get("coverage"))
+            row = [value, number(estimate.get("stderr")), interval, number(imputed.get("value")), videos, coverage]
+            rows.append([name, metric, *row])
+            reasons += [f"  {metric}: {estimate['reason']}"] if estimate.get("undefined") else []
+            flags |= set(estimate["flags"])
+    show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
+    below = [_KEY, *dict.fromkeys(reasons)] if reasons else []
+    for name, result in scores.settings.items():
+        below += TASKS[name].answer_format.render_lines(name, result)
+        if result["usage"]:
+            n_videos = len({record.video_id for record in run.records[name]})
+            below.append(f"{name} took {usage_line(result['usage'], n_videos)}")
+        if observable:
+            left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
+            below.append(f"{name} left out: {left_out}")
+    print("\n".join(["", _COLUMNS, *below, *(FLAGS[flag] for flag in sorted(flags & set(_SAID)))]))
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:
@@ -158,13 +128,12 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
     join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
         listing = {"failed": [asdict(request) for request in failed], "empty": empty, "commands": again, "join": join}
-        print(json.dumps(redact(listing), indent=1))
+        print_json(redact(listing), indent=1)
         return 0
     for request in failed:
         print(f"{request.id}  {request.task} {request.document}")
-    print(
-        f"{len(failed)} requests failed." + (f" {empty} empty replies are the model's own and stay." if empty else "")
-    )
+    own = f" {empty} empty replies are the model's own and stay." if empty else ""
+    print(f"{len(failed)} requests failed.{own}")
     if not failed:
         return 0
     print("\nThese commands ask exactly those again:\n")

@@ -18,19 +18,8 @@ from siming_tasks.common.redact import redact, redact_paths
 from siming_tasks.common.sanitize import one_line, visible
 
 if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
     from siming_tasks.report.table import Block
-
-__all__ = [
-    "FOLDED",
-    "SafeStream",
-    "count_problems",
-    "fold_problems",
-    "plural",
-    "safe_terminal",
-    "say",
-    "show_markdown",
-    "show_problems",
-]
 
 FOLDED = 3
 """Findings of one kind that are printed in full."""
@@ -91,6 +80,18 @@ def safe_terminal() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
+def print_json(value: Any, indent: int | None = None) -> None:
+    """Print one JSON object; NaN and infinity are refused, for JSON has neither."""
+    import json  # few commands need it, and each starts faster without
+
+    print(json.dumps(value, indent=indent, allow_nan=False))
+
+
+def marked_name(dataset: Dataset) -> str:
+    """The name of a data set, marked where its data are synthetic."""
+    return f"{'SYNTHETIC ' if dataset.synthetic else ''}{dataset.name}"
+
+
 def plural(count: int, what: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{count} {what}{'s' * (count != 1)}"
@@ -111,14 +112,13 @@ def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_ou
         shown = of_kind if most is None or len(of_kind) <= most else of_kind[:most]
         yield from (f"{severity} [{code}] {problem}" for problem in shown)
         if rest := of_kind[len(shown) :]:
-            places = [place for place, _ in groupby(map(_place, rest)) if place]
+            places = []
+            for problem in rest:
+                file = one_line(redact_paths(problem.file)) if problem.file else ""
+                places.append(f"{file}:{problem.line}" if file and problem.line else file)
+            places = [place for place, _ in groupby(places) if place]
             names = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
             yield f"... and {len(rest)} more [{code}]{': ' * bool(names)}{names}{way_out}"
-
-
-def _place(problem: Problem) -> str:
-    file = one_line(redact_paths(problem.file)) if problem.file else ""
-    return f"{file}:{problem.line}" if problem.file and problem.line else file
 
 
 def count_problems(problems: Iterable[Problem]) -> str:

@@ -1,4 +1,4 @@
-"""``siming run plan``: what a run will show, need and cost."""
+"""``siming run plan`` and ``siming run recipe``: what a run will show, need and cost, and how to run a model."""
 
 from __future__ import annotations
 
@@ -9,80 +9,70 @@ from typing import TYPE_CHECKING
 
 import click
 
-from siming_tasks.cli.parameters import MEDIA_OPTIONS, Checked, DatasetChoice, command, dataset_flags, option_flags
+from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import show_markdown
 from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
-    from siming_tasks.common.schema import Scope
-    from siming_tasks.data import Dataset
     from siming_tasks.media import Policy
-    from siming_tasks.media.run_plan import ExamFacts, RunPlan, SettingPlan
+    from siming_tasks.media.run_plan import ExamFacts, RunPlan
     from siming_tasks.models.recipes import Service, Weight
     from siming_tasks.rubrics import Rubric
     from siming_tasks.tasks.prompting import PromptOptions
 
-__all__ = ["plan"]
-
-DURATION = 168.9
+_DURATION = 168.9
 """Mean length in seconds of the benchmark's videos, as the paper gives it."""
 
-BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.09, "webp80": 0.21, "png": 1.9}
+_BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.09, "webp80": 0.21, "png": 1.9}
 """Bytes per pixel of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth pictures take a third."""
 
 
-@command()
-@dataset_flags()
-@option_flags(*MEDIA_OPTIONS, "image_format", "limits", "prompt", "ask")
-@click.option(
-    "--videos",
-    type=Checked(Whole()),
-    metavar="V",
-    help="number of videos, to plan without a data set",
-)
-@click.option(
-    "--duration",
-    type=Checked(Decimal(above=0)),
-    metavar="S",
-    help=f"length of the videos in seconds (default {DURATION})",
-)
-@click.option(
-    "--model", metavar="NAME", help="a recipe, a model of the paper or a service; sets its frames and checks its limits"
-)
-@click.option("--tokens", default="qwen2_5_vl,openai_tiles", metavar="F[,F]", help="image-token formulas")
-@click.option(
-    "--price-in",
-    type=Checked(Decimal(least=0, metavar="P")),
-    metavar="P",
-    help="price of a million input tokens",
-)
-@click.option(
-    "--price-out",
-    type=Checked(Decimal(least=0, metavar="P")),
-    metavar="P",
-    help="price of a million output tokens",
-)
+@cli.command()
+def recipe(model: str | None = cli.word("[MODEL]", "one of them; without it, a list")) -> None:
+    """Print a recipe, or the table of all."""
+    from siming_tasks.models.recipes import recipe as find_recipe
+    from siming_tasks.models.recipes import recipes
+    from siming_tasks.models.recipes.recipe_text import as_text
+
+    if model:
+        print(as_text(find_recipe(model)))
+        return
+    from siming_tasks.report.table import Table
+
+    rows = []
+    for name, model_recipe in recipes().items():
+        gone = model_recipe.retired and model_recipe.retired <= model_recipe.checked
+        state = f"retired {model_recipe.retired}" if gone else model_recipe.how if model_recipe.model else "no backend"
+        rows.append([name, model_recipe.title, str(model_recipe.full_frames), model_recipe.model or "-", state])
+    show_markdown(Table.of(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))
+
+
+@cli.command()
 def plan(
-    chosen: DatasetChoice,
-    options: Options,
-    videos: int | None,
-    duration: float | None,
-    model: str | None,
-    tokens: str,
-    price_in: float | None,
-    price_out: float | None,
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "image_format", "limits", "prompt", "ask"),
+    videos: int | None = cli.option("V", "number of videos, to plan without a data set", Whole()),
+    duration: float | None = cli.option(
+        "S", f"length of the videos in seconds (default {_DURATION})", Decimal(above=0)
+    ),
+    model: str | None = cli.option(
+        "NAME", "a recipe, a model of the paper or a service; sets its frames and checks its limits"
+    ),
+    tokens: str = cli.option("F[,F]", "image-token formulas", default="qwen2_5_vl,openai_tiles"),
+    price_in: float | None = cli.option("P", "price of a million input tokens", Decimal(least=0)),
+    price_out: float | None = cli.option("P", "price of a million output tokens", Decimal(least=0)),
 ) -> None:
     """Work out the run and print it."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
-    from siming_tasks.media.run_plan import identical_exams, plan_run
+    from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
     from siming_tasks.rubrics import default_rubric
     from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
 
     policy, service = Policy.of(options), None
     if model:
-        frames, service = _model(model)
+        frames, service = _frames_and_service(model)
         source = click.get_current_context().get_parameter_source("frames")
         on_command_line = source is click.core.ParameterSource.COMMANDLINE
         if frames and on_command_line and not service:
@@ -96,16 +86,18 @@ def plan(
     if videos is not None:
         if chosen.data is not None:
             raise OptionsError("--videos plans without a data set; give it or --data.")
-        rubric, duration = default_rubric(), duration or DURATION
+        rubric, duration = default_rubric(), duration or _DURATION
         exams = identical_exams(rubric, videos, duration)
         print(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
         if duration is not None:
             raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
         dataset = chosen.open(media=True)
-        rubric, exams = dataset.rubric, _exams(dataset)
+        rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-    print(f"{policy.frames} frames per video, {_clip_words(policy)}, longest side {policy.frame_size} pixels.", end=" ")
+    clips = f"{policy.clip_frames} per clip"
+    clips = "clips at the same rate" if policy.density_of("clip") == "matched" else clips
+    print(f"{policy.frames} frames per video, {clips}, longest side {policy.frame_size} pixels.", end=" ")
     print("Tokens and cost are upper bounds.")
     if policy.sampler != "uniform":
         print(f"Frames by {policy.sampler}: as many as stand here; which, and so the rate of each step, is known once")
@@ -127,7 +119,7 @@ def plan(
         _print_fit(run_plan, exams, policy, service)
 
 
-def _model(name: str) -> tuple[int | None, Service | None]:
+def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
     """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import preset
@@ -135,32 +127,18 @@ def _model(name: str) -> tuple[int | None, Service | None]:
 
     if name.lower() in services():
         return None, services()[name.lower()]
+    frames: int | None
     try:
         model_recipe = recipe(name)
+        frames = model_recipe.full_frames
     except OptionsError:
-        frames = preset(name)  # the paper's word for it; refuses what is neither
-        model_recipe = next(
-            candidate
-            for candidate in recipes().values()
-            if candidate.paper and _name_key(candidate.paper) == _name_key(name)
-        )
-        return frames.frames, services().get(model_recipe.service)
-    return model_recipe.full_frames, services().get(model_recipe.service)
+        frames = preset(name).frames  # the paper's word for it; refuses what is neither
 
+        def letters(text: str) -> str:
+            return "".join(letter for letter in text.casefold() if letter.isalnum())
 
-def _name_key(name: str) -> str:
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-
-def _clip_words(policy: Policy) -> str:
-    matched = policy.density_of("clip") == "matched"
-    return "clips at the same rate" if matched else f"{policy.clip_frames} per clip"
-
-
-def _exams(dataset: Dataset) -> list[ExamFacts]:
-    from siming_tasks.media.run_plan import ExamFacts
-
-    return [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
+        model_recipe = next(each for each in recipes().values() if each.paper and letters(each.paper) == letters(name))
+    return frames, services().get(model_recipe.service)
 
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:
@@ -185,25 +163,22 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
 
 
 def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
+    """Print the table of all settings, what is stored, what it costs, and what a video cannot show."""
     from siming_tasks.common.schema import SCOPES
     from siming_tasks.report.table import Table
     from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
-    rows = [
-        [
-            setting.setting, f"{setting.requests:,}", f"{setting.frames:,}", str(setting.frames_max),
-            f"{setting.fps:.2f}",
-            *(f"{count:,}" for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])),
-        ]
-        for setting in run_plan.settings
-    ]  # fmt: skip
+    head += [word for name in formulas for word in (f"image tokens, {name}", "context")]
+    rows = []
+    for setting in run_plan.settings:
+        row = [setting.setting, f"{setting.requests:,}", f"{setting.frames:,}", str(setting.frames_max)]
+        counts = [count for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])]
+        rows.append([*row, f"{setting.fps:.2f}", *(f"{count:,}" for count in counts)])
     print()
-    show_markdown(
-        Table.of([*head, *(word for name in formulas for word in (f"image tokens, {name}", "context"))], rows)
-    )
-    what = "images + 16 tokens per time stamp + prompt (its bytes)"
-    print(f"\ncontext: the longest request = {what} + a reply of {reply:,}")
+    show_markdown(Table.of(head, rows))
+    print("\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes)", end=" ")
+    print(f"+ a reply of {reply:,}")
     print(f"\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; ", end="")
     print(f"one pass over all videos: {run_plan.decode_seconds / 60:.0f} min on two cores")
     controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
@@ -211,20 +186,15 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
         for name, cost in run_plan.cost(names).items():
             print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")
     for scope in SCOPES:  # what can be seen does not depend on what is asked
-        _print_no_video(scope, next(item for item in run_plan.settings if TASKS[item.setting].scope == scope), rubric)
-
-
-def _print_no_video(scope: Scope, setting: SettingPlan, rubric: Rubric) -> None:
-    always = {step: why for step, (share, why) in setting.unobservable.items() if share == 1}
-    some = len(setting.unobservable) - len(always)
-    print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
-    print(
-        f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for"
-        + (f", {some} in some videos only" * bool(some))
-    )
-    for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
-        if named := [step for step, reason in always.items() if reason == why]:
-            print(f"  {words}: {' '.join(named)}")
+        setting = next(item for item in run_plan.settings if TASKS[item.setting].scope == scope)
+        always = {step: why for step, (share, why) in setting.unobservable.items() if share == 1}
+        some = len(setting.unobservable) - len(always)
+        print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
+        print(f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for", end="")
+        print(f", {some} in some videos only" * bool(some))
+        for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
+            if named := [step for step, reason in always.items() if reason == why]:
+                print(f"  {words}: {' '.join(named)}")
 
 
 def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
@@ -239,41 +209,39 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
         verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"
         print(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
         if reasons:
-            ways = list(_ways_to_fit(setting.frames_max, exams, policy, service))
+            ways = list(_ways_to_fit(weight, exams, policy, service))
             print(f"{'':19}would fit: {', or '.join(ways) if ways else 'nothing that changes one option alone'}")
 
 
-def _bytes_per_pixel(policy: Policy) -> float:
-    """Bytes per pixel of the images as they are sent: the nearest known quality that is not better."""
-    encoding = policy.encoding.of_stored(policy.quality)
-    if encoding.quality is None:
-        return BYTES_PER_PIXEL["png"]
-    known = {int(name[4:]): value for name, value in BYTES_PER_PIXEL.items() if name.startswith("jpeg")}
-    share = known[min((quality for quality in known if quality >= encoding.quality), default=90)]
-    return share * (BYTES_PER_PIXEL["webp80"] / known[75] if encoding.format == "webp" else 1)
-
-
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
+    """Bytes of a request with so many images of the largest exam, encoded as the policy says."""
     from siming_tasks.media.picture import fit_size
     from siming_tasks.models.recipes import Weight
 
+    encoding = policy.encoding.of_stored(policy.quality)
+    share = _BYTES_PER_PIXEL["png"]
+    if encoding.quality is not None:  # the nearest known quality that is not better
+        known = {int(name[4:]): value for name, value in _BYTES_PER_PIXEL.items() if name.startswith("jpeg")}
+        share = known[min((quality for quality in known if quality >= encoding.quality), default=90)]
+        share *= _BYTES_PER_PIXEL["webp80"] / known[75] if encoding.format == "webp" else 1
     sides = [fit_size(exam.width, exam.height, policy.frame_size) for exam in exams]
-    size = max((width * height for width, height in sides), default=0) * _bytes_per_pixel(policy)
+    size = max((width * height for width, height in sides), default=0) * share
     return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
 
 
-def _ways_to_fit(images: int, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
+def _ways_to_fit(weight: Weight, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
+    """Each single change of an option that brings a request within the limits."""
     from siming_tasks.media.stored_image import Encoding
 
-    weight = _request_weight(images, exams, policy)
     if (fewer := service.fitting(weight)) > 0 and not service.refuses(_request_weight(fewer, exams, policy)):
         yield f"{fewer} frames"
     scale = math.sqrt(service.request_mb * 1e6 / weight.request)
     smaller = min(service.side_above_20_images or weight.side, math.floor(weight.side * scale / 32) * 32)
-    if smaller >= 224 and not service.refuses(_request_weight(images, exams, replace(policy, frame_size=smaller))):
+    scaled = replace(policy, frame_size=smaller) if smaller >= 224 else None
+    if scaled and not service.refuses(_request_weight(weight.images, exams, scaled)):
         yield f"--frame-size {smaller}"
     for form in ("jpeg", "jpeg75", "jpeg60", "jpeg40"):
         other = replace(policy, encoding=Encoding.of(form))
-        if other.encoding != policy.encoding and not service.refuses(_request_weight(images, exams, other)):
+        if other.encoding != policy.encoding and not service.refuses(_request_weight(weight.images, exams, other)):
             yield f"--image-format {form}"
             return

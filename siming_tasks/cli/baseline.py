@@ -1,0 +1,79 @@
+"""``siming run baseline``: a supervised baseline on one's own exams, cross-fitted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import marked_name, say
+from siming_tasks.options import Options, Whole
+
+
+@cli.command(
+    "Trains a head per step over frozen features of the frames that a model is shown, fold by fold, and writes what "
+    "the heads predict for the exams that they were not trained on; with --fine-tune it trains a whole network. "
+    "Features and finished folds are kept, so that a command that was interrupted goes on."
+)
+def baseline(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
+    out: Path = cli.option("FILE", "prediction file (default baseline.jsonl)", Path, Path("baseline.jsonl")),
+    folds: int = cli.option("N", "number of folds (default 5)", Whole(2), 5),
+    group: str | None = cli.option("", "keep all exams of a student, or of a site, in one fold", ("student", "site")),
+    backbone: str | None = cli.option(
+        "NAME",
+        "folder, or name on the hub, of an image model whose features are taken (default: siming_nano's encoder)",
+    ),
+    fine_tune: bool = cli.switch("train siming_nano's own network, fold by fold, instead of heads"),
+    epochs: int | None = cli.option("N", "with --fine-tune: number of epochs (default 3)", Whole()),
+    device: str = cli.option("NAME", "auto, cpu, cuda, ... (default auto: a GPU where there is one)", default="auto"),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "cache", "cache_gb", "seed"),
+) -> int:
+    """Train the baseline and write its predictions; 1 if videos could not be read."""
+    from tqdm import tqdm
+
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tools.baseline.backbones import BackboneFeatures
+    from siming_tasks.tools.baseline.encoders import NanoFeatures
+    from siming_tasks.tools.baseline.predict import write_baseline
+    from siming_tasks.tools.baseline.tuning import Tuner
+
+    dataset = chosen.open(media=True)
+    if backbone and fine_tune:
+        raise OptionsError(
+            "--fine-tune trains the network of siming_nano. Leave one of --fine-tune and --backbone out."
+        )
+    if epochs and not fine_tune:
+        raise OptionsError("--epochs is for --fine-tune, which is not given. Leave --epochs out, or add --fine-tune.")
+    learner: Any
+    if fine_tune:
+        learner = Tuner(device, epochs or Tuner.epochs)
+    else:
+        learner = BackboneFeatures(backbone, device) if backbone else NanoFeatures(device)
+
+    def watched(some: list[Any], what: str) -> Iterable[Any]:
+        return tqdm(some, unit=what, smoothing=0.1)
+
+    saved = write_baseline(dataset, options, learner, out, folds=folds, group=group, watched=watched)
+    for why in saved.unreadable:
+        say(f"Not shown, and neither learnt from nor predicted: {why}")
+    say(
+        f"{saved.path}: {marked_name(dataset)}, supervised, cross-fitted: {folds} folds over {saved.groups} "
+        f"groups of {len(dataset.videos)} videos."
+    )
+    lacked = "no label to learn from" + (" or no output of the network" if fine_tune else "")
+    for count, words in (
+        (saved.constant, "had one label only to learn from, and say that one."),
+        (saved.untrained, f"had {lacked}; what they would say is missing."),
+        (saved.unchosen, "had too few labels to choose their penalty, and have the default."),
+    ):
+        if count:
+            say(f"{count} of {saved.heads} heads {words}")
+    students = Counter(str(video.extra["student"]) for video in dataset.videos if video.extra.get("student"))
+    repeated = sum(videos for videos in students.values() if videos > 1)
+    if repeated and not group:
+        say(f"{repeated} videos share their student with another; --group student keeps these on one side.")
+    say(f"Next: siming score {dataset.root} {saved.path}")
+    return 1 if saved.unreadable else 0

@@ -1,0 +1,125 @@
+"""``siming data check`` and ``siming data rubric``: everything that is wrong with a data set folder or a rubric."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import FOLDED, count_problems, fold_problems, plural, print_json, say
+from siming_tasks.options import Whole
+
+
+@cli.command()
+def check(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    quick: bool = cli.switch("open the videos without decoding them"),
+    jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", Whole()),
+    restate_digests: bool = cli.switch(
+        "first write the digests anew, where labels or videos were changed on purpose", "--restate"
+    ),
+    show_all: bool = cli.switch("print every finding; without it, what repeats is folded", "--all"),
+    as_json: bool = cli.switch("print one JSON object", "--json"),
+) -> int:
+    """Print every finding and a summary; 1 if there are errors."""
+    from siming_tasks.data import check_dataset, restate
+    from siming_tasks.data.check.report import NOT_CHECKED
+
+    root = chosen.folder(must_exist=False)
+    if restate_digests:
+        before, now = restate(root)
+        text = f"{root}: the digest {now[:12]} is right already."
+        if before != now:
+            text = (
+                f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in "
+                "dataset.yaml; predictions and label files made for the old digest are refused from now on."
+            )
+        say(text, error=True)  # standard output may be one JSON object
+    report = check_dataset(root, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
+    if as_json:
+        print_json(report.to_json(), indent=1)
+        return 1 if report.errors else 0
+    shown = report.problems if show_all else (*report.errors, *report.warnings)
+    for line in fold_problems(shown, None if show_all else FOLDED, " (--all shows each)"):
+        print(line)
+    facts = report.summary
+    if "videos" in facts:
+        seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
+        synthetic = " SYNTHETIC" if facts["synthetic"] else ""
+        say(
+            f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
+            f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
+        )
+    hidden = " (legal and usual; --all shows them)" if report.notes and not show_all else ""
+    print(f"{count_problems(report.problems)}{hidden}. Not looked at: {'; '.join(NOT_CHECKED)}.")
+    return 1 if report.errors else 0
+
+
+@cli.command()
+def rubric(
+    action: str = cli.word("", "check: list errors and doubtful entries; show: print a sheet", ("check", "show")),
+    file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", Path),
+    as_json: bool = cli.switch("check: print one JSON object", "--json"),
+    html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", Path),
+    skill: tuple[str, ...] = cli.option("ID", "show: only this one; may be repeated", multiple=True),
+) -> int:
+    """Check or show the rubric; 1 if it has errors."""
+    from siming_tasks.common.errors import OptionsError
+
+    other_flags = {"--html": html, "--skill": skill} if action == "check" else {"--json": as_json}
+    if misplaced := [flag for flag, value in other_flags.items() if value]:
+        raise OptionsError(f"{misplaced[0]} does not go with `siming data rubric {action}`.")
+    return _check_rubric(file, as_json) if action == "check" else _show_rubric(file, html, skill)
+
+
+def _check_rubric(path: Path | None, as_json: bool) -> int:
+    """Print all findings; 1 if there are errors."""
+    from siming_tasks.common.errors import Problem, RubricError
+    from siming_tasks.common.files import yaml_lines
+    from siming_tasks.rubrics import default_rubric, load_rubric
+    from siming_tasks.rubrics.lint import lint_rubric
+
+    summary = {}
+    try:
+        rubric = load_rubric(path) if path else default_rubric()
+        problems = lint_rubric(rubric, str(path or "default rubric"), yaml_lines(path) if path else None)
+        summary = {"skills": len(rubric.skills), "steps": len(rubric.steps), "points": rubric.max_score}
+    except RubricError as error:
+        problems = list(error.problems) or [Problem("rubric-unreadable", str(error), "")]
+    errors = [problem for problem in problems if problem.severity == "error"]
+    warnings = [problem for problem in problems if problem.severity == "warning"]
+    if as_json:
+        findings = {"errors": [each.to_json() for each in errors], "warnings": [each.to_json() for each in warnings]}
+        print_json({**findings, "summary": summary}, indent=1)
+        return 1 if errors else 0
+    for line in fold_problems(problems, None):
+        say(line)
+    if summary:
+        say(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
+    counts = f"{plural(len(errors), 'error')}, {plural(len(warnings), 'warning')}"
+    print(f"{counts}. Not looked at: whether the criteria are right.")
+    return 1 if errors else 0
+
+
+def _show_rubric(file: Path | None, html: Path | None, skill: Sequence[str]) -> int:
+    """Print the sheet, or write it as a page; 0."""
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.common.files import atomic_write
+    from siming_tasks.report.rubric_sheet import render_rubric_html, render_rubric_text
+    from siming_tasks.rubrics import default_rubric, load_rubric
+
+    rubric = load_rubric(file) if file else default_rubric()
+    known = [skill.id for skill in rubric.skills]
+    if unknown := [name for name in skill if name not in known]:
+        raise OptionsError(f"--skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
+    if html is None:
+        print(render_rubric_text(rubric, skill), end="")
+        return 0
+    try:
+        with atomic_write(html) as stream:
+            stream.write(render_rubric_html(rubric, skill))
+    except OSError as error:
+        raise OptionsError(f"--html {html}: cannot be written: {error.strerror}.") from None
+    say(f"{html}: print it; one sheet per skill.")
+    return 0

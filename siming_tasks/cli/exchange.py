@@ -1,0 +1,111 @@
+"""``siming run requests``, ``import`` and ``export``: what other harnesses answer, have answered, and can read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import marked_name, say, show_problems
+from siming_tasks.options import Options, Whole
+
+
+@cli.command(
+    "Writes one JSON object per request. Answer each with a line {id, reply} of a JSONL file and give that to "
+    "`siming score`."
+)
+def requests(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    out: Path = cli.word("OUT", "the file (.jsonl)", Path),
+    setting: tuple[str, ...] = cli.option(
+        "NAME", "full_score, ...; may be repeated (default: the four)", multiple=True
+    ),
+    messages: str = cli.option("", "form of the messages (default openai)", ("openai", "qwen", "plain"), "openai"),
+    files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
+    limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),
+    options: Options = cli.option_flags(
+        *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "image_format", "cache", "cache_gb"
+    ),
+) -> None:
+    """Write the requests and say how they are answered."""
+    from tqdm import tqdm
+
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
+    from siming_tasks.tools.exchange.request_file import media_folder, write_requests
+
+    names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
+    if unknown := [name for name in names if name not in TASKS]:
+        raise OptionsError(f"--setting {unknown[0]!r} is not one of {', '.join(TASKS)}.")
+    options = replace(options, data=str(chosen.folder()))
+
+    def watched(docs: Any) -> Any:
+        return tqdm(docs, unit="request", smoothing=0.1)
+
+    written = write_requests(options, names, out, form=messages, files=files, limit=limit, watched=watched)
+    beside = f", media in {media_folder(written.path)}" if files else ""
+    say(f"{written.path}: {written.requests:,} requests about {marked_name(written.dataset)}{beside}.")
+    say('Answer them as lines {"id": ..., "reply": ...}; then: siming score ' + f"{options.data} REPLIES.jsonl")
+
+
+@cli.command()
+def import_(
+    file: Path = cli.word("FILE", "result file of VLMEvalKit, or log of Inspect", Path),
+    out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", Path),
+    format: str = cli.option("", "the harness that wrote the file", ("vlmevalkit", "inspect"), required=True),
+    epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),
+) -> None:
+    """Write the replies and name the next command."""
+    from siming_tasks.tools.exchange.imported_replies import import_replies
+
+    counts = import_replies(file, format, out, epoch=epoch)
+    statuses = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    say(f"{out}: {sum(counts.values()):,} replies ({statuses}). Score them: siming score DIR {out}")
+
+
+@cli.command()
+def export(
+    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
+    run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several"),
+    out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", Path),
+    form: str = cli.option(
+        "",
+        "format of the output",
+        ("every-eval-ever", "inspect", "jsonl", "parquet", "latex"),
+        flag="--format",
+        required=True,
+    ),
+    with_labels: bool = cli.switch("also write the consensus of every step"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
+) -> None:
+    """Write the run in the wanted format."""
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.tools.exchange.every_eval_ever_export import write_every_eval_ever
+    from siming_tasks.tools.exchange.exported_run import read_exported_run
+    from siming_tasks.tools.exchange.inspect_export import write_inspect
+    from siming_tasks.tools.exchange.latex_export import write_latex
+    from siming_tasks.tools.exchange.request_and_step_tables import write_jsonl, write_parquet
+
+    sources = find_runs(run_paths)
+    if len(sources) > 1 and form != "latex":
+        raise OptionsError(f"--format {form} takes one run, and {len(sources)} were found. Export them one by one.")
+    dataset = chosen.open(sources, reference=form in ("every-eval-ever", "latex"))
+    how: dict[str, Any] = {"labels": with_labels, "kept": bool(chosen.labels)}
+    runs = [read_exported_run(source, dataset, options, **how) for source in sources]
+    for exported in runs:
+        show_problems(exported.run.problems)
+    files = [out]
+    if form == "latex":
+        write_latex(runs, out)
+    elif form == "jsonl":
+        write_jsonl(runs[0], out)
+    elif form == "parquet":
+        write_parquet(runs[0], out)
+    else:
+        files = write_every_eval_ever(runs[0], out) if form == "every-eval-ever" else write_inspect(runs[0], out)
+    for file in files:
+        say(f"{file}: {marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}.")
+    if form == "every-eval-ever" and not with_labels:
+        say("No lines per request: that schema wants the reference in each (--with-labels).")

@@ -1,0 +1,115 @@
+"""Commands that make another data set folder or publish one: ``siming data split``, ``push``, ``edit`` and ``demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import marked_name, say
+from siming_tasks.options import Options, Whole
+
+_OPERATIONS: tuple[Literal["drop", "freeze", "swap"], ...] = ("drop", "freeze", "swap")
+
+
+@cli.command()
+def split(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    out: Path = cli.word("OUT", "the public folder", Path),
+    key: Path = cli.option("KEYFILE", "the label file to keep", Path, required=True),
+) -> None:
+    """Write the public folder and the label file."""
+    from siming_tasks.data import withhold
+
+    public = withhold(chosen.folder(), out, key)
+    say(f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public.")
+    say(f"{key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {key}`.")
+
+
+@cli.command(
+    "Uploads videos, rubric, card and Croissant description. Scores stay here unless --with-labels is given. HF_TOKEN "
+    "and HF_ENDPOINT are those of huggingface_hub."
+)
+def push(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    repo: str = cli.word("ORG/NAME", "the repository; is made if it is not there"),
+    with_labels: bool = cli.switch("upload the scores, too"),
+    gated: Literal["auto", "manual", "no"] | None = cli.option(
+        "",
+        "who gets in: who asks, person by person, everybody (default manual, for SYNTHETIC data no)",
+        ("auto", "manual", "no"),
+    ),
+    private: bool = cli.switch("make a new repository private"),
+    branch: str | None = cli.option("NAME", "another branch than the main one"),
+    dry_run: bool = cli.switch("list what would be uploaded and stop"),
+    options: Options = cli.option_flags("cache"),
+) -> None:
+    """Upload the data set, or list what would be uploaded."""
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.data import is_hub_name
+    from siming_tasks.tools.exchange.hub_upload import push as push_dataset
+
+    if not is_hub_name(repo) or "@" in repo:
+        raise OptionsError(f"{repo!r} is no name of a repository (org/name).")
+    dataset = chosen.open(media=True)
+    gate = gated or ("no" if dataset.synthetic else "manual")
+    done = push_dataset(dataset, repo, labels=with_labels, gate=gate, private=private, branch=branch, dry=dry_run)
+    content = f"{marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}"
+    if done.revision is None:
+        say("\n".join(done.files))
+        say(f"{content}: {len(done.files)} files; nothing was sent.")
+        return
+    say(f"{repo}: {content}, {len(done.files)} files, revision {done.revision}.")
+    say(f"SIMING_DATA={repo}@{done.revision}")
+
+
+@cli.command(
+    "Writes a data set of edited videos, each beside an untouched copy encoded in the same way, and pairs.jsonl. "
+    "Labels stand only where spans and the rubric's requirements make them certain."
+)
+def edit(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    out: Path = cli.word("OUT", "the new folder", Path),
+    only: tuple[Literal["drop", "freeze", "swap"], ...] = cli.option(
+        "EDIT", "drop, freeze or swap; may be repeated", _OPERATIONS, multiple=True
+    ),
+    each: int = cli.option("N", "edits of each kind a video (default 1)", Whole(), 1),
+    seed: int = cli.option("S", "decides which steps (default 0)", Whole(0), 0),
+) -> None:
+    """Make the folder; say what is certain and what was left out."""
+    from siming_tasks.tools.builder.edits.build_edits import edit_dataset
+
+    wanted = only or _OPERATIONS
+    edited = edit_dataset(chosen.open(media=True), out, operations=wanted, each=each, seed=seed, progress=True)
+    videos, pairs = sum(edited.edits.values()), sum(edited.pairs.values())
+    kinds = ", ".join(f"{name} {count:,}" for name, count in edited.edits.items())
+    untouched = len(edited.dataset.videos) - videos
+    say(f"{edited.dataset.root}: {videos:,} edited videos ({kinds}), {untouched:,} untouched.")
+    kinds = ", ".join(f"{count:,} {name}" for name, count in edited.pairs.items())
+    say(f"{pairs:,} pairs ({kinds}), in pairs.jsonl.")
+    left = sum(edited.unsure.values())
+    reasons = "; ".join(f"{count:,}: {why}" for why, count in edited.unsure.items())
+    reasons = f" ({reasons})" if left else ""
+    say(f"Labels of the edited videos: {edited.certain:,} certain, {left:,} left out{reasons}.")
+    if missing := set(wanted) - set(edited.edits):
+        say(f"No video has a step for {', '.join(sorted(missing))}.")
+    if edited.without:
+        shown = ", ".join(edited.without[:5]) + (", ..." if len(edited.without) > 5 else "")
+        say(f"Of {len(edited.without):,} videos no edit could be made ({shown}).")
+
+
+@cli.command()
+def demo(
+    out: Path = cli.word("OUT", "the new folder", Path),
+    videos: int = cli.option("N", "number of exams (default 16)", Whole(), 16),
+    seed: int = cli.option("S", "of trainees, raters and looks (default 0)", Whole(0), 0),
+    short: bool = cli.switch("half a minute of video per exam instead of three; for tests"),
+    pairs: bool = cli.switch("add counterfactual minimal pairs, for the pair metric"),
+    jobs: int = cli.option("J", "worker processes (default 2)", Whole(), 2),
+    no_contact: bool = cli.switch("write no contact sheets"),
+) -> None:
+    """Make the folder and say what it is."""
+    from siming_tasks.tools.simulator import make_demo
+
+    out = make_demo(out, videos=videos, seed=seed, short=short, pairs=pairs, jobs=jobs, contact=not no_contact)
+    say(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")

@@ -1,0 +1,139 @@
+"""``siming run prepare``, ``shards`` and ``join``: decode before a run, divide it, put its parts together."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import say
+from siming_tasks.options import Options, Share, Whole
+
+
+@cli.command()
+def prepare(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "cache", "cache_gb"),
+    jobs: int = cli.option("J", "worker processes (default 1)", Whole(), 1),
+    shard: str | None = cli.option("I/N", "only every N-th video from the I-th on", Share()),
+    dry_run: bool = cli.switch("print the estimate and stop"),
+) -> int:
+    """Print the estimate, do the work under a progress bar, list what could not be decoded."""
+    from tqdm import tqdm
+
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.media import Job, Policy
+    from siming_tasks.media.prefetch import Outcome, estimate
+    from siming_tasks.media.prefetch import prepare as run
+
+    part, parts = (int(number) for number in (shard or "1/1").split("/"))
+    dataset = chosen.open(media=True)
+    policy = Policy.of(options)
+    tasks = [
+        Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
+        for video in dataset.videos[part - 1 :: parts]  # the longest are often neighbours: let the parts share them
+    ]
+    if policy.mode_for().images:
+        ahead = estimate(tasks, options.cache_dir, jobs)
+        print(f"{len(tasks)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
+        say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
+        if ahead.bytes * parts > options.cache_gb * 1e9:
+            shards = f"for {parts} shards, " if parts > 1 else ""
+            raise OptionsError(
+                f"that is {shards}more than the limit of {options.cache_gb:g} GB, and frames would be removed before "
+                "they are used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
+            )
+    if dry_run:
+        return 0
+    errors: list[str] = []
+    with tqdm(total=len(tasks), unit="video", smoothing=0.1) as bar:
+
+        def done(outcome: Outcome) -> None:
+            errors.extend(outcome.errors)
+            bar.set_postfix_str(outcome.path.name)
+            bar.update()
+
+        run(tasks, options.cache_dir, workers=jobs, cache_gb=options.cache_gb, done=done)
+    for error in errors:
+        say(error)
+    print(f"{len(tasks)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
+    return 1 if errors else 0
+
+
+@cli.command()
+def shards(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    number: int = cli.word("N", "number of parts", Whole()),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "image_format", "prompt"),
+    tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
+    model: str | None = cli.option("NAME", "passed on to lmms-eval"),
+    model_args: str | None = cli.option("ARGS", "passed on to lmms-eval", flag="--model_args --model-args"),
+    more: str = cli.option('"ARGS"', "further arguments for lmms-eval, in quotes", default=""),
+    out: Path = cli.option(
+        "DIR", "folder with one folder for each shard (default: runs/shards)", Path, Path("runs/shards")
+    ),
+    slurm: bool = cli.switch("print an array script for sbatch"),
+) -> None:
+    """Print the commands of every shard and the one that joins them."""
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.media import Policy
+    from siming_tasks.results.lmms_eval_commands import settings_named, slurm_script
+    from siming_tasks.results.lmms_eval_commands import shards as divide
+    from siming_tasks.tasks.prompting import PromptOptions
+
+    if options.ask != "all":
+        raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
+    settings = settings_named(tasks.split(","))
+    dataset = chosen.open()
+    changed = PromptOptions.from_options(options).changed_options()
+    shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **changed})}
+    named = {setting.task_name: shown for setting in settings}
+    facts = {"model": model, "model_args": model_args, "tasks": named}
+    width = len(str(number))
+    out = out.absolute()
+    folders = [out / f"shard-{index + 1:0{width}d}-of-{number}" for index in range(number)]
+    extra, data = shlex.split(more), str(dataset.root.absolute())
+    made = [
+        [part.command(facts, data, folder, extra) for part in parts]
+        for parts, folder in zip(divide(dataset, settings, number), folders, strict=True)
+    ]
+    join = shlex.join(["siming", "run", "join", *map(str, folders), str(out / "joined")])
+    if number > 4:
+        join = f"siming run join {shlex.quote(str(out))}/shard-*-of-{number} {shlex.quote(str(out / 'joined'))}"
+    if slurm:
+        print(slurm_script(made, folders, join), end="")
+        return
+    for index, words in enumerate(made):
+        print(f"# shard {index + 1} of {number}")
+        print("\n".join(words))
+    print(f"# when all are done\n{join}")
+
+
+@cli.command()
+def join(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    folders: tuple[str, ...] = cli.word("DIR...", "folders of the shards, and last the one to write"),
+    partial: bool = cli.switch("join although requests are missing, and say which"),
+) -> None:
+    """Write the joined run and count its requests."""
+    from siming_tasks.common.errors import OptionsError
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.results.join_shards import join_shards
+    from siming_tasks.tasks import TASKS
+
+    *parts, out = folders
+    if not parts:
+        raise OptionsError("Give the folders of the shards, and after them the folder to write.")
+    sources = find_runs(parts)
+    dataset = chosen.open(sources)
+    joined = join_shards(sources, dataset, Path(out), partial=partial)
+    for name, count in joined.requests.items():
+        missing = ""
+        if rows := joined.missing.get(name):
+            places = ", ".join(f"{row.offset}-{row.offset + int(row.limit or 0) - 1}" for row in rows[:8])
+            more = ", ..." * (len(rows) > 8)
+            missing = f"; MISSING {sum(int(row.limit or 0) for row in rows):,}: documents {places}{more}"
+        print(f"{TASKS[name].task_name}: {count:,} requests{missing}")
+    label = " SYNTHETIC" if dataset.synthetic else ""
+    print(f"{len(sources)} shards of {dataset.name}{label} joined in {joined.folder}")

@@ -1,1 +1,0 @@
-"""Commands that prepare, divide and exchange the runs of models."""

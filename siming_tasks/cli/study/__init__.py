@@ -1,1 +1,0 @@
-"""Commands for studies of raters and metrics."""
