@@ -13,10 +13,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from siming_tasks.parsing.context import ENDS
 from siming_tasks.parsing.lenient_json import Group, read
-
-__all__ = ["CLOSE", "MAX_ANSWER", "MAX_HEAD", "MAX_REPLY", "OPEN", "Answered", "first_turn", "set_apart"]
 
 MAX_REPLY = 1_000_000
 """Characters at the end of a longer reply that are read: more than models write, thinking included."""
@@ -28,19 +25,19 @@ MAX_HEAD = 25_000
 """Characters at its beginning that are read too: some models answer, and then repeat themselves to the limit."""
 
 _WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
-OPEN = re.compile(
+_OPEN = re.compile(
     rf"""[<\[◁] (?: (?<=<)\|?{_WORD}\|?> | (?<=\[)THINK(?:ING)?\] | (?<=◁){_WORD}▷
                   | (?<=<)\|(?:begin_of_|start_)(?:thought|thinking|reasoning)\|> | (?<=<)unused94>thought
                   | (?<=<)\|channel\|>\s{{0,4}}(?:analysis|commentary)[^<]{{0,64}}<\|message\|> )""",
     re.VERBOSE | re.IGNORECASE,
 )
-CLOSE = re.compile(
+_CLOSE = re.compile(
     rf"""[<\[◁] (?: (?<=<)(?:/\|?|\|/){_WORD}\|?> | (?<=\[)/THINK(?:ING)?\] | (?<=◁)/{_WORD}▷
                   | (?<=<)\|end_(?:of_)?(?:thought|thinking|reasoning)\|> | (?<=<)unused95>
                   | (?<=<)\|channel\|>\s{{0,4}}final[^<]{{0,64}}<\|message\|> ) | assistantfinal""",
     re.VERBOSE | re.IGNORECASE,
 )
-_FIRST = re.compile(rf"\s{{0,9}}(?:{OPEN.pattern} | (?-i:analysis(?=[A-Z])))", re.VERBOSE | re.IGNORECASE)
+_FIRST = re.compile(rf"\s{{0,9}}(?:{_OPEN.pattern} | (?-i:analysis(?=[A-Z])))", re.VERBOSE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,41 +62,33 @@ def set_apart(reply: str) -> Answered:
     reply = reply[-MAX_REPLY:]
     cut = max(0, len(reply) - MAX_ANSWER)
     begin = _end_of_thoughts(reply, cut, thinking_first)
-    if (begin is None and thinking_first) or OPEN.search(reply, begin or 0, cut):
+    if (begin is None and thinking_first) or _OPEN.search(reply, begin or 0, cut):
         return Answered("", [], unfinished=True)
     text = reply[max(begin or 0, cut) :]
     groups = read(text)
     position = 0
-    while tag := OPEN.search(text, position):
+    while tag := _OPEN.search(text, position):
         around = _around(text, groups, tag.start())
         if around is None:
             return Answered(text[: tag.start()], [g for g in groups if g.end <= tag.start()], unfinished=True)
         position = around.end
-    if (begin or 0) < cut:
-        return _with_head(reply[begin or 0 : cut], text, groups)
-    return Answered(text, groups, unfinished=False)
-
-
-def _with_head(before: str, text: str, groups: list[Group]) -> Answered:
-    """A long answer: its last part and its first."""
+    if (begin or 0) >= cut:
+        return Answered(text, groups, unfinished=False)
+    # Of a long answer, the last part and the first are read.
+    before = reply[begin or 0 : cut]
     head = before[:MAX_HEAD]
-    first = [group for group in read(head) if group.closed]
     for group in groups:
-        _moved(group, len(head))
+        group.start += len(head)
+        group.end += len(head)
     pieces = before.split("}")
     seen = {*head.split("}")[:-1], *text.split("}")}
     unread = any("{" in piece and piece not in seen for piece in pieces[:-1])
-    return Answered(head + text, first + groups, unfinished=False, unread=unread)
-
-
-def _moved(group: Group, by: int) -> None:
-    group.start += by
-    group.end += by
+    return Answered(head + text, [group for group in read(head) if group.closed] + groups, False, unread)
 
 
 def _end_of_thoughts(reply: str, cut: int, thinking_first: bool) -> int | None:
     """End of the last closing tag that is no mention; mentions are looked for from ``cut`` on."""
-    spans = [tag.span() for tag in CLOSE.finditer(reply)]
+    spans = [tag.span() for tag in _CLOSE.finditer(reply)]
     if not spans:
         return None
     if thinking_first:
@@ -132,6 +121,17 @@ def _around(text: str, groups: list[Group], position: int) -> Group | None:
     return groups[index]
 
 
+_ENDS = re.compile(
+    r"""<\|(?:im_start|im_end|eot_id|eom_id|start_header_id|endoftext|end_of_text|user|assistant|return|eos)\|>
+      | <\|(?:START|END)_OF_TURN_TOKEN\|> | <｜[^<>｜]{1,24}｜> | </s> | <(?:start|end)_of_turn> | <eos> | \[/?INST\]
+      | \[UNUSED_TOKEN_14[56]\]
+      | ^[ \t]* (?:\#{1,4}[ \t]*)? \**
+        (?: (?:USER|User|HUMAN|Human|ASSISTANT|Assistant|用户|助手)\** [ \t]* [:：]
+          | (?<=\#[ ])(?:Instruction|User|Human|Input|Response)\b )""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""End of the model's turn: its family's special tokens, or a line on which another speaks."""
+
 _OWN = re.compile(
     r"""\s* (?: (?: <s> | <\|im_start\|>\s*assistant\b | <start_of_turn>\s*model\b | <\|assistant\|>
               | <\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>
@@ -149,24 +149,19 @@ def first_turn(reply: str) -> str:
     """
     own = _OWN.match(reply)
     begin = own.end() if own else 0
-    tags: list[tuple[int, bool]] | None = None
     bracket = reply.find("{", begin)
-    for mark in ENDS.finditer(reply, begin):
+    tags: list[tuple[int, bool]] | None = None
+    for mark in _ENDS.finditer(reply, begin):
         if mark[0][0] in "<[":
             return reply[begin : mark.start()]
         if tags is None:
-            tags = sorted([*_tags(OPEN, reply, True), *_tags(CLOSE, reply, False)])
+            opens = ((tag.start(), True) for tag in _OPEN.finditer(reply))
+            tags = sorted([*opens, *((tag.start(), False) for tag in _CLOSE.finditer(reply))])
         place = bisect_left(tags, (mark.start(), False))
-        if place and tags[place - 1][1]:
-            continue
-        if not place and tags and not tags[0][1]:
+        thinking = tags[place - 1][1] if place else bool(tags) and not tags[0][1]
+        if not thinking:
+            return reply[begin : mark.start()]
+        if not place and 0 <= bracket < mark.start():
             # These are thoughts whose opening tag the chat template wrote, or those of a later turn.
-            if 0 <= bracket < mark.start():
-                return ""
-            continue
-        return reply[begin : mark.start()]
+            return ""
     return reply[begin:]
-
-
-def _tags(tag: re.Pattern[str], reply: str, opens: bool) -> list[tuple[int, bool]]:
-    return [(mark.start(), opens) for mark in tag.finditer(reply)]

@@ -4,16 +4,73 @@ from __future__ import annotations
 
 import re
 
-from siming_tasks.parsing.context import AFTERWARDS, LABELS, NAMED_TOP, SHORT_LABEL
+from siming_tasks.parsing.grammar import FAMILIES
 from siming_tasks.parsing.lenient_json import Group
-from siming_tasks.parsing.normalize import fold_name
+from siming_tasks.parsing.lexicon import fold_name
 from siming_tasks.parsing.step_matching import StepNames
 
-__all__ = ["bracket_role", "introduces_aside", "stands_alone"]
+_QUANTITY = "|".join(
+    sorted(word for family in FAMILIES[:5] for word in family.words if word not in ("full", "out", "available"))
+)
+LABELS = (
+    (
+        "aside",
+        "an example or a form: never an answer",
+        re.compile(
+            r"\b(?:examples?|e\.g|for instance|templates?|placeholders?|samples?|hypothetical|illustrat\w*|schema)\b"
+            r"|\b(?:opposite|inverse|each step is worth|points? (?:lost|deducted)|number of)\b"
+            r"|\b(?:max|maximum|possible|available|full) (?:points?|scores?|marks?)\b"
+            r"|\blooks? like\b|示例|样例|例如|比如|模板|参考.{0,6}格式"
+        ),
+    ),
+    (
+        "aside",
+        "not, if, instead of, or",
+        re.compile(
+            r"(?:\b(?:not|never|than|instead of|unlike|if|unless|from|versus|vs)|n't)\W+(?:\w+\W+){0,2}$"
+            r"|(?:不是|而非|如果)\W*$"
+        ),
+    ),
+    (
+        "draft",
+        "counts only until it is replaced: alone it is ambiguous",
+        re.compile(
+            r"\b(?:draft|initial|initially|preliminary|tentative|at first|first impression|could|might|may be|perhaps"
+            r"|either|possibly|if|else|otherwise|whether)\b|\bwould be\W*$|^\W*or\W*$|初步|草稿|最初|起初|可能"
+        ),
+    ),
+    (
+        "revision",
+        "replaces what was said before",
+        re.compile(
+            r"\b(?:final|finally|correct(?:ed|ion)|revised|revision|updated?|reconsider\w*|reflection|actually|amended"
+            r"|adjusted|after review\w*|now all)\b|最终|修正|更正|改为|重新|修改后"
+        ),
+    ),
+)
+"""Roles of a bracket by the words before it (its line, or the line that introduces it); the first that fits counts."""
+
+_SHORT_LABEL = re.compile(
+    rf"\b(?:{_QUANTITY})\b|(?<!in )\b(?:output |answer |response )?format\b|满分|扣|时间|帧|权重|格式"
+)
+"""In a label of up to five words: another quantity, or the form of an answer."""
+
+_NAMED_TOP = re.compile(
+    r"(?:\bout of|/|\bmax(?:imum)?\b(?: is| of)?:?|满分|\b0 ?(?:-|–|to)|\b1 ?(?:-|–|to)|至|到)"
+    r" ?(?P<top>[0-9]{1,4}(?:\.5)?)(?![0-9.]| ?%)"
+)
+"""A maximum in the words around a bracket: if it is no asked step's, the bracket is a draft."""
+
+_AFTERWARDS = re.compile(
+    r"[\s`*.,，。]{0,4}(?:[(（]\s*(?:max|possible|deduct|lost|example|format|满分|扣|示例)"
+    r"|(?:where|with|each|the) [^.:]{0,40}\b(?:lost|deducted|deductions?|maximum)\b)|[\s`*.,，。]{0,4}"
+    r"(?:(?:would|could|might|if|unless|or|seems?|或|如果|表示|代表)\b|is (?:the|an?|too) |(?:would|could)n't\b)"
+)
+"""Words right after a bracket that make it a draft."""
 
 _MANY = 5
 _ENDED = re.compile(r"[:：=!！.。*`]\s*\n\s*\Z|\A\s*\Z")
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
+FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 _INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
 
@@ -27,16 +84,20 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> st
         previous: where the bracket before it ends.
         names: what the asked steps are called.
     """
-    label = _label(text[max(previous, group.start - 300) : group.start])
+    # It is labelled by its line, or else by the line above if that introduces it.
+    *above, label = FENCE.sub("", text[max(previous, group.start - 300) : group.start]).split("\n")
+    if not label.strip():
+        label = next((line for line in reversed(above) if line.strip()), "")
+        label = label if _INTRODUCES.match(label) else ""
+    role = _role_of(label, names)
+    if role == "aside":
+        return role
     after = fold_name(text[group.end : group.end + 80])
-    by_label = _role_of(label, names)
-    if by_label == "aside":
-        return by_label
     tops = {step.max_score for step in names.steps}
-    around = [*NAMED_TOP.finditer(fold_name(label[-100:])), *filter(None, [NAMED_TOP.match(after.lstrip("(（ \n`"))])]
+    around = [*_NAMED_TOP.finditer(fold_name(label[-100:])), *filter(None, [_NAMED_TOP.match(after.lstrip("(（ \n`"))])]
     if any(float(named["top"]) not in tops | {sum(tops)} for named in around):
         return "draft"
-    return "draft" if by_label == "answer" and AFTERWARDS.match(after) else by_label
+    return "draft" if role == "answer" and _AFTERWARDS.match(after) else role
 
 
 def introduces_aside(line: str, names: StepNames) -> bool:
@@ -51,21 +112,12 @@ def stands_alone(text: str, group: Group, asked: int) -> bool:
     It is all of the text, but for fences and a title in front; or, where five steps or more are asked, it stands on
     lines of its own.
     """
-    before = _FENCE.sub("", text[max(0, group.start - 300) : group.start])
-    after = _FENCE.sub("", text[group.end : group.end + 300])
+    before = FENCE.sub("", text[max(0, group.start - 300) : group.start])
+    after = FENCE.sub("", text[group.end : group.end + 300])
     if asked >= _MANY and _ENDED.search(before):
         before, after = "", after.partition("\n")[0]
     title = before.strip().endswith((":", "：", "=", "**")) and "\n" not in before.strip()
     return (not before.strip() or title) and not after.strip("`.。; \t\r\n")
-
-
-def _label(before: str) -> str:
-    """The words that a bracket follows on its line, or else the line above if that introduces it."""
-    lines = _FENCE.sub("", before).split("\n")
-    if lines[-1].strip():
-        return lines[-1]
-    above = next((line for line in reversed(lines) if line.strip()), "")
-    return above if _INTRODUCES.match(above) else ""
 
 
 def _role_of(label: str, names: StepNames) -> str:
@@ -73,6 +125,6 @@ def _role_of(label: str, names: StepNames) -> str:
     if not label:
         return "answer"
     sentence = re.split(r"[.!?。！？;；](?=\s|$)", label.rstrip(".!?。！？;； "))[-1] + " "
-    if len(_WORD.findall(sentence)) <= 5 and SHORT_LABEL.search(sentence) and names.exact(sentence) is None:
+    if len(_WORD.findall(sentence)) <= 5 and _SHORT_LABEL.search(sentence) and names.exact(sentence) is None:
         return "aside"
     return next((name for name, _, words in LABELS if words.search(sentence)), "answer")

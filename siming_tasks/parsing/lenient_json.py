@@ -18,8 +18,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-__all__ = ["Broken", "Group", "Scalar", "Value", "read"]
-
 MAX_DEPTH = 64
 """Brackets nested deeper than this are skipped: no answer lies there, and walking the result stays shallow."""
 
@@ -40,7 +38,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_OPEN = re.compile(r"[{\[｛［]")
+_OPEN = re.compile(r"(?P<open>[{\[｛［])")
 _SHAPE = {"{": "{", "[": "[", "｛": "{", "［": "[", "}": "{", "]": "[", "｝": "{", "］": "["}
 _NUMBER = re.compile(r"[-+]?[0-9０-９.]+")
 _MARK = {quote: re.compile(rf"\\.|[{closers}]", re.DOTALL) for quote, closers in _CLOSERS.items()}
@@ -98,12 +96,10 @@ class Group:
 Value = Scalar | Group | Broken
 
 
-class _Colon:
-    """Stands between key and value among the parts of an entry."""
+_COLON = ":"
+"""Stands between key and value among the parts of an entry."""
 
-
-_COLON = _Colon()
-_Part = Scalar | Group | Broken | _Colon
+_Part = Scalar | Group | Broken | str
 
 
 def read(text: str) -> list[Group]:
@@ -126,43 +122,38 @@ class _Reader:
     def run(self) -> None:
         text, position = self.text, 0
         while position < len(text):
-            if not self._stack:
-                opening = _OPEN.search(text, position)
-                if opening is None:
-                    return
-                self._push(opening[0], opening.start())
-                position = opening.end()
-                continue
-            token = _TOKEN.match(text, position)
-            assert token is not None  # every character begins one of the alternatives
+            token = (_TOKEN.match if self._stack else _OPEN.search)(text, position)
+            if token is None:  # no further bracket: inside of one, every character begins a token
+                break
             kind, position = token.lastgroup, token.end()
-            parts = self._stack[-1][1]
+            parts = self._stack[-1][1] if self._stack else []
             if kind == "open":
-                self._push(token[0], token.start())
+                if self._skipped or len(self._stack) == MAX_DEPTH:
+                    self._skipped += 1
+                    continue
+                shape = _SHAPE[token[0]]
+                self._open[shape] += 1
+                self._stack.append((Group(shape, token.start()), []))
             elif kind == "close":
                 self._close(_SHAPE[token[0]], position)
             elif kind == "quote":
-                scalar, position = self._string(token.start(), key_place=not parts or parts[-1] is not _COLON)
-                self._take(parts, scalar)
+                string, position = self._string(token.start(), key_place=not parts or parts[-1] is not _COLON)
+                if not self._skipped:
+                    parts.append(string)
+            elif self._skipped:
+                continue
             elif kind == "bare":
-                self._take(parts, Scalar(token[0].strip(), quoted=False))
-            elif kind == "comma" and not self._skipped:
+                parts.append(Scalar(token[0].strip(), quoted=False))
+            elif kind == "comma":
                 self._flush()
-            elif kind == "colon" and not self._skipped:
-                self._colon(parts)
+            elif kind == "colon":
+                if len(parts) > 1 and isinstance(parts[-1], Scalar) and parts[-2] is not _COLON:
+                    # In `"a": 1 "b":` a new entry begins although the comma is missing.
+                    key = parts.pop()
+                    self._flush()
+                    parts.append(key)
+                parts.append(_COLON)
         self._end()
-
-    def _push(self, bracket: str, start: int) -> None:
-        if self._skipped or len(self._stack) == MAX_DEPTH:
-            self._skipped += 1
-            return
-        shape = _SHAPE[bracket]
-        self._open[shape] += 1
-        self._stack.append((Group(shape, start), []))
-
-    def _take(self, parts: list[_Part], part: Scalar | Broken) -> None:
-        if not self._skipped:
-            parts.append(part)
 
     def _close(self, shape: str, end: int) -> None:
         """Close the innermost bracket of this shape and give up the unclosed ones inside it.
@@ -193,23 +184,31 @@ class _Reader:
 
     def _end(self) -> None:
         """At the end of the text an unquoted word may have gone on, and a colon promised a value."""
-        if self._stack:
-            parts = self._stack[-1][1]
-            if parts and isinstance(parts[-1], Scalar) and not parts[-1].quoted:
-                parts[-1] = _before_parenthesis(parts[-1].text)
-            elif parts and parts[-1] is _COLON:
-                parts.append(Broken.CUT)
+        parts = self._stack[-1][1] if self._stack else []
+        if parts and isinstance(last := parts[-1], Scalar) and not last.quoted:
+            # Unless ")" stands where "}" belongs.
+            whole = last.text.endswith((")", "）")) and not {"(", "（"} & {*last.text}
+            parts[-1] = Scalar(last.text[:-1].strip(), quoted=False) if whole else Broken.CUT
+        elif parts and parts[-1] is _COLON:
+            parts.append(Broken.CUT)
         while self._stack:
             self._pop(len(self.text), closed=False)
 
     def _string(self, start: int, *, key_place: bool) -> tuple[Scalar | Broken, int]:
         """The string whose opening quote is at ``start``, and where reading goes on."""
         for mark in _MARK[self.text[start]].finditer(self.text, start + 1):
-            if mark[0][0] != "\\" and self._ends_string(mark.end(), key_place):
-                if _OVER_END.search(self.text, start, mark.start()):
-                    for group, _ in self._stack:
-                        group.torn = True
-                return Scalar(_unescape(self.text[start + 1 : mark.start()]), quoted=True), mark.end()
+            if mark[0][0] == "\\" or not self._ends_string(mark.end(), key_place):
+                continue
+            if _OVER_END.search(self.text, start, mark.start()):
+                for group, _ in self._stack:
+                    group.torn = True
+            raw = self.text[start + 1 : mark.start()]
+            if "\\" in raw and len(raw) <= MAX_ESCAPED:
+                try:
+                    raw = str(json.loads(f'"{raw}"', strict=False))
+                except ValueError:  # these escapes are not JSON's
+                    raw = raw.replace("\\", "")
+            return Scalar(raw, quoted=True), mark.end()
         return Broken.CUT, len(self.text)
 
     def _ends_string(self, position: int, key_place: bool) -> bool:
@@ -226,14 +225,6 @@ class _Reader:
             return "\n" in text[position:after]
         return text.startswith(("//", "/*"), after)
 
-    def _colon(self, parts: list[_Part]) -> None:
-        """Take in a colon; ``"a": 1 "b":`` begins a new entry although the comma is missing."""
-        if len(parts) > 1 and isinstance(parts[-1], Scalar) and parts[-2] is not _COLON:
-            key = parts.pop()
-            self._flush()
-            parts.append(key)
-        parts.append(_COLON)
-
     def _flush(self) -> None:
         """Turn the parts between two commas into an entry: key and value, a value, or what remains of neither."""
         group, parts = self._stack[-1]
@@ -241,37 +232,15 @@ class _Reader:
         parts.clear()
         if len(rest) > 1 and isinstance(rest[0], Scalar) and rest[1] is _COLON:
             key, rest = rest[0].text, rest[2:]
-        if len(rest) == 1 and not isinstance(rest[0], _Colon):
-            if key is None and _goes_on(group, rest[0]):
-                group.entries[-1] = (group.entries[-1][0], Broken.BAD)
-                group.odd = True
+        if len(rest) == 1 and not isinstance(rest[0], str):
+            if key is None and group.entries and group.entries[-1][0] is not None:
+                # A number without a key is the rest of the number before it: `"a": 1,5` is not 1.
+                pair = (group.entries[-1][1], rest[0])
+                if all(isinstance(part, Scalar) and _NUMBER.fullmatch(part.text) for part in pair):
+                    group.entries[-1] = (group.entries[-1][0], Broken.BAD)
+                    group.odd = True
             group.entries.append((key, rest[0]))
         elif key is not None or rest:
             group.odd = True
             group.entries.append((key, Broken.CUT if Broken.CUT in rest else Broken.BAD))
             group.entries.extend((None, part) for part in rest if isinstance(part, Group))
-
-
-def _goes_on(group: Group, value: Value) -> bool:
-    """Test whether a number without a key is the rest of the number before it: ``"a": 1,5`` is not 1."""
-    if not group.entries or group.entries[-1][0] is None:
-        return False
-    pair = (group.entries[-1][1], value)
-    return all(isinstance(part, Scalar) and _NUMBER.fullmatch(part.text) is not None for part in pair)
-
-
-def _before_parenthesis(word: str) -> Scalar | Broken:
-    """The last word of an unclosed bracket: it may have gone on, unless ``)`` stands where ``}`` belongs."""
-    if word.endswith((")", "）")) and not word.count("(") and not word.count("（"):
-        return Scalar(word[:-1].strip(), quoted=False)
-    return Broken.CUT
-
-
-def _unescape(raw: str) -> str:
-    """JSON escapes resolved; where they are not JSON's, the bare characters."""
-    if "\\" not in raw or len(raw) > MAX_ESCAPED:
-        return raw
-    try:
-        return str(json.loads(f'"{raw}"', strict=False))
-    except ValueError:
-        return raw.replace("\\", "")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ABSTAINED", "BUDGET_MARKER", "FAILURE_MARKER", "MISSING", "STATUSES", "Parsed"]
+from siming_tasks.common.schema import Answer, answer_key, verdict_word
+from siming_tasks.parsing.lexicon import NOT_VISIBLE
+
+if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
+    from siming_tasks.rubrics import RubricStep
 
 FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
 """Beginning of the text that stands for the reply of a request that failed, as lmms-eval's classes write it."""
@@ -18,16 +23,8 @@ ABSTAINED = "abstained"
 """Status of a reply, and reading of a step, that is neither an answer nor missing."""
 
 STATUSES = (
-    "ok",
-    ABSTAINED,
-    "request_failed",
-    "empty",
-    "truncated",
-    "off_scale",
-    "refused",
-    "bad_json",
-    "wrong_keys",
-    "no_json",
+    *("ok", ABSTAINED, "request_failed", "empty", "truncated"),
+    *("off_scale", "refused", "bad_json", "wrong_keys", "no_json"),
 )
 """Every status of a reply. Where several hold of a reply that leaves steps unanswered, the first of this table stands;
 what it does answer is kept.
@@ -38,8 +35,8 @@ abstained        every asked step is answered or called not visible, at least on
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
-off_scale        a score below 0, above the step's maximum, no multiple of its score_increment, or out of another
-maximum refused          no answer, and the words of a refusal
+off_scale        a score below 0, above the step's maximum, no multiple of its score_increment, or of another maximum
+refused          no answer, and the words of a refusal
 bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
 wrong_keys       JSON that does not name all asked steps, or gives them null
 no_json          prose
@@ -69,3 +66,51 @@ class Parsed:
     missing: Mapping[str, str] = field(default_factory=dict)
     abstained: tuple[str, ...] = ()
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def format_answers(
+    answers: Mapping[str, float],
+    steps: Sequence[RubricStep],
+    answer: Answer,
+    *,
+    abstained: Collection[str] = (),
+    details: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
+    """The JSON reply that states ``answers`` as the prompts ask (step id -> points, or 1.0 = incorrect, 0.0 = correct).
+
+    ``{"scores": {id: points}}`` or ``{"verdicts": {id: "correct" | "incorrect"}}`` for several steps, ``{"score":
+    points}`` or ``{"verdict": ...}`` for one. Asked steps without an answer are left out (``{}`` for one step).
+    ``parse_reply`` reads back the same answers.
+
+    Args:
+        answers: by step id.
+        steps: the asked ones.
+        answer: "score" for points, "error" for a verdict.
+        abstained: steps that are called not visible.
+        details: key -> step id -> what the reply states beside the answer, in plain JSON. With any, every answer is an
+            object that holds them; a step without a detail gets an empty list.
+
+    Raises:
+        KeyError: an answer for a step that was not asked.
+    """
+    asked = {step.id for step in steps}
+    for step_id in (*answers, *abstained, *(name for values in (details or {}).values() for name in values)):
+        if step_id not in asked:
+            raise KeyError(f"{step_id!r} is not among the asked steps")
+    written: dict[str, Any] = {}
+    for step in steps:
+        if step.id in answers:
+            value = answers[step.id]
+            number = int(value) if float(value).is_integer() else float(value)
+            written[step.id] = verdict_word(value) if answer == "error" else number
+    written |= dict.fromkeys(abstained, NOT_VISIBLE)
+    key = answer_key(answer, "clip")
+    if details is not None:
+        written = {
+            name: {key: value, **{detail: values.get(name, []) for detail, values in details.items()}}
+            for name, value in written.items()
+        }
+    if len(steps) != 1:
+        return json.dumps({answer_key(answer, "full"): written})
+    only: Any = next(iter(written.values()), {})
+    return json.dumps(only if isinstance(only, dict) else {key: only})

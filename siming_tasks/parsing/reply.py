@@ -10,18 +10,15 @@ from dataclasses import replace
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.answer_text import Answered, first_turn, set_apart
 from siming_tasks.parsing.bracket_roles import bracket_role, stands_alone
+from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Collector, Reading
-from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lenient_json import Group, Scalar
-from siming_tasks.parsing.normalize import strip_invisible
+from siming_tasks.parsing.lexicon import strip_invisible
 from siming_tasks.parsing.parsed_reply import ABSTAINED, BUDGET_MARKER, FAILURE_MARKER, Parsed
-from siming_tasks.parsing.refusals import is_failure, is_placeholder, is_refusal
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
 from siming_tasks.parsing.text_answers import read_text_answers
 from siming_tasks.rubrics import RubricStep
-
-__all__ = ["parse_reply"]
 
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py (a choice without content: _FAILED_UNLESS_READ);
 # models/simple/llava_vid.py and oryx.py; llava_onevision_moviechat.py.
@@ -32,9 +29,28 @@ _FAILED = re.compile(
 )
 _BLOCKED = "[SAFETY_BLOCKED"
 """Beginning of the text in which models/simple/gemini.py reports that the service refused to answer."""
+_NO_ANSWER = ("absent", "unreadable", "cut_off")
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
 """Between brackets that belong together: one object per line."""
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
+
+
+_JUDGE = (
+    r"(?:assess|evaluate|view|access|score|judge|determine|process|provide|see|watch|rate|analy[sz]e|verify|open|give"
+    r"|grade|observe|confirm)"
+)
+_REFUSED = re.compile(
+    rf"""\b i\s?(?:'m|am) \s (?:sorry|unable|not\ able|not\ comfortable) \b | \b i \s apologi[sz]e \b | \b as\ an\ ai \b
+      | \b (?:i|we) \s (?:can\s?not|can't|could\ not|couldn't|will\ not|won't|do(?:n't|\ not)\ (?:have|see)
+        | must\ decline) \b
+      | \b (?:unable|not\ able)\ to\ {_JUDGE} \b | \b (?:could|can)\ ?not\ be\ (?:{_JUDGE}\w*|loaded) \b
+      | \b no\ (?:video|images?|frames?|clip)\ (?:was|were|is|are)?\ ?(?:provided|attached|available|visible|given) \b
+      | 抱歉 | 对不起 | 无法(?:观看|查看|评估|评分|判断|判定|确定|访问|识别|提供|看到|打开|处理|分析|辨认|回答)
+      | 不能(?:提供|评估|评分|判断|回答|协助|观看|查看)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_STATE = frozenset({"error", "status", "success", "ok", "state", "result", "errors"})
+_REPORT = frozenset({"message", "msg", "code", "status_code", "error_code", "error_message", "request_id", "traceback"})
 
 
 def parse_reply(
@@ -75,15 +91,12 @@ def parse_reply(
     answered = set_apart(first_turn(text))
     names = StepNames(steps, set(_numbers(answered.groups)))
     readings, cut = _readings(answered, names, answer, abstain)
-    if not readings and (any(map(is_failure, answered.groups)) or _is_failure(text)):
+    reported = any(map(_is_failure, answered.groups)) or (len(text) < 2000 and _FAILED_UNLESS_READ.match(text))
+    if not readings and reported:
         return _parsed("request_failed", steps, {})
     parsed = _parsed(_status(answered, readings, steps, cut), steps, readings)
     stated = {name: read_step_details(answered.groups, names, detail) for name, detail in (details or {}).items()}
     return replace(parsed, details=stated)
-
-
-def _is_failure(text: str) -> bool:
-    return len(text) < 2000 and _FAILED_UNLESS_READ.match(text) is not None
 
 
 def _text_of(reply: object) -> str:
@@ -92,23 +105,19 @@ def _text_of(reply: object) -> str:
         reply = reply[0] if reply else None
     if isinstance(reply, bytes | bytearray):
         reply = bytes(reply).decode("utf-8", errors="replace")
-    if isinstance(reply, str):
-        return _once_more(str.__str__(reply).lstrip("\ufeff"))
     if reply is None:
         return ""
     try:
-        return json.dumps(reply, ensure_ascii=False)
+        if not isinstance(reply, str):
+            return json.dumps(reply, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return "<no text>"
-
-
-def _once_more(text: str) -> str:
-    r"""Undo one JSON encoding too many: ``"{\"score\": 2}"``."""
+    text = str.__str__(reply).lstrip("\ufeff")
     if text[:1] == text[-1:] == '"' and "{" in text[:8]:
-        try:
+        try:  # one JSON encoding too many: "{\"score\": 2}"
             return str(json.loads(text, strict=False))
         except (ValueError, RecursionError):
-            return text
+            pass
     return text
 
 
@@ -127,10 +136,13 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
         if previous == 0 or _GAP.fullmatch(answered.text, previous, group.start) is None:
             role = bracket_role(answered.text, group, previous, names)
         previous = group.end
-        if (group.closed and not group.entries) or is_failure(group):
+        if (group.closed and not group.entries) or _is_failure(group):
             continue
         if not group.closed:
-            cut = group.bracket == "{" or _starts_line(answered.text, group) or any(g.keyed for g in group.groups)
+            # A list counts as JSON if it begins its line, but for a title.
+            before = answered.text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
+            begins_line = not before or before[-1] in ":：=`"
+            cut = group.bracket == "{" or begins_line or any(g.keyed for g in group.groups)
         listed = group.bracket == "[" and not readings and stands_alone(answered.text, group, len(steps))
         if role == "aside" or not (listed or group.keyed or group.groups):
             continue
@@ -139,13 +151,15 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
             if role == "revision" or step_id in drafts or step_id not in readings:
                 readings[step_id] = reading
                 drafts.discard(step_id)
-            else:
-                readings[step_id] = _joined(readings[step_id], reading)
+            elif readings[step_id] in _NO_ANSWER:
+                readings[step_id] = reading if reading not in _NO_ANSWER else readings[step_id]
+            elif reading != readings[step_id] and reading not in _NO_ANSWER:
+                readings[step_id] = "ambiguous"
         drafts |= in_bracket.keys() if role == "draft" else set()
     readings |= dict.fromkeys(drafts, "ambiguous")
     if not any(map(_tells, readings.values())):
         readings |= read_text_answers(answered.text, names, answer, abstain)
-    if answered.unread or is_placeholder(answered.text, readings, steps, answer):
+    if answered.unread or _is_placeholder(answered.text, readings, steps, answer):
         readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
     return readings, cut
 
@@ -154,11 +168,34 @@ def _tells(reading: Reading) -> bool:
     return isinstance(reading, float) or reading == ABSTAINED
 
 
-def _joined(earlier: Reading, later: Reading) -> Reading:
-    """One reading out of two brackets'."""
-    if earlier == later or later in ("absent", "unreadable", "cut_off"):
-        return earlier
-    return later if earlier in ("absent", "unreadable", "cut_off") else "ambiguous"
+def _is_placeholder(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> bool:
+    """Test whether answers are a placeholder: all the same, or with full marks, beside a refusal's words."""
+    answered = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
+    if len(answered) < len(steps) or not _is_refusal(text):
+        return False
+    if answer == "error":
+        return len(set(answered.values())) == 1
+    tops = {step.id: step.max_score for step in steps}
+    return not any(answered.values()) or all(reading == tops.get(name) for name, reading in answered.items())
+
+
+def _is_refusal(text: str) -> bool:
+    return _REFUSED.search(text[:4000].replace("’", "'")) is not None
+
+
+def _is_failure(group: Group) -> bool:
+    """Test whether an object is a service's report that a request failed: ``{"status": "error", "message": ...}``."""
+    if group.bracket != "{" or not group.keyed:
+        return False
+    keys = {(key or "").strip().casefold().replace(" ", "_") for key, _ in group.entries}
+    if any(key_of(key).family.name in ("points", "verdict", "correct?", "assessment") for key, _ in group.entries):
+        return False
+    if keys & _STATE and keys & _REPORT:
+        return True
+    if keys == {"status"} and all(isinstance(v, Scalar) and v.text.casefold() == "error" for _, v in group.entries):
+        return True
+    inner = [value for key, value in group.entries if (key or "").casefold() == "error" and isinstance(value, Group)]
+    return any({(key or "").casefold() for key, _ in value.entries} & _REPORT for value in inner)
 
 
 def _numbers(groups: Iterable[Group]) -> Iterator[str]:
@@ -172,19 +209,9 @@ def _numbers(groups: Iterable[Group]) -> Iterator[str]:
         yield from _numbers(group.groups)
 
 
-def _starts_line(text: str, group: Group) -> bool:
-    """Test whether a bracket begins its line, but for a title."""
-    before = text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
-    return not before or before[-1] in ":：=`"
-
-
-def _count(readings: Iterable[Reading]) -> int:
-    return sum(isinstance(reading, float) for reading in readings)
-
-
 def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[RubricStep], cut: bool) -> str:
     """The status of a reply; of several that hold, the first in the table of :data:`STATUSES`."""
-    answers = _count(readings.values())
+    answers = sum(isinstance(reading, float) for reading in readings.values())
     reasons = set(readings.values())
     if answers == len(steps):
         return "ok"
@@ -194,7 +221,7 @@ def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[Ru
         return "truncated"
     if "off_scale" in reasons:
         return "off_scale"
-    if not answers and is_refusal(answered.text):
+    if not answers and _is_refusal(answered.text):
         return "refused"
     if reasons & {"conflict", "unreadable", "ambiguous"}:
         return "bad_json"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
+from siming_tasks.parsing.lexicon import fold_value
 from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.rubrics import RubricStep
-
-__all__ = ["StepDetail", "read_step_details"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     of its own by step (``"evidence": {"cpr_01": ...}``). Two different details of one step are none.
     """
     stated: dict[str, set[Any]] = {}
-    only = names.steps[0] if len(names.steps) == 1 else None
 
     def walk(group: Group, step: RubricStep | None) -> None:
         if group.torn:
@@ -44,20 +43,84 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
                 step = names.exact(value.text) or step
         for key, value in group.entries:
             if key is not None and detail.keys & set(words(key)):
-                alone = [(step, value)] if step is not None else []
-                for owner, written in _by_step(value, names) or alone:
-                    stated.setdefault(owner.id, set()).add(detail.read(written, owner))
+                owners: dict[str, tuple[RubricStep, Value]] = {}
+                for name, inner in value.entries if isinstance(value, Group) and value.bracket == "{" else ():
+                    if name is not None and (owner := names.exact(name)) is not None:
+                        owners[owner.id] = owner, inner
+                if not owners and step is not None:
+                    owners[step.id] = step, value
+                for step_id, (owner, written) in owners.items():
+                    stated.setdefault(step_id, set()).add(detail.read(written, owner))
             elif isinstance(value, Group):
                 walk(value, (names.find(key) if key is not None else None) or step)
 
     for group in groups:
-        walk(group, only)
+        walk(group, names.steps[0] if len(names.steps) == 1 else None)
     single = {step_id: next(iter(values)) for step_id, values in stated.items() if len(values) == 1}
     return {step_id: value for step_id, value in single.items() if value is not None}
 
 
-def _by_step(value: Value, names: StepNames) -> list[tuple[RubricStep, Value]]:
-    if not isinstance(value, Group) or value.bracket != "{":
-        return []
-    owners = ((names.exact(key) if key is not None else None, inner) for key, inner in value.entries)
-    return list({step.id: (step, inner) for step, inner in owners if step is not None}.values())
+TimeSpans = tuple[tuple[float, float], ...]
+"""Parts of what is shown, (start, end) in seconds from its start, sorted; empty: the reply says that none does."""
+
+MAX_SPANS = 64
+"""Parts that one answer may name."""
+
+_TIME = (
+    r"(?:(?P<{0}m>[0-9]{{1,3}}):(?=[0-9]{{2}}(?![0-9])))?"
+    r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,20}})?)\s*(?:s|sec|secs|seconds?|秒)?"
+)
+_RANGE = re.compile(
+    rf"(?:from\s+)?\[?\s*{_TIME.format('a')}\s*(?:-|–|—|~|to|until|,|至|到)\s*{_TIME.format('b')}\s*\]?", re.IGNORECASE
+)
+_MOMENT = re.compile(_TIME.format("a"), re.IGNORECASE)
+
+
+def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | None:
+    """The parts of what is shown that a value names; None for what cannot be read, and for nothing said.
+
+    Read are a list of pairs ``[[31.0, 46.5]]``, one pair ``[31.0, 46.5]``, texts such as ``"31.0-46.5 s"`` or
+    ``"0:31 to 0:46"`` and objects with ``start`` and ``end``. A single moment, a part that ends before it begins and
+    more than :data:`MAX_SPANS` parts are none.
+    """
+    items: Sequence[Value] = [value]
+    if isinstance(value, Group):
+        items = [item for _, item in value.entries]
+        if not value.closed or len(items) > MAX_SPANS:
+            return None
+        if not items:
+            return ()
+        if value.bracket == "{" or _pair(items) is not None:
+            items = [value]
+    texts = [item.text for item in items if isinstance(item, Scalar)]
+    if len(texts) < len(items):
+        parts = [_span(item) for item in items]
+    else:  # "31.0-46.5 s", several in one text separated by semicolons or "and"
+        pieces = [p for text in texts for p in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", fold_value(text)[:2000])]
+        pieces = [piece.strip() for piece in pieces if piece.strip() not in ("", "null", "none", "n/a")]
+        if len(pieces) > MAX_SPANS:
+            return None
+        ranges = [_RANGE.fullmatch(piece.strip("[]() ")) for piece in pieces]
+        parts = [(_seconds(match, "a"), _seconds(match, "b")) if match else None for match in ranges]
+    known = sorted({part for part in parts if part is not None and part[0] <= part[1]})
+    return tuple(known) if known and len(known) == len(set(parts)) else None
+
+
+def _span(value: Value) -> tuple[float, float] | None:
+    """``[31.0, 46.5]`` or ``{"start": 31.0, "end": 46.5}``."""
+    if not isinstance(value, Group) or not value.closed:
+        return None
+    if value.bracket == "[":
+        return _pair([item for _, item in value.entries])
+    named = {words(key)[:1]: item for key, item in value.entries if key is not None}
+    return _pair([named[side] for side in (("start",), ("end",)) if side in named])
+
+
+def _pair(items: Sequence[Value]) -> tuple[float, float] | None:
+    moments = [_MOMENT.fullmatch(fold_value(item.text)) if isinstance(item, Scalar) else None for item in items]
+    start, end = moments if len(moments) == 2 else (None, None)
+    return None if start is None or end is None else (_seconds(start, "a"), _seconds(end, "a"))
+
+
+def _seconds(match: re.Match[str], side: str) -> float:
+    return float(match[f"{side}s"]) + 60 * float(match[f"{side}m"] or 0)

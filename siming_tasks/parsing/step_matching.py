@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from siming_tasks.parsing.keys import MAX_KEY
-from siming_tasks.parsing.normalize import fold_name
+from siming_tasks.parsing.grammar import MAX_KEY
+from siming_tasks.parsing.lexicon import fold_name
 from siming_tasks.rubrics import RubricStep
-
-__all__ = ["StepNames", "number_in", "words"]
 
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _STEP = frozenset({"step", "item", "no", "number", "id", "步骤", "第", "步", "项"})
@@ -27,7 +26,7 @@ _ALLOWED = ("half", "points", "allowed")
 """End of the heading of a step with half points in prompts; models copy it."""
 
 _Words = tuple[str, ...]
-_Steps = frozenset[int]
+_Steps = Set[int]
 
 _IN_RINGS = {first + number: f" {number + 1} " for first in (0x2460, 0x2474, 0x2488) for number in range(20)}
 """The numbers of a list as one sign each: ①, ⑴, ⒈ up to twenty."""
@@ -49,8 +48,7 @@ def _half(match: re.Match[str]) -> str:
     return f"{match[1] or ''}{match[2]} {_HALF} " if match[1] or match[3] else match[0]
 
 
-@dataclass(frozen=True)
-class _Vocabulary:
+class _Vocabulary(NamedTuple):
     """Names of the asked steps, whatever the reply. A step stands as its place in the list.
 
     ``labels``: ids and names; ``numbers``: numbers at the end of ids; ``groups``: ids without their number.
@@ -59,7 +57,6 @@ class _Vocabulary:
     labels: Mapping[_Words, _Steps]
     numbers: Mapping[str, _Steps]
     groups: Mapping[_Words, _Steps]
-    longest: int
 
 
 @lru_cache(maxsize=512)
@@ -71,16 +68,12 @@ def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary
     for place, (step_id, *titles) in enumerate(written):
         own = words(step_id)
         if own and own[-1].isdecimal():
-            groups.setdefault(own[:-1], set()).add(place)
             numbers.setdefault(own[-1], set()).add(place)
+            if len(own) > 1:
+                groups.setdefault(own[:-1], set()).add(place)
         for name in {own, *(words(title) for title in titles if title)} - {()}:
             labels.setdefault(name, set()).add(place)
-    return _Vocabulary(
-        {name: frozenset(places) for name, places in labels.items()},
-        {name: frozenset(places) for name, places in numbers.items()},
-        {name: frozenset(places) for name, places in groups.items() if name},
-        max(map(len, labels), default=0),
-    )
+    return _Vocabulary(labels, numbers, groups)
 
 
 @dataclass
@@ -111,9 +104,10 @@ class StepNames:
         self.steps = tuple(steps)
         self._numbered = "0" not in numbers
         self._called = _vocabulary(tuple((step.id, step.name, step.name_zh) for step in self.steps))
+        self._longest_label = max(map(len, self._called.labels), default=0)
         self._place = {str(place + 1): place for place in range(len(self.steps))}
         shared_are_places = self._place.keys() == numbers
-        by_id = {name: next(iter(steps)) if len(steps) == 1 else None for name, steps in self._called.numbers.items()}
+        by_id = {name: _only(places) for name, places in self._called.numbers.items()}
         self._by_number = dict(by_id)
         for number, place in self._place.items():
             if number not in by_id or (by_id[number] is None and shared_are_places):
@@ -130,7 +124,7 @@ class StepNames:
             by_number: whether a number alone may name a step.
         """
         parts = self._parts(words(key))
-        place = None if parts is None else self._place_of(parts, skill, by_number)
+        place = None if parts is None or len(parts.numbers) > 1 else self._place_of(parts, skill, by_number)
         if place is None or (parts and parts.maximum not in (None, self.steps[place].max_score)):
             return None
         return self.steps[place]
@@ -144,11 +138,6 @@ class StepNames:
         places = self._called.groups.get(words(key))
         return None if places is None else [self.steps[place] for place in sorted(places)]
 
-    def might_be_id(self, text: str) -> bool:
-        """Test whether ``text`` looks like an id or a number rather than a description."""
-        key_words = words(text)
-        return not key_words or key_words[-1].isdecimal()
-
     def paraphrases(self, text: str) -> bool:
         """Test whether ``text`` has every word of the one asked step's name, or words that begin like them."""
         key_words = [word[:4] for word in words(text)]
@@ -157,18 +146,16 @@ class StepNames:
 
     def _parts(self, key_words: _Words) -> _Parts | None:
         """Parts of a key from its words, the longest label first; None if one of them is nothing that names a step."""
-        parts = _Parts()
-        at = 0
+        parts, at = _Parts(), 0
         while at < len(key_words):
-            label = self._label(key_words, at)
-            if label:
+            if label := _longest(key_words, at, self._called.labels, self._longest_label):
                 places = self._called.labels[label]
                 parts.named = places if parts.named is None else parts.named & places
                 at += len(label)
-            elif (end := self._group_end(key_words, at)) > at:
-                places = self._called.groups[key_words[at:end]]
+            elif group := _longest(key_words, at, self._called.groups, 3):
+                places = self._called.groups[group]
                 parts.skill = places if parts.skill is None else parts.skill & places
-                at = end
+                at += len(group)
             elif (match := _maximum(key_words, at)) is not None:
                 parts.maximum, at = match
             elif key_words[at : at + 3] == _ALLOWED:
@@ -182,32 +169,31 @@ class StepNames:
                 return None
         return parts
 
-    def _label(self, key_words: _Words, at: int) -> _Words | None:
-        for length in range(min(self._called.longest, len(key_words) - at), 0, -1):
-            if key_words[at : at + length] in self._called.labels:
-                return key_words[at : at + length]
-        return None
-
-    def _group_end(self, key_words: _Words, at: int) -> int:
-        return next((at + n for n in (3, 2, 1) if key_words[at : at + n] in self._called.groups), at)
-
     def _place_of(self, parts: _Parts, skill: str | None, by_number: bool) -> int | None:
-        if len(parts.numbers) > 1:
-            return None
         number = parts.numbers[0] if parts.numbers else None
         if parts.named is not None:
             left = parts.named if parts.skill is None else parts.named & parts.skill
             if number is not None:
-                left &= self._called.numbers.get(number, frozenset()) | {self._place.get(number, -1)}
-            return next(iter(left)) if len(left) == 1 else None
+                left = left & ({*self._called.numbers.get(number, ())} | {self._place.get(number, -1)})
+            return _only(left)
         if number is None or not self._numbered:
             return None
         within = parts.skill or (None if skill is None else self._called.groups.get(words(skill)))
         if within is not None:
             left = within & self._called.numbers.get(number, frozenset())
             if left or parts.skill:
-                return next(iter(left)) if len(left) == 1 else None
+                return _only(left)
         return self._by_number.get(number) if by_number else None
+
+
+def _only(places: _Steps) -> int | None:
+    return next(iter(places)) if len(places) == 1 else None
+
+
+def _longest(key_words: _Words, at: int, names: Collection[_Words], most: int) -> _Words:
+    """The longest name of at most so many words that stands at a place of a key; () for none."""
+    lengths = range(min(most, len(key_words) - at), 0, -1)
+    return next((key_words[at : at + length] for length in lengths if key_words[at : at + length] in names), ())
 
 
 def _maximum(key_words: _Words, at: int) -> tuple[float, int] | None:
@@ -228,6 +214,5 @@ def _maximum(key_words: _Words, at: int) -> tuple[float, int] | None:
 
 def number_in(name: str) -> str | None:
     """The number that a name is or begins with (``3``, ``Step 03``, ``第3步``, ``3. Depth``), or None."""
-    rest: Iterable[str] = (word for word in words(name) if word not in _STEP)
-    first = next(iter(rest), None)
-    return first if first is not None and first.isdecimal() else None
+    first = next((word for word in words(name) if word not in _STEP), "")
+    return first if first.isdecimal() else None

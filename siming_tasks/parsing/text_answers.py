@@ -6,20 +6,18 @@ Each counts only where it is the whole answer: nothing else in the text answers,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.bracket_roles import introduces_aside
+from siming_tasks.parsing.bracket_roles import FENCE, introduces_aside
+from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Collector, Reading
-from siming_tasks.parsing.keys import key_of
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
 from siming_tasks.parsing.lexicon import ERROR
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
-
-__all__ = ["read_text_answers"]
 
 MAX_PLAIN = 20_000
 """In a longer text no plain answer is looked for."""
@@ -32,29 +30,31 @@ _TITLED = re.compile(r"(?P<title>[^:：=?？]{1,60}?)\s*(?:[:：=?？]+|\bis\b:?
 _BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*\.?")
 _LATIN = frozenset(word for word in ERROR if word.isascii())
 """Alone they may be the beginning of a failure's report."""
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
+
+
+_Entry = tuple[str | None, Value]
 
 
 def read_text_answers(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
     """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
     if len(text) > MAX_PLAIN or _JSON.search(text):
         return {}
-    lines = [line for line in _FENCE.sub("", text).split("\n") if line.strip()]
+    lines = [line for line in FENCE.sub("", text).split("\n") if line.strip()]
     collector = Collector(names, answer, abstain)
     for form in (_table, _list):
         root = form(lines, names)
         if root is not None:
-            readings = collector.read_bracket(root, stands_alone=False)
-            if len(readings) == len(names.steps) and all(_answers(reading) for reading in readings.values()):
+            readings = collector.read_bracket(root)
+            if len(readings) == len(names.steps) and all(map(_answers, readings.values())):
                 return readings
     return _for_one_step(lines, names, answer, collector) if len(names.steps) == 1 else {}
 
 
-def _answers(reading: Reading) -> bool:
+def _answers(reading: Reading | None) -> bool:
     return isinstance(reading, float) or reading in ("off_scale", ABSTAINED)
 
 
-def _group(bracket: str, entries: Iterable[tuple[str | None, Value]]) -> Group:
+def _group(bracket: str, entries: Iterable[_Entry]) -> Group:
     return Group(bracket, 0, 0, closed=True, entries=list(entries))
 
 
@@ -66,81 +66,66 @@ def _table(lines: Sequence[str], names: StepNames) -> Group | None:
     """Markdown tables: one object per row, its keys from the header."""
     if any(introduces_aside(line, names) for line in lines if "|" not in line):
         return None
-    rows: list[tuple[str | None, Value]] = []
+    rows: list[_Entry] = []
     header: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         if _RULE.fullmatch(line):
             continue
-        if line.count("|") < 1:
+        cells = [_clean(cell) for cell in line.strip().strip("|").split("|")]
+        if "|" not in line:
             header = []
-        elif _RULE.fullmatch(following) and following.count("|"):
-            header = _cells(line)
+        elif _RULE.fullmatch(following) and "|" in following:
+            header = ["step", *cells[1:]]  # the first column names the step whatever it is called
         elif header:
-            rows.append((None, _group("{", _row(header, _cells(line)))))
+            row = zip(header, (Scalar(cell, quoted=True) for cell in cells), strict=False)
+            rows.append((None, _group("{", row)))
     return _group("[", rows) if rows else None
-
-
-def _cells(line: str) -> list[str]:
-    return [_clean(cell) for cell in line.strip().strip("|").split("|")]
-
-
-def _row(header: Sequence[str], cells: Sequence[str]) -> Iterator[tuple[str | None, Value]]:
-    """The cells under their headers; the first column names the step whatever it is called."""
-    for place, (title, cell) in enumerate(zip(header, cells, strict=False)):
-        yield ("step" if place == 0 else title, Scalar(cell, quoted=True))
 
 
 def _list(lines: Sequence[str], names: StepNames) -> Group | None:
     """``- cpr_01: 3/5`` and the like: one entry per line; None if another line speaks of an asked step."""
     ids = {words(step.id) for step in names.steps}
-    entries: list[tuple[str | None, Value]] = []
+    entries: list[_Entry] = []
     for line in lines:
-        entry = None if line.lstrip().startswith("|") else _entry(_clean(line), names)
-        if entry is not None:
-            entries.append(entry)
-        elif introduces_aside(line, names) or _speaks_of(line, ids):
+        text = "" if line.lstrip().startswith("|") else _clean(line)
+        marks = [mark.span() for _, mark in zip(range(8), _SPLIT.finditer(text), strict=False)]
+        # The line names a step and goes on with a value; the longest name counts.
+        split = next((span for span in reversed(marks) if names.find(text[: span[0]]) is not None), None)
+        spoken = words(line[:400])
+        if split is not None:
+            entries.append((text[: split[0]], Scalar(text[split[1] :].strip(), quoted=True)))
+        elif introduces_aside(line, names) or any(
+            spoken[at : at + len(name)] == name for name in ids for at in range(len(spoken) - len(name) + 1)
+        ):
             return None
     return _group("{", entries) if entries else None
-
-
-def _speaks_of(line: str, ids: set[tuple[str, ...]]) -> bool:
-    spoken = words(line[:400])
-    return any(spoken[at : at + len(name)] == name for name in ids for at in range(len(spoken) - len(name) + 1))
-
-
-def _entry(line: str, names: StepNames) -> tuple[str, Value] | None:
-    """A line that names a step and goes on with a value; the longest name counts."""
-    marks = [mark.span() for _, mark in zip(range(8), _SPLIT.finditer(line), strict=False)]
-    for start, end in reversed(marks):
-        key = line[:start]
-        if names.find(key) is not None:
-            return key, Scalar(line[end:].strip(), quoted=True)
-    return None
 
 
 def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collector: Collector) -> dict[str, Reading]:
     """Titled lines (``**Score: 4/5**``), boxed values and lines that are a verdict, which must all agree."""
     step = names.steps[0]
     texts = [_clean(line) for line in lines]
-    abstentions = [collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1]) for text in texts]
-    judged = [line for line, abstention in zip(lines, abstentions, strict=True) if not abstention]
-    if any(introduces_aside(line, names) for line in judged):
-        return {}
+    for line, text in zip(lines, texts, strict=True):
+        abstention = collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1])
+        if not abstention and introduces_aside(line, names):
+            return {}
     entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
     titled = [
-        collector.read_bracket(_group("{", [entry]), stands_alone=False).get(step.id, "absent")
+        collector.read_bracket(_group("{", [entry])).get(step.id, "absent")
         for entry in entries
         if key_of(entry[0]).family.answers(answer)
     ]
     bare = ABSTAINED if collector.abstain and abstains("\n".join(texts)) else _bare(texts, step, answer)
     if not titled:
         return {step.id: bare} if bare is not None and _answers(bare) else {}
-    reading = collector.read_bracket(_group("{", entries), stands_alone=False)[step.id]
-    agreed = all(map(_answers, titled)) and _answers(reading) and (bare in (None, reading) or _titled(texts[0], answer))
-    return {step.id: reading if agreed else "ambiguous"} if any(map(_answers, titled)) else {}
+    if not any(map(_answers, titled)):
+        return {}
+    reading = collector.read_bracket(_group("{", entries))[step.id]
+    agreed = all(map(_answers, [*titled, reading])) and (bare in (None, reading) or _titled(texts[0], answer))
+    return {step.id: reading if agreed else "ambiguous"}
 
 
-def _titled(text: str, answer: Answer) -> tuple[str, Value] | None:
+def _titled(text: str, answer: Answer) -> _Entry | None:
     if boxed := _BOXED.fullmatch(text):
         return "answer", Scalar(boxed[1], quoted=True)
     match = _TITLED.fullmatch(text)

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 import re
 
-from siming_tasks.parsing.grammar import DENIED, NEUTRAL
-from siming_tasks.parsing.keys import key_of
-from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES
-from siming_tasks.parsing.normalize import fold_value
+from siming_tasks.parsing.grammar import DENIED, NEUTRAL, key_of
+from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES, fold_value
 from siming_tasks.rubrics.score_increment import WHOLE, is_on_increment
-
-__all__ = ["abstains", "last_number", "number", "points", "verdict"]
 
 MAX_VALUE = 256
 """A longer text is an explanation, not a value."""
 
 _NUM = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:e[+-]?[0-9]{1,4})?"
-_NUMBER = re.compile(rf"[-+]?{_NUM}")
 _UNIT = r"(?: (?:points?|pts?\.?|marks?|分) \s* )?"
 _OF = r"(?: / | out\ of\b (?:\ a\ (?:possible|maximum|total)\b (?:\ of\b)?)? | of\b )"
 _POINTS = re.compile(
@@ -28,6 +23,7 @@ _POINTS = re.compile(
          (?: (?: \( | \s-\s | [—–:;,] | 。 | \.\s ) (?P<remark>.*) )?""",
     re.VERBOSE | re.DOTALL,
 )
+_VERDICTS = CORRECT | INCORRECT | ERROR
 _DIGIT = re.compile(r"[0-9]")
 _TWO = re.compile(r"\s*(?:or|to|-|/|或|到)?\s*[0-9.]+\s*(?:/|out of|分|points?|pts?|$|\))")
 _LOST = re.compile(
@@ -43,7 +39,6 @@ _UNSEEN = re.compile(
 _ANSWERED = re.compile(
     r"correct|wrong|error|\bright\b|fail|pass|point|score|mark|full|zero|\bbut\b|assum|probab|likel|对|错|分"
 )
-_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)")
 
 _ASSERTS = re.compile(rf"\W*(?:{'|'.join(sorted(YES | NO))})\W*")
 _FIELD = re.compile(r"(?P<key>[^:?=]{1,60}?)\s*[:=?]+\s*(?P<word>[^:?=]{1,40})", re.DOTALL)
@@ -69,12 +64,6 @@ _FAILURE = re.compile(
     r"time[d]?[ -]?out|connect|request|server|upstream|\bapi\b|rate.?limit|http|token|exception|invalid|network|refused"
     r"|unavailable|overload|parse|load|超时|请求|服务|网络|连接|接口|异常|加载|解析"
 )
-
-
-def number(text: str) -> float | None:
-    """The plain number that ``text`` is, or None."""
-    written = fold_value(text[: MAX_VALUE + 1], " \t\r\n")
-    return float(written) if _NUMBER.fullmatch(written) else None
 
 
 def last_number(text: str) -> float | None:
@@ -108,7 +97,7 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
     written = fold_value(text, " \t\r\n*`'\"“”‘’").rstrip(" .。!*")
     if written in NO_VALUE:
         return "absent"
-    if _NOT_FINITE.fullmatch(written):
+    if re.fullmatch(r"[-+]?(?:nan|inf|infinity)", written):
         return "off_scale"
     match = _POINTS.fullmatch(written)
     if match is None:
@@ -119,13 +108,8 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
     if maximum is None and _LOST.match(remark):
         return "ambiguous"
     value = float(match["value"])
-    other_scale = maximum is not None and float(maximum) != max_score
-    if (
-        other_scale
-        or not math.isfinite(value)
-        or not 0 <= value <= max_score
-        or not is_on_increment(value, score_increment)
-    ):
+    on_scale = maximum is None or float(maximum) == max_score
+    if not (on_scale and math.isfinite(value) and 0 <= value <= max_score and is_on_increment(value, score_increment)):
         return "off_scale"
     return abs(value)  # no -0.0
 
@@ -142,23 +126,31 @@ def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, lo
     if len(text) > longest:
         return "unreadable"
     written = fold_value(text)
-    sign, rest = _sign(written)
-    if sign is not None:
-        return _signed(sign, rest, polarity, nouns)
+    for char, rest in ((written[:1], written[1:]), (written[-1:], written[:-1])):
+        if char in SYMBOLS:  # what stands beside a tick or a cross must say the same
+            if not fold_value(rest):
+                return "ambiguous" if polarity == DENIED else SYMBOLS[char]
+            agrees = not set(rest) & SYMBOLS.keys() and verdict(rest, NEUTRAL, nouns=nouns) == SYMBOLS[char]
+            return SYMBOLS[char] if agrees else "ambiguous"
     word = _word(written)
-    if word in CORRECT:
-        return 0.0
-    if word in INCORRECT:
-        return 1.0
+    if word in CORRECT or word in INCORRECT:
+        return float(word in INCORRECT)
     if word in ERROR:
         return 1.0 if nouns else "ambiguous"
     if word in YES | NO:
         return _asserted(word, polarity)
     if word in NO_VALUE:
         return "absent"
-    for form in (_field(written), _twice(written, nouns)):
-        if form is not None:
-            return form
+    # "Error detected: No" is a question with its answer.
+    if (match := _FIELD.fullmatch(written)) and (key := key_of(match["key"])).polarity:
+        word = _word(fold_value(match["word"]))
+        if word in YES | NO:
+            return _asserted(word, key.polarity)
+    # "错误 (incorrect)" and "correct / 正确" say the same in two languages.
+    parts = [_word(fold_value(part)) for part in re.split(r"[()/|,，]", written) if fold_value(part)]
+    if len(parts) == 2 and _VERDICTS.issuperset(parts) and (nouns or not ERROR & {*parts}):
+        first, second = (float(part not in CORRECT) for part in parts)
+        return first if first == second else "unreadable"
     return _explained(written, nouns)
 
 
@@ -173,39 +165,6 @@ def _asserted(word: str, polarity: int | None) -> float | str:
     return "absent" if word in NO_VALUE else "ambiguous"
 
 
-def _sign(written: str) -> tuple[float | None, str]:
-    """The verdict that a leading or closing tick or cross is, and what else is said."""
-    for char, rest in ((written[:1], written[1:]), (written[-1:], written[:-1])):
-        if char in SYMBOLS:
-            return SYMBOLS[char], rest
-    return None, written
-
-
-def _signed(sign: float, rest: str, polarity: int | None, nouns: bool) -> float | str:
-    if not fold_value(rest):
-        return "ambiguous" if polarity == DENIED else sign
-    reading = verdict(rest, NEUTRAL, nouns=nouns) if not set(rest) & SYMBOLS.keys() else "ambiguous"
-    return reading if reading == sign else "ambiguous"
-
-
-def _field(written: str) -> float | str | None:
-    """``Error detected: No``: a question with its answer."""
-    match = _FIELD.fullmatch(written)
-    if match is None or not (key := key_of(match["key"])).polarity:
-        return None
-    word = _word(fold_value(match["word"]))
-    return _asserted(word, key.polarity) if word in YES | NO else None
-
-
-def _twice(written: str, nouns: bool) -> float | str | None:
-    """``错误 (incorrect)``, ``correct / 正确``: the same in two languages; two different ones are ambiguous."""
-    parts = [_word(fold_value(part)) for part in re.split(r"[()/|,，]", written) if fold_value(part)]
-    known = CORRECT | INCORRECT | ERROR
-    if len(parts) != 2 or not known.issuperset(parts) or (not nouns and ERROR & set(parts)):
-        return None
-    return float(parts[0] not in CORRECT) if (parts[0] in CORRECT) == (parts[1] in CORRECT) else "unreadable"
-
-
 def _explained(written: str, nouns: bool) -> float | str:
     """``incorrect: too shallow``: a verdict, a mark, and words that do not take it back."""
     match = _EXPLAINED.fullmatch(written)
@@ -213,7 +172,7 @@ def _explained(written: str, nouns: bool) -> float | str:
         return "unreadable"
     word, remark = _word(fold_value(match["verdict"])), fold_value(match["remark"].strip(" )"))
     clauses = {_word(fold_value(part)) for part in re.split(r"[.,;:，。；：\n]", remark)}
-    if clauses & (CORRECT | INCORRECT | ERROR) - {word}:
+    if clauses & _VERDICTS - {word}:
         return "ambiguous"
     if word in INCORRECT:
         return "ambiguous" if _TAKEN_BACK.search(remark) else 1.0

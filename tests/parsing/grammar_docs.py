@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from siming_tasks.parsing.context import LABELS
+from siming_tasks.parsing.bracket_roles import LABELS
 from siming_tasks.parsing.grammar import ANYWHERE, DENIED, FAMILIES, NEGATIONS, NEUTRAL, STATED
 from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, NO, NO_VALUE, NUMBER_FORMS, SYMBOLS, YES
 
@@ -40,7 +40,7 @@ def grammar() -> str:
         lines.append(_line("beside them", "any" if family.with_ is None else _words(family.with_) or "none"))
         if family.chinese != r"(?!)":
             lines.append(f"  {'Chinese:':13}{family.chinese}")
-        if family.verdicts:
+        if family.answers("error"):
             lines.append(_line("yes", _YES[family.polarity]))
         if holds:
             lines.append(_line("may hold", holds))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from grammar_docs import BLOCK, PAGE, grammar
 
-from siming_tasks.parsing.grammar import FAMILIES, UNKNOWN
-from siming_tasks.parsing.keys import key_of
+from siming_tasks.parsing.grammar import FAMILIES, UNKNOWN, key_of
 from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, NO, SYMBOLS, YES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL, STATED
-from siming_tasks.parsing.values import last_number, number, points, verdict
+from siming_tasks.parsing.values import last_number, points, verdict
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,6 @@ def test_parts_of_a_point_need_a_maximum_that_has_them(text: str, expected: floa
 
 def test_no_negative_zero() -> None:
     assert str(points("-0.0", 5)) == "0.0"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("5", 5.0), ("-2.5", -2.5), ("５", 5.0), ("5 points", None), ("", None), ("nan", None), ("5" * 999, None)],
-)
-def test_number(text: str, expected: float | None) -> None:
-    assert number(text) == expected
 
 
 @pytest.mark.parametrize("polarity", [NEUTRAL, STATED, DENIED])

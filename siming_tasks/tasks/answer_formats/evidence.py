@@ -56,8 +56,7 @@ class EvidenceFormat(AnswerFormat):
     @property
     def details(self) -> Mapping[str, StepDetail]:
         """Stretches of time under a key that says evidence."""
-        from siming_tasks.parsing.step_details import StepDetail
-        from siming_tasks.parsing.time_spans import read_time_spans
+        from siming_tasks.parsing.step_details import StepDetail, read_time_spans
 
         return {"evidence": StepDetail(_KEYS, read_time_spans)}
 
@@ -65,7 +64,7 @@ class EvidenceFormat(AnswerFormat):
         """By step, pairs of seconds that are not negative."""
         from pydantic import Field
 
-        from siming_tasks.parsing.time_spans import MAX_SPANS
+        from siming_tasks.parsing.step_details import MAX_SPANS
 
         second = Annotated[float, Field(strict=True, ge=0, le=1e9, allow_inf_nan=False)]
         return {"evidence": dict[str, Annotated[list[tuple[second, second]], Field(max_length=MAX_SPANS)]]}
