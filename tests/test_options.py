@@ -12,8 +12,8 @@ import pytest
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import MEDIA_MODES
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
+from siming_tasks.metrics.classification import Positive
+from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
 
 PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_text()

@@ -19,8 +19,8 @@ import numpy as np
 
 from siming_tasks.analysis.power import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.metrics.evaluate import zero_fill
 from siming_tasks.metrics.resample import observed
-from siming_tasks.metrics.sensitivity import zero_fill
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.report.formatting import plain_number
 from siming_tasks.report.table import Table

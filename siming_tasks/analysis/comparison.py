@@ -20,14 +20,13 @@ from siming_tasks.analysis.paired_tests import (
     paired_difference,
 )
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
+from siming_tasks.metrics.evaluate import RESAMPLES, chance_corrected, draw, summaries
+from siming_tasks.metrics.kappa import CUTS, LabelMapping
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
-from siming_tasks.metrics.sensitivity import chance_corrected
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 

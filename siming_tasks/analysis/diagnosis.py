@@ -30,9 +30,9 @@ from siming_tasks.analysis.procedure_state import (
 )
 from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.linear import jackknife_error
+from siming_tasks.metrics.resample import jackknife_error
 from siming_tasks.metrics.score_matrix import FloatArray
 
 __all__ = ["COMPONENTS", "Component", "Design", "GStudy", "decision_study", "g_study", "raters_needed"]

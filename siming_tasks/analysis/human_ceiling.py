@@ -13,12 +13,12 @@ import numpy as np
 from siming_tasks.analysis.paired_tests import Paired, jackknife_t
 from siming_tasks.analysis.rater_agreement import rater_pair_matrix
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.intervals import derived
+from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally

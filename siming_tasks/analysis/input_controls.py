@@ -24,13 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.media import VIDEO
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.intervals import derived
-from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.intervals import derived, wilson
+from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.proportion import Proportion, share
+from siming_tasks.metrics.intervals import Proportion, share
+from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import THIN, Z

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siming_tasks.metrics.agreement.linear import jackknife_error
-from siming_tasks.metrics.resample import quantile_of_t
+from siming_tasks.metrics.resample import jackknife_error, quantile_of_t
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER

@@ -8,10 +8,10 @@ import numpy as np
 
 from siming_tasks.analysis.label_agreement import LabelMatrices
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.metrics.agreement.labels import ordinal_labels
+from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.proportion import Proportion, share
+from siming_tasks.metrics.intervals import Proportion, share
+from siming_tasks.metrics.kappa import ordinal_labels
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric

@@ -31,10 +31,10 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement.classification import binary_counts
-from siming_tasks.metrics.agreement.correlation import Paired
-from siming_tasks.metrics.agreement.kappa import confusion
 from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.classification import binary_counts
+from siming_tasks.metrics.correlation import Paired
+from siming_tasks.metrics.kappa import confusion
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 

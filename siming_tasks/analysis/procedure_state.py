@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from siming_tasks.analysis.label_agreement import LabelMatrices
-from siming_tasks.metrics.agreement.kappa import confusion, qwk
 from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.kappa import confusion, qwk
 from siming_tasks.metrics.ratio_estimates import Labels, Stat, difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric

@@ -12,11 +12,11 @@ import numpy as np
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.agreement.labels import LabelMapping
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, Evaluation, estimates, evaluate
 from siming_tasks.metrics.intervals import derived
+from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import MAPPINGS, LabelMapping
-from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.catalogue import select
-from siming_tasks.metrics.resample import observed
+from siming_tasks.metrics.classification import Positive
+from siming_tasks.metrics.evaluate import adversarial_fill, zero_fill
+from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
+from siming_tasks.metrics.resample import jackknife_error, observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.metrics.sensitivity import adversarial_fill, zero_fill
 from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = ["AnalysisChoices", "Choice", "ClusterError", "ClusterErrors", "analysis_choices", "cluster_errors"]

@@ -24,7 +24,7 @@ from siming_tasks.analysis.video_contribution import (
 )
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
-from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
 from siming_tasks.results.run import Run
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
-from siming_tasks.metrics.streams import Stream, stream
 
 __all__ = [
     "Classification",

@@ -9,18 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.agreement import correlation
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping
-from siming_tasks.metrics.agreement.linear import jackknife_error
+from siming_tasks.metrics import correlation
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.intervals import summarise
-from siming_tasks.metrics.resample import observed, spreads, weight_chunks
+from siming_tasks.metrics.kappa import LabelMapping
+from siming_tasks.metrics.resample import Stream, jackknife_error, observed, spreads, stream, weight_chunks
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import NOISE
 

@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.agreement import classification, correlation, kappa
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
+from siming_tasks.metrics import classification, correlation, kappa
 from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, draw, estimates, summaries
 from siming_tasks.metrics.intervals import derived, summarise
+from siming_tasks.metrics.kappa import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.metrics.no_video_baselines import JUDGES
-from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.resample import Stream, sample, spreads, stream
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
-from siming_tasks.metrics.streams import Stream, stream
 from siming_tasks.metrics.sufficient_stats import Tally
 
 __all__ = [

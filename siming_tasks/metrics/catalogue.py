@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.metrics.agreement import classification, correlation, kappa, left_out, linear, reasons
+from siming_tasks.metrics import classification, correlation, kappa
 from siming_tasks.metrics.score_matrix import FloatArray
-
-__all__ = ["CATALOGUE", "COVERAGE", "Family", "Metric", "headline", "select"]
+from siming_tasks.metrics.thresholds import MIN_ANSWERED
 
 Family = Literal["totals", "labels", "verdicts", "coverage"]
+Classes = tuple[str, str]
+"""Words for the positive class and the other one: ``("wrong", "correct")`` or the reverse."""
 
 COVERAGE = "coverage"
 """Key of the share of asked steps that were answered: it stands beside every metric and is compared with nothing."""
@@ -34,12 +35,12 @@ class Metric:
         title: printed where there is room.
         answers: the kinds of answer whose results have it.
         family: what ``function`` is given: ``totals``, the totals of the videos and weights ``float64[B, V]``
-            (:class:`siming_tasks.metrics.agreement.correlation.Paired`); or summed counts, ``labels`` ``[..., 16]``
-            (4 x 4, rows = reference), ``verdicts`` ``[..., 4]`` (TN, FP, FN, TP of the positive class), ``coverage``
+            (:class:`siming_tasks.metrics.correlation.Paired`); or summed counts, ``labels`` ``[..., 16]`` (4 x 4,
+            rows = reference), ``verdicts`` ``[..., 4]`` (TN, FP, FN, TP of the positive class), ``coverage``
             ``[..., 2]`` (asked, answered). It returns NaN where the metric is undefined.
         function: the values, one for each row of weights or counts.
-        why: the reason in a sentence, given that the metric is undefined: given the totals; the counts of
-            labels; or, of the other families, the counts and the words for the two classes.
+        why: the reason in a sentence, given that the metric is undefined: from the totals, or from the summed counts
+            and the words for the two classes.
         low: smallest possible value.
         high: largest.
         symmetric: does not depend on which of the two sides is called the reference.
@@ -51,8 +52,8 @@ class Metric:
         left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
             totals alone: without it, a comparison of many videos would take the square of their number.
         slope: for counts, the gradient of the function in its counts (of labels: in the moments of
-            :data:`siming_tasks.metrics.agreement.kappa.MOMENTS`): gives its standard error in closed form, and so an
-            interval from studentised resamples.
+            :data:`siming_tasks.metrics.kappa.MOMENTS`): gives its standard error in closed form, and so an interval
+            from studentised resamples.
         fisher: for ``totals``, the standard error of ``atanh`` of the value, from the sums of powers and the number of
             videos: the same, on that scale. Metrics with neither have an (expanded) percentile interval.
 
@@ -106,6 +107,29 @@ class Metric:
         return self.label if self.corrected else f"{self.label} over no video"
 
 
+def one_total(pairs: correlation.Paired) -> str:
+    """Reason why a correlation of totals is undefined."""
+    if not len(pairs):
+        return f"No video had {100 * MIN_ANSWERED:g} % of its steps answered."
+    if len(pairs) == 1:
+        return "A single video has no correlation."
+    return f"All {'predicted' if np.ptp(pairs.y) == 0 else 'reference'} totals are equal: 0/0."
+
+
+def single_class(counts: FloatArray, classes: Classes) -> str:
+    """Reason of a coefficient that needs both classes on both sides; ``counts`` are TN, FP, FN, TP."""
+    positive, negative = classes
+    tn, fp, fn, tp = counts
+    if 0 in (tn + fn, tp + fp):
+        return f"Every step was predicted {positive if tp + fp else negative}: 0/0."
+    return f"Every step is {positive if tp + fn else negative} in the reference: 0/0."
+
+
+def says(sentence: str) -> Callable[[FloatArray, Classes], str]:
+    """Reason that is always the same sentence, with ``{positive}`` and ``{negative}`` filled in."""
+    return lambda counts, classes: sentence.format(positive=classes[0], negative=classes[1])
+
+
 def _answered(counts: FloatArray) -> FloatArray:
     """Answered / asked steps; NaN if none was asked."""
     asked, answered = np.moveaxis(counts, -1, 0)
@@ -116,25 +140,26 @@ def _answered(counts: FloatArray) -> FloatArray:
 _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
-    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, reasons.one_total,
-           left_out=left_out.pearson_left_out, fisher=linear.fisher),
-    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, reasons.one_total,
-           left_out=left_out.spearman_left_out),
-    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk, reasons.one_label, headline=True,
-           slope=kappa.qwk_slope),
-    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, reasons.single_class, headline=True,
+    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, one_total,
+           left_out=correlation.pearson_left_out, fisher=correlation.fisher),
+    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, one_total,
+           left_out=correlation.spearman_left_out),
+    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk,
+           says("Reference and prediction are one and the same label everywhere: 0/0."),
+           headline=True, slope=kappa.qwk_slope),
+    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, single_class, headline=True,
            slope=classification.mcc_slope),
     Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,
-           reasons.says("No step was predicted {positive}: 0/0."),
+           says("No step was predicted {positive}: 0/0."),
            low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.precision_slope),
     Metric("recall", "R", "Recall", _E, "verdicts", classification.recall,
-           reasons.says("No step is {positive} in the reference: 0/0."),
+           says("No step is {positive} in the reference: 0/0."),
            low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.recall_slope),
     Metric("f1", "F1", "F1", _E, "verdicts", classification.f1,
-           reasons.says("No step is {positive} in the reference, and none was predicted so: 0/0."),
+           says("No step is {positive} in the reference, and none was predicted so: 0/0."),
            low=0.0, corrected=False, slope=classification.f1_slope),
     Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), "coverage", _answered,
-           reasons.says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
+           says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}

@@ -1,4 +1,4 @@
-"""All metrics of a panel with their uncertainty, per skill and as a whole."""
+"""All metrics of a panel with their uncertainty, per skill and as a whole, and how they depend on readings."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import RESAMPLES
-from siming_tasks.metrics import sensitivity as extra
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import CUTS, LabelMapping
-from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.intervals import spread_of, summarise
+from siming_tasks.metrics.kappa import CUTS, LEVELS, MAPPINGS, LabelMapping, chance_footnote
 from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["RESAMPLES", "Evaluation", "Method", "draw", "estimates", "evaluate", "summaries"]
+__all__ = ["RESAMPLES", "Evaluation", "Method", "adversarial_fill", "chance_corrected", "draw", "estimates", "evaluate",
+           "summaries", "zero_fill"]  # fmt: skip
 
 K = TypeVar("K", bound=Hashable)
 Method = Literal["bootstrap", "jackknife"]
@@ -37,9 +39,12 @@ class Evaluation:
             (:meth:`siming_tasks.metrics.score_matrix.ScoreMatrix.imputed`): what answering less cannot raise. None
             without any answer.
         imputed_per_skill: the same for the steps of each skill.
-        extra: everything else that a result file states: ``mapping`` (kappa under every reading of equation 3),
-            ``positive`` (MCC and precision, recall, F1 of both classes), and
-            :func:`siming_tasks.metrics.sensitivity.facts`.
+        extra: everything else that a result file states, without interval but for the first two: ``mapping`` (kappa
+            under every reading of equation 3) and ``positive`` (MCC and precision, recall, F1 of both classes);
+            ``counts``; ``prevalence`` and ``predicted_positive_rate``, the shares of "wrong" steps among the answered
+            ones, whatever the positive class; ``confusion``; ``footnote``, other corrections for chance; ``fill``, a
+            sensitivity analysis, not a result: the metrics if every missing answer had been zero points (verdict:
+            wrong), and if it had been as far from the reference as the scale allows.
         options: mapping, positive class, method, resamples and seed that were used.
     """
 
@@ -52,8 +57,7 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        names = ("metrics", "per_skill", "imputed", "imputed_per_skill", "extra", "options")
-        return {name: plain(getattr(self, name)) for name in names}
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 def evaluate(
@@ -76,13 +80,10 @@ def evaluate(
         resamples: bootstrap resamples; fewer than 2 give values without intervals.
         seed: of the resamples.
         method: ``bootstrap`` (studentised or expanded percentile interval) or ``jackknife`` (leave one video out; no
-            randomness).
+            randomness); DataError for an unknown one.
 
     Returns:
         An estimate of every metric that :data:`siming_tasks.metrics.catalogue.CATALOGUE` has for this kind of answer.
-
-    Raises:
-        DataError: an unknown method.
 
     Example:
         >>> import numpy as np
@@ -98,7 +99,7 @@ def evaluate(
     panel = panel.sorted()
     whole = Tally.of(panel, mapping, positive)
     skills = list(dict.fromkeys(panel.skills))
-    readings = extra.readings(panel)
+    readings = _readings(panel)
     chosen = {("mapping", mapping), ("positive", positive)} if panel.answer == "error" else {("mapping", mapping)}
     tallies: dict[tuple[str, ...], Tally] = {("whole",): whole}
     tallies |= {key: tally for key, tally in readings.items() if key not in chosen}
@@ -126,7 +127,7 @@ def evaluate(
         per_skill,
         imputed("whole"),
         {name: imputed("skill", name) if len(skills) > 1 else imputed("whole") for name in skills},
-        beside | extra.facts(panel, whole),
+        beside | _facts(panel, whole),
         options,
     )
 
@@ -137,7 +138,6 @@ def estimates(
     """Every metric of several tallies of the same videos, from one shared set of resamples."""
     if method not in ("bootstrap", "jackknife"):
         raise DataError(f"The method is {method!r}; it must be 'bootstrap' or 'jackknife'.")
-
     n = max((len(tally.asked) for tally in tallies.values()), default=0)
     values, drawn, errors = draw(tallies, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
     spread: dict[tuple[K, str], Spread] = {}
@@ -148,6 +148,32 @@ def estimates(
                 if len(rests_on) > 1:
                     spread[key, name] = jackknife_spread(values[key, name], left_out[rests_on])
     return summaries(tallies, values, drawn, errors, spread)
+
+
+def draw(
+    tallies: Mapping[K, Tally], videos: int, *, resamples: int, seed: int
+) -> tuple[dict[tuple[K, str], float], dict[tuple[K, str], FloatArray], dict[tuple[K, str], FloatArray]]:
+    """Values of several tallies of the same videos, their replicates, and the standard errors of those that have one.
+
+    No replicates for a single video or resample.
+    """
+
+    def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
+        return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
+
+    def both(weights: FloatArray) -> dict[tuple[str, K, str], FloatArray]:
+        drawn_values = {("value", *at): got for at, got in compute(weights).items()}
+        for key, tally in tallies.items():
+            drawn_values |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
+        return drawn_values
+
+    drawn = bootstrap(both, videos, resamples=resamples, seed=seed)
+    values = {(key, name): got for (part, key, name), got in drawn.items() if part == "value"}
+    errors: dict[tuple[K, str], FloatArray] = {}
+    for key, tally in tallies.items() if drawn else ():
+        sums: Any = {family: got for (part, of, family), got in drawn.items() if part == "sums" and of == key}
+        errors |= {(key, name): got for name, got in tally.errors(sums).items()}
+    return observed(compute, videos), values, errors
 
 
 def summaries(
@@ -170,27 +196,62 @@ def summaries(
     }
 
 
-def draw(
-    tallies: Mapping[K, Tally], videos: int, *, resamples: int, seed: int
-) -> tuple[dict[tuple[K, str], float], dict[tuple[K, str], FloatArray], dict[tuple[K, str], FloatArray]]:
-    """Values of several tallies of the same videos, their replicates, and the standard errors of those that have one.
+def _readings(panel: ScoreMatrix) -> dict[tuple[str, ...], Tally]:
+    """Tallies of every reading of equation 3 (scores only) and of either class as the positive one."""
+    views: dict[tuple[str, ...], Tally] = {}
+    if panel.answer == "score":
+        views |= {("mapping", name): Tally.of(panel, name, metrics=select(family="labels")) for name in MAPPINGS}
+    classes = select(family="verdicts")
+    views["positive", "error"] = Tally.of(panel, positive="error", metrics=classes)
+    views["positive", "correct"] = Tally.of(panel, positive="correct", metrics=classes)
+    return views
 
-    No replicates for a single video or resample.
-    """
 
-    def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
-        return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
+def _facts(panel: ScoreMatrix, tally: Tally) -> dict[str, Any]:
+    """The counts and shares of :attr:`Evaluation.extra` that need no interval."""
+    both = panel.counted & panel.answered
+    answered = int(both.sum())
+    counts = {
+        "videos": len(panel.video_ids),
+        "asked": int(panel.asked.sum()),
+        "answered": int(panel.answered.sum()),
+        "with_reference": int(panel.counted.sum()),
+        "scored": answered,
+    }
+    shares = {
+        name: float((wrong & both).sum()) / answered if answered else None
+        for name, wrong in (("prevalence", panel.reference_wrong), ("predicted_positive_rate", panel.predicted_wrong))
+    }
+    is_score = panel.answer == "score"
+    levels = list(LEVELS) if is_score else ["correct", "wrong"]
+    table = tally.labels if is_score else Tally.of(panel).verdicts  # rows = reference, columns = prediction
+    pooled = table.sum(axis=0).reshape(len(levels), len(levels)).astype(int).tolist()
+    compared = [name for name in tally.metrics if CATALOGUE[name].compared]
+    fills: dict[str, dict[str, float | None]] = {}
+    for name, fill in (("zero", zero_fill), ("adversarial", adversarial_fill)):
+        fills[name] = dict.fromkeys(compared)
+        if panel.counted.any():
+            imputed = Tally.of(panel.predicting(fill(panel)), tally.mapping, tally.positive, compared)
+            fills[name] = {key: float(np.nan_to_num(value)) for key, value in imputed.observed.items()}
+    confusion = {"levels": levels, "counts": pooled}
+    return {"counts": counts, **shares, "confusion": confusion, "footnote": chance_corrected(tally), "fill": fills}
 
-    def both(weights: FloatArray) -> dict[tuple[str, K, str], FloatArray]:
-        drawn_values = {("value", *at): got for at, got in compute(weights).items()}
-        for key, tally in tallies.items():
-            drawn_values |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
-        return drawn_values
 
-    drawn = bootstrap(both, videos, resamples=resamples, seed=seed) if videos > 1 and resamples > 1 else {}
-    values = {(key, name): got for (part, key, name), got in drawn.items() if part == "value"}
-    errors: dict[tuple[K, str], FloatArray] = {}
-    for key, tally in tallies.items() if drawn else ():
-        sums: Any = {family: got for (part, of, family), got in drawn.items() if part == "sums" and of == key}
-        errors |= {(key, name): got for name, got in tally.errors(sums).items()}
-    return observed(compute, videos), values, errors
+def chance_corrected(tally: Tally) -> dict[str, float | None]:
+    """Gwet's AC2 and Krippendorff's alpha of labels or verdicts."""
+    counts = tally.labels if tally.panel.answer == "score" else Tally.of(tally.panel).verdicts
+    return chance_footnote(counts.sum(axis=0))
+
+
+def zero_fill(panel: ScoreMatrix) -> FloatArray:
+    """Predictions with every missing answer as zero points, or as the verdict "wrong"."""
+    return np.where(np.isnan(panel.predicted), 0.0 if panel.answer == "score" else 1.0, panel.predicted)
+
+
+def adversarial_fill(panel: ScoreMatrix) -> FloatArray:
+    """Predictions with every missing answer as far from the reference as the scale allows."""
+    if panel.answer == "score":
+        worst = np.where(panel.reference > panel.max_score / 2, 0.0, panel.max_score)
+    else:
+        worst = np.where(panel.reference_wrong, 0.0, 1.0)
+    return np.where(np.isnan(panel.predicted), worst, panel.predicted)

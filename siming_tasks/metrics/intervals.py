@@ -4,19 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.proportion import at_boundary
 from siming_tasks.metrics.resample import Spread, spreads, studentised
-from siming_tasks.metrics.score_matrix import FloatArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
 
-__all__ = ["derived", "finish", "spread_of", "summarise"]
+
+@dataclass(frozen=True)
+class Proportion:
+    """``count`` of ``n`` with its 95 % Wilson interval; all None without any."""
+
+    count: int
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+def wilson(count: int, n: int, level: float = LEVEL) -> Proportion:
+    """A share with its Wilson score interval (Wilson 1927), which stays inside 0..1 and has a width at 0 and 1.
+
+    Example:
+        >>> found = wilson(5, 10)
+        >>> print(f"{found.value} [{found.low:.3f}, {found.high:.3f}]")
+        0.5 [0.237, 0.763]
+    """
+    if n == 0:
+        return Proportion(0, 0, None, None, None)
+    from scipy.stats import binomtest  # not at import time: slow
+
+    interval = binomtest(count, n).proportion_ci(level, method="wilson")
+    return Proportion(count, n, count / n, float(interval.low), float(interval.high))
+
+
+def share(hit: BoolArray, among: BoolArray) -> Proportion:
+    """Share of the marked places in ``among`` that are also marked in ``hit``."""
+    return wilson(int((hit & among).sum()), int(among.sum()))
+
+
+def at_boundary(value: float, videos: int) -> tuple[float, float]:
+    """Interval of a share that is 0 or 1 in a sample of independent videos: Clopper and Pearson's, of the videos.
+
+    Resampling cannot see beyond what was seen and would give an interval without width. If more than a share q of all
+    videos differed, none in n would have been found with a chance below (1 - q)^n.
+
+    Example:
+        >>> low, high = at_boundary(1.0, 60)
+        >>> print(f"{low:.3f} {high}")
+        0.940 1.0
+    """
+    reach = 1 - ((1 - LEVEL) / 2) ** (1 / videos)
+    return (1 - reach, 1.0) if value > 0.5 else (0.0, reach)
 
 
 def finish(
@@ -47,31 +91,28 @@ def finish(
         below :data:`siming_tasks.metrics.thresholds.FEWEST` videos or where nothing varies: one without width would say
         that the value is certain.
     """
-    all_flags = set(flags)
-    if coverage is not None and coverage < COMPARABLE:
-        all_flags.add("not-comparable")
+    raised = set(flags) | ({"not-comparable"} if coverage is not None and coverage < COMPARABLE else set())
     if not items:
-        return Estimate(None, reason=why, coverage=coverage, flags=tuple(sorted(all_flags)))
+        return Estimate(None, reason=why, coverage=coverage, flags=tuple(sorted(raised)))
     if np.isnan(value):
         return Estimate(0.0, n_videos=videos, n_items=items, undefined=True, reason=why, coverage=coverage,
-                        flags=tuple(sorted(all_flags)))  # fmt: skip
+                        flags=tuple(sorted(raised)))  # fmt: skip
     if spread is None or videos < 2:
-        return Estimate(value, n_videos=videos, n_items=items, coverage=coverage, flags=tuple(sorted(all_flags)))
-    all_flags |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()
+        return Estimate(value, n_videos=videos, n_items=items, coverage=coverage, flags=tuple(sorted(raised)))
+    raised |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()
     stderr = None if np.isnan(spread.stderr) else spread.stderr * (spread.stderr > NOISE)
-    ends: tuple[float | None, float | None] = spread.low, spread.high
-    if bearing and value in (0.0, 1.0):
-        ends = at_boundary(value, bearing)
+    is_boundary = bool(bearing) and value in (0.0, 1.0)
+    ends: tuple[float | None, float | None] = at_boundary(value, bearing) if is_boundary else (spread.low, spread.high)
     if videos < FEWEST:
         ends = None, None
-        all_flags.add("no-interval")
-    elif not spread.high - spread.low > NOISE and not (bearing and value in (0.0, 1.0)):
+        raised.add("no-interval")
+    elif not is_boundary and not spread.high - spread.low > NOISE:
         ends = None, None
-        all_flags |= set() if "constant-prediction" in all_flags else {"no-variation"}
-    else:
-        all_flags |= {"few-videos"} if videos < TRUSTED else set()
+        raised |= set() if "constant-prediction" in raised else {"no-variation"}
+    elif videos < TRUSTED:
+        raised.add("few-videos")
     return Estimate(value, stderr, *ends, videos, items, coverage=coverage, undefined_share=spread.undefined,
-                    flags=tuple(sorted(all_flags)))  # fmt: skip
+                    flags=tuple(sorted(raised)))  # fmt: skip
 
 
 def derived(
@@ -117,28 +158,21 @@ def spread_of(
 
 def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = None) -> Estimate:
     """One metric of a tally as an estimate: its size, its reason, its flags."""
-    _, items = tally.size(metric)
+    family, (_, items) = CATALOGUE[metric].family, tally.size(metric)
     why = tally.reason(metric) if not items or np.isnan(value) else ""
-    flags = _flags(tally, metric) if items else ()
     bearing = tally.bearing(metric) if value in (0.0, 1.0) else 0
-    estimate = derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing)
-    still = CATALOGUE[metric].family == "coverage"  # says nothing of other videos where it is 1
-    return (
-        replace(estimate, flags=tuple(flag for flag in estimate.flags if flag != "no-variation")) if still else estimate
-    )
-
-
-def _flags(tally: Tally, metric: str) -> set[str]:
-    """Flags that follow from the data alone."""
-    family = CATALOGUE[metric].family
-    if family == "coverage":
-        return set()
-    if family == "totals":
-        levels = [len(np.unique(side)) for side in (tally.totals.x, tally.totals.y)]
-    else:
-        counts = tally.counts(family).sum(axis=0)
-        table = counts.reshape(2 * (int(np.sqrt(len(counts))),))
-        levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
-    raised = {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
-    raised |= {"small-n"} if family == "totals" and len(tally.totals) < SMALL_N else set()
-    return raised | ({"tailed"} if abs(tally.skew) >= TAILED else set())
+    if family == "coverage":  # that it does not vary says nothing of other videos where it is 1
+        estimate = derived(tally, metric, value, spread, why=why, bearing=bearing)
+        return replace(estimate, flags=tuple(flag for flag in estimate.flags if flag != "no-variation"))
+    flags: set[str] = set()
+    if items:
+        if family == "totals":
+            levels = [len(np.unique(side)) for side in (tally.totals.x, tally.totals.y)]
+            flags |= {"small-n"} if len(tally.totals) < SMALL_N else set()
+        else:
+            counts = tally.counts(family).sum(axis=0)
+            table = counts.reshape(2 * (int(np.sqrt(len(counts))),))
+            levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
+        flags |= {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
+        flags |= {"tailed"} if abs(tally.skew) >= TAILED else set()
+    return derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing)

@@ -9,13 +9,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.agreement.kappa import confusion, qwk
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.intervals import finish
+from siming_tasks.metrics.kappa import confusion, qwk
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
-
-__all__ = ["Labels", "Stat", "difference", "estimate_stats", "kappa_stat", "ratio"]
 
 Labels = NDArray[np.int8]
 K = TypeVar("K", bound=Hashable)
@@ -88,6 +86,12 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic], need
     return Stat(np.stack(parts, axis=1), _share, items, needs, share=numerator.dtype == np.bool_)
 
 
+def _share(sums: FloatArray) -> FloatArray:
+    out = np.full(len(sums), np.nan)
+    np.divide(sums[:, 0], sums[:, 1], out=out, where=sums[:, 1] > 0)
+    return out
+
+
 def difference(first: Stat, second: Stat) -> Stat:
     """``first - second``, undefined where either is."""
     cut = first.counts.shape[1]
@@ -105,9 +109,3 @@ def kappa_stat(first: Labels, other: Labels, where: BoolArray | None = None, nee
         first, other = np.where(where, first, -1).astype(np.int8), np.where(where, other, -1).astype(np.int8)
     counts = confusion(first, other)
     return Stat(counts, qwk, int(counts.sum()), needs)
-
-
-def _share(sums: FloatArray) -> FloatArray:
-    out = np.full(len(sums), np.nan)
-    np.divide(sums[:, 0], sums[:, 1], out=out, where=sums[:, 1] > 0)
-    return out

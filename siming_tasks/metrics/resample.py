@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from enum import IntEnum
 from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple, TypeVar
@@ -16,15 +17,40 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from siming_tasks.metrics.agreement.linear import jackknife_error
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
-__all__ = ["Compute", "Spread", "bootstrap", "jackknife_spread", "observed", "one_thread", "quantile_of_t",
-           "sample", "spreads", "studentised", "weight_chunks"]  # fmt: skip
-
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
+
+_CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's cache, and bounds the memory
+_ROWS = 16  # but never fewer resamples than this at a time
+
+
+class Stream(IntEnum):
+    """Purpose of a random stream; its value is part of every published number and never changes.
+
+    Which videos a resample takes comes from the seed itself, hence the same videos for all metrics and all runs.
+    """
+
+    STEPS = 1
+    """Steps that a resample of videos and steps takes."""
+    EXCHANGES = 3
+    """Other video whose answers a video is given."""
+    DIAGNOSES = 7
+    """Resamples and random splits of the diagnoses in a report."""
+    STANDARD = 11
+    """Resamples of the examinees behind a cut score."""
+
+
+def stream(seed: int, what: Stream) -> np.random.SeedSequence:
+    """The seed of one of the streams that come from one seed: no two draw the same.
+
+    Example:
+        >>> stream(5, Stream.STEPS).spawn_key
+        (1,)
+    """
+    return np.random.SeedSequence(seed, spawn_key=(int(what),))
 
 
 class Spread(NamedTuple):
@@ -37,10 +63,6 @@ class Spread(NamedTuple):
     low: float
     high: float
     undefined: float
-
-
-_CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's cache, and bounds the memory
-_ROWS = 16  # but never fewer resamples than this at a time
 
 
 def weight_chunks(
@@ -74,16 +96,23 @@ def observed(compute: Compute[K], n_videos: int) -> dict[K, float]:
 
 
 def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) -> dict[K, FloatArray]:
-    """Values of every metric in ``resamples`` cluster resamples of the videos, ``float64[B]`` each, NaN undefined."""
-    return _collect(compute, weight_chunks(n_videos, resamples, seed))
+    """Values of every metric in ``resamples`` cluster resamples of the videos, ``float64[B]`` each, NaN undefined.
+
+    No replicates for a single video or resample.
+    """
+    parts: dict[K, list[FloatArray]] = {}
+    for weights in weight_chunks(n_videos, resamples, seed) if n_videos > 1 and resamples > 1 else ():
+        for name, values in compute(weights).items():
+            parts.setdefault(name, []).append(values)
+    return {name: np.concatenate(values) for name, values in parts.items()}
 
 
 def sample(
     compute: Compute[K], n_videos: int, *, resamples: int, seed: int
 ) -> tuple[dict[K, float], dict[K, FloatArray]]:
-    """:func:`observed` values and :func:`bootstrap` replicates; no replicates for a single video or resample."""
-    spread = bootstrap(compute, n_videos, resamples=resamples, seed=seed) if n_videos > 1 and resamples > 1 else {}
-    return observed(compute, n_videos), spread
+    """:func:`observed` values and :func:`bootstrap` replicates."""
+    replicates = bootstrap(compute, n_videos, resamples=resamples, seed=seed)
+    return observed(compute, n_videos), replicates
 
 
 def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, level: float = LEVEL) -> dict[K, Spread]:
@@ -98,19 +127,40 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
         videos: that each rests on.
         level: nominal coverage.
     """
-    names = list(replicates)
     by_key: dict[K, Spread] = {}
     rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
-    sizes = {name: videos if isinstance(videos, int) else videos[name] for name in names}
-    names.sort(key=sizes.__getitem__)
+    sizes = {name: videos if isinstance(videos, int) else videos[name] for name in replicates}
+    names = sorted(replicates, key=sizes.__getitem__)
     start = 0
     while start < len(names):  # many short rows at once: each call of a quantile costs more than its work
         size = sizes[names[start]]
         chunk = [name for name in names[start : start + rows] if sizes[name] == size]
         start += len(chunk)
-        columns = _intervals(np.stack([replicates[name] for name in chunk]), _tail_probability(size, level))
-        by_key |= {name: Spread(*column) for name, column in zip(chunk, columns.tolist(), strict=True)}
+        tail = _tail_probability(size, level)
+        drawn = np.stack([replicates[name] for name in chunk])
+        missing = np.isnan(drawn)
+        bounds = np.full((len(chunk), 4), np.nan)
+        bounds[:, 3] = missing.mean(axis=1)
+        whole = ~missing.any(axis=1)
+        if whole.any():
+            bounds[whole, :3] = _stderr_and_bounds(drawn[whole], tail)
+        for row in np.flatnonzero(~whole & ((~missing).sum(axis=1) > 1)):
+            bounds[row, :3] = _stderr_and_bounds(drawn[row, ~missing[row]][None], tail)[0]
+        by_key |= {name: Spread(*column) for name, column in zip(chunk, bounds.tolist(), strict=True)}
     return {name: by_key[name] for name in replicates}
+
+
+@cache
+def _tail_probability(videos: int, level: float) -> float:
+    """The share of replicates beyond either end of an expanded percentile interval."""
+    if videos < 2:
+        return (1 - level) / 2
+    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1, level))
+
+
+def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:
+    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
+    return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
 
 
 def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArray) -> tuple[float, float]:
@@ -134,14 +184,6 @@ def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArra
     return value - max(upper, 0.0) * error, value - min(lower, 0.0) * error
 
 
-@cache
-def _tail_probability(videos: int, level: float) -> float:
-    """The share of replicates beyond either end of an expanded percentile interval."""
-    if videos < 2:
-        return (1 - level) / 2
-    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1, level))
-
-
 def quantile_of_t(freedom: int, level: float = LEVEL) -> float:
     """Standard errors on either side of an interval from Student's distribution."""
     from scipy.special import stdtrit  # not at import time: slow
@@ -149,35 +191,14 @@ def quantile_of_t(freedom: int, level: float = LEVEL) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def _intervals(replicates: FloatArray, tail: float) -> FloatArray:
-    """:class:`Spread` of many numbers: ``float64[K, B]`` to ``float64[K, 4]``, NaN with fewer than two values."""
-    missing = np.isnan(replicates)
-    bounds = np.full((len(replicates), 4), np.nan)
-    bounds[:, 3] = missing.mean(axis=1)
-    whole = ~missing.any(axis=1)
-    if whole.any():
-        bounds[whole, :3] = _stderr_and_bounds(replicates[whole], tail)
-    for row in np.flatnonzero(~whole & ((~missing).sum(axis=1) > 1)):
-        bounds[row, :3] = _stderr_and_bounds(replicates[row, ~missing[row]][None], tail)[0]
-    return bounds
-
-
-def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:
-    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
-    return np.stack([values.std(axis=1, ddof=1), low, high], axis=1)
+def jackknife_error(left_out: FloatArray) -> float:
+    """Standard error from n leave-one-out values, NaN if one of them has no value."""
+    n = len(left_out)
+    return float(np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())) if n > 1 else float("nan")
 
 
 def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
     """Standard error and t interval from n leave-one-out values; none if one of them is undefined."""
-    undefined = float(np.isnan(left_out).mean())
     stderr = jackknife_error(left_out)
     reach = quantile_of_t(len(left_out) - 1) * stderr
-    return Spread(stderr, value - reach, value + reach, undefined)
-
-
-def _collect(compute: Compute[K], chunks: Iterator[FloatArray]) -> dict[K, FloatArray]:
-    parts: dict[K, list[FloatArray]] = {}
-    for weights in chunks:
-        for name, values in compute(weights).items():
-            parts.setdefault(name, []).append(values)
-    return {name: np.concatenate(values) for name, values in parts.items()}
+    return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()))

@@ -1,4 +1,10 @@
-"""Sufficient statistics of a score matrix, per video: counts and totals. All that follows is arithmetic on weights."""
+"""Sufficient statistics of a score matrix, per video: counts and totals. All that follows is arithmetic on weights.
+
+Standard errors are linearised: a metric of sums ``S`` of per-video columns ``c_v`` with gradient ``g`` at ``S`` has the
+variance ``m / (m - 1) * sum over videos of (g . c_v)^2``: the same formula for the data and, with its weights, for
+every resample, which is what an interval from studentised resamples needs. No centring: the metrics here do not change
+when all sums are doubled, so ``g . S`` is zero.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +15,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.agreement import classification, correlation, kappa, linear
-from siming_tasks.metrics.agreement.classification import Positive
-from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
-from siming_tasks.metrics.agreement.reasons import Classes
 from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
+from siming_tasks.metrics.classification import Positive, binary_counts
+from siming_tasks.metrics.correlation import Paired, shares
+from siming_tasks.metrics.kappa import MOMENTS, LabelMapping, confusion, ordinal_labels
+from siming_tasks.metrics.resample import jackknife_error
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import NOISE
-
-__all__ = ["Tally"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Tally:
     steps: FloatArray
     verdicts: FloatArray
     labels: FloatArray
-    totals: correlation.Paired
+    totals: Paired
 
     @classmethod
     def of(
@@ -55,22 +59,22 @@ class Tally:
     ) -> Tally:
         """Count a panel; ``metrics`` defaults to those of its kind of answer."""
         both = panel.counted & panel.answered
-        verdicts = classification.binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
+        verdicts = binary_counts(panel.reference_wrong, panel.predicted_wrong, both)
         labels = np.zeros((len(panel.video_ids), 16))
         x = y = np.full(len(panel.video_ids), np.nan)
         if panel.answer == "score":
             sides = [np.where(both, points, np.nan) for points in (panel.reference, panel.predicted)]
-            labels = kappa.confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
-            x, y = correlation.shares(panel)
+            labels = confusion(*(ordinal_labels(side, panel.max_score, mapping) for side in sides))
+            x, y = shares(panel)
         return cls(
             panel=panel,
             metrics=select(panel.answer) if metrics is None else tuple(metrics),
             mapping=mapping,
             positive=positive,
             steps=np.stack([side.sum(axis=1, dtype=np.float64) for side in (panel.asked, panel.answered)], axis=1),
-            verdicts=verdicts if positive == "error" else classification.swap_classes(verdicts),
+            verdicts=verdicts if positive == "error" else verdicts[..., ::-1],
             labels=labels,
-            totals=correlation.Paired(x, y),
+            totals=Paired(x, y),
         )
 
     def imputed(self) -> Tally:
@@ -104,6 +108,22 @@ class Tally:
             values[name] = row.function(sums[row.family])
         return values
 
+    @cached_property
+    def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
+        """By family: how many columns, the columns beside their products, and the metrics that have a slope in them.
+
+        The products are those of every two columns; those of unequal ones are doubled.
+        """
+        by_family: dict[Family, tuple[int, FloatArray, list[str]]] = {}
+        for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
+            names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
+            counts = self.counts(family)
+            columns = counts @ MOMENTS if family == "labels" else counts
+            first, other = np.triu_indices(columns.shape[1])
+            products = np.where(first == other, 1.0, 2.0) * columns[:, first] * columns[:, other]
+            by_family[family] = columns.shape[1], np.concatenate([columns, products], axis=1), names
+        return by_family
+
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
         """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``."""
         by_family: dict[Family, FloatArray] = {
@@ -120,27 +140,16 @@ class Tally:
         """
         by_metric: dict[str, FloatArray] = {}
         for family, (k, _, names) in self._linear.items():
-            summed, pairs, videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
+            summed, (first, other), videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
             for name in names:
-                slope = CATALOGUE[name].slope
-                if slope is not None:
-                    by_metric[name] = linear.linear_error(slope(summed[:, :k]), summed[:, k:], pairs, videos)
+                if (gradient := CATALOGUE[name].slope) is not None:
+                    slope = gradient(summed[:, :k])
+                    variance = np.einsum("bk,bk,bk->b", slope[:, first], slope[:, other], summed[:, k:])
+                    by_metric[name] = np.sqrt(np.maximum(variance, 0) * (videos / max(1, videos - 1)))
         for name in self.metrics:
-            fisher = CATALOGUE[name].fisher
-            if fisher is not None:
+            if (fisher := CATALOGUE[name].fisher) is not None:
                 by_metric[name] = fisher(sums["totals"], len(self.totals))
         return by_metric
-
-    @cached_property
-    def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
-        """By family: how many columns, the columns beside their products, and the metrics that have a slope in them."""
-        by_family: dict[Family, tuple[int, FloatArray, list[str]]] = {}
-        for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
-            names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
-            counts = self.counts(family)
-            columns = counts @ kappa.MOMENTS if family == "labels" else counts
-            by_family[family] = columns.shape[1], np.concatenate([columns, linear.products(columns)], axis=1), names
-        return by_family
 
     def own_errors(self) -> dict[str, float]:
         """The standard errors of the data as they are, on the scale of :meth:`errors`.
@@ -152,7 +161,7 @@ class Tally:
         for name in standard_errors:
             if CATALOGUE[name].fisher:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    standard_errors[name] = linear.jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
+                    standard_errors[name] = jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
         return standard_errors
 
     @cached_property
@@ -177,9 +186,7 @@ class Tally:
     def contributing(self, metric: str) -> NDArray[np.intp]:
         """Positions of the videos that the metric rests on."""
         family = CATALOGUE[metric].family
-        if family == "totals":
-            return self.totals.keep
-        return np.flatnonzero(self._rests_on(family))
+        return self.totals.keep if family == "totals" else np.flatnonzero(self._rests_on(family))
 
     def size(self, metric: str) -> tuple[int, int]:
         """Videos and items (steps; for correlations, videos) that the metric rests on."""
@@ -201,12 +208,6 @@ class Tally:
         """Steps asked, ``float64[V]``."""
         return self.steps[:, 0]
 
-    @property
-    def coverage(self) -> float | None:
-        """Answered / asked steps; None if nothing was asked."""
-        asked, answered = self.steps.sum(axis=0).tolist()
-        return answered / asked if asked else None
-
     def coverage_of(self, metric: str) -> float | None:
         """Share of what was asked that the metric rests on: steps with a reference, or for totals videos with one.
 
@@ -215,7 +216,10 @@ class Tally:
         family = CATALOGUE[metric].family
         counted = self.panel.counted
         due = counted.any(axis=1) if family == "totals" else counted
-        return self.coverage if family == "coverage" or not due.any() else self.size(metric)[1] / int(due.sum())
+        if family == "coverage" or not due.any():
+            asked, answered = self.steps.sum(axis=0).tolist()
+            return answered / asked if asked else None
+        return self.size(metric)[1] / int(due.sum())
 
     @cached_property
     def skew(self) -> float:
@@ -239,10 +243,5 @@ class Tally:
         row = CATALOGUE[metric]
         if row.family == "totals":
             return row.why(self.totals)
-        counts = self.counts(row.family).sum(axis=0)
-        return row.why(counts) if row.family == "labels" else row.why(counts, self.classes)
-
-    @property
-    def classes(self) -> Classes:
-        """Words for the positive class and the other one."""
-        return ("wrong", "correct") if self.positive == "error" else ("correct", "wrong")
+        classes = ("wrong", "correct") if self.positive == "error" else ("correct", "wrong")
+        return row.why(self.counts(row.family).sum(axis=0), classes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # tables of words need no arrays
     from siming_tasks.metrics.estimate import Estimate
-    from siming_tasks.metrics.proportion import Proportion
+    from siming_tasks.metrics.intervals import Proportion
 
 __all__ = [
     "page_count",

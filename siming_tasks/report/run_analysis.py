@@ -18,9 +18,9 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
-from siming_tasks.metrics.agreement.correlation import totals
 from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.catalogue import headline
+from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options

@@ -21,7 +21,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics import evaluate, ordinal_labels
-from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.intervals import wilson
 from siming_tasks.metrics.ratio_estimates import difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.diagnosis import diagnosis_section

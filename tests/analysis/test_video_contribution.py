@@ -19,9 +19,8 @@ from siming_tasks.analysis.video_contribution import (
 )
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics import no_video_baselines as baselines
-from siming_tasks.metrics.agreement.correlation import Paired, totals
-from siming_tasks.metrics.resample import bootstrap, observed
-from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.correlation import Paired, totals
+from siming_tasks.metrics.resample import Stream, bootstrap, observed, stream
 from siming_tasks.metrics.sufficient_stats import Tally
 
 

@@ -24,9 +24,8 @@ from siming_tasks.cli import main
 from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics import ScoreMatrix, evaluate
-from siming_tasks.metrics.agreement.reasons import says
 from siming_tasks.metrics.alignment import ComparisonEntry
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, select
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, Metric, headline, says, select
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.report.table import to_markdown
@@ -122,7 +121,7 @@ class TestRows:
 
 COLUMNS_OF_PAPERS = "columns of published tables: what the linter has identities for, with names of its own"
 OTHER_LISTS = {
-    "metrics/selective/named_errors.py": "agreement of the named errors, an answer format's own",
+    "metrics/named_errors.py": "agreement of the named errors, an answer format's own",
     "metrics/catalogue.py": "the catalogue",
     "tools/table_lint/": COLUMNS_OF_PAPERS,
     "report/published_tables/": COLUMNS_OF_PAPERS,

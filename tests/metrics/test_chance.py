@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.metrics import evaluate
-from siming_tasks.metrics.agreement.chance import gwet, krippendorff
-from siming_tasks.metrics.agreement.kappa import confusion, qwk
+from siming_tasks.metrics.kappa import confusion, gwet, krippendorff, qwk
 
 X = [3, 3, 3, 2, 3, 0, 3, 3, 1, 3, 3, 2, 3, 3, 3, 0, 3, 2, 3, 3]
 Y = [3, 3, 2, 2, 3, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 3, 2, 3, 1]

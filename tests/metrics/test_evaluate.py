@@ -19,7 +19,7 @@ from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.analysis.video_contribution import shuffle_p
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
-from siming_tasks.metrics.agreement.correlation import shares, totals
+from siming_tasks.metrics.correlation import shares, totals
 
 TOL = 1e-12
 

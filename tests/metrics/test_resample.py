@@ -11,10 +11,9 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from siming_tasks.analysis.variance_sources import two_way_intervals
-from siming_tasks.metrics import evaluate, ordinal_labels, resample
-from siming_tasks.metrics.agreement import classification, correlation, kappa
-from siming_tasks.metrics.agreement.left_out import pearson_left_out, spearman_left_out
+from siming_tasks.metrics import classification, correlation, evaluate, kappa, ordinal_labels, resample
 from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.correlation import pearson_left_out, spearman_left_out
 from siming_tasks.metrics.sufficient_stats import Tally
 
 TOL = 1e-12

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import siming_tasks
-from siming_tasks.metrics.streams import Stream, stream
+from siming_tasks.metrics.resample import Stream, stream
 
 
 def test_each_stream_draws_what_its_number_says():
@@ -20,4 +20,4 @@ def test_each_stream_draws_what_its_number_says():
 
 def test_streams_of_a_seed_are_numbered_nowhere_else():
     using = [path.name for path in Path(siming_tasks.__file__).parent.rglob("*.py") if "spawn_key" in path.read_text()]
-    assert using == ["streams.py"]
+    assert using == ["resample.py"]

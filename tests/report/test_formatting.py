@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.proportion import wilson
+from siming_tasks.metrics.intervals import wilson
 from siming_tasks.report.formatting import (
     plain_difference,
     plain_number,

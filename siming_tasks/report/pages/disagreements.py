@@ -16,7 +16,7 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.agreement.labels import LEVELS, LabelMapping, ordinal_labels
+from siming_tasks.metrics.kappa import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.report.error_quotes import cluster_quotes
 from siming_tasks.report.pages.site import DIFFERENCE_KINDS, Page, ReportContents, answer_address
 from siming_tasks.report.run_analysis import RunAnalysis

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.metrics.agreement.labels import LEVELS
+from siming_tasks.metrics.kappa import LEVELS
 from siming_tasks.report.charts.page_charts import Mark, interval_chart
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis

@@ -13,8 +13,8 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.agreement.correlation import totals
-from siming_tasks.metrics.agreement.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.correlation import totals
+from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.report.formatting import page_points
 from siming_tasks.report.pages.site import DifferenceKind, Page, ReportContents, Site

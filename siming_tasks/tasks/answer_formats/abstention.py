@@ -19,7 +19,7 @@ from siming_tasks.tasks.answer_formats.answer_format import (
 )
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.selective.abstention import Abstention
+    from siming_tasks.metrics.abstention import Abstention
     from siming_tasks.rubrics import RubricStep
 
 __all__ = ["AbstentionFormat"]
@@ -76,7 +76,7 @@ class AbstentionFormat(AnswerFormat):
 
     def compute_results(self, inputs: FormatInputs) -> Abstention:
         """Selective agreement, and the abstentions against what the requests really showed."""
-        from siming_tasks.metrics.selective.abstention import abstention
+        from siming_tasks.metrics.abstention import abstention
 
         hidden, why = None, ""
         try:

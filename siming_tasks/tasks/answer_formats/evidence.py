@@ -18,7 +18,7 @@ from siming_tasks.tasks.answer_formats.answer_format import (
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.selective.evidence import Evidence
+    from siming_tasks.metrics.evidence import Evidence
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
@@ -87,8 +87,8 @@ class EvidenceFormat(AnswerFormat):
         """The parts that answers rest on, against the steps' own spans; of clips, the share that names some."""
         import numpy as np
 
-        from siming_tasks.metrics.selective.abstention import right_labels
-        from siming_tasks.metrics.selective.evidence import evidence
+        from siming_tasks.metrics.abstention import right_labels
+        from siming_tasks.metrics.evidence import evidence
 
         scores = inputs.scores
         column = {name: index for index, name in enumerate(scores.step_ids)}

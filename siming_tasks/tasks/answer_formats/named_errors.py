@@ -17,7 +17,7 @@ from siming_tasks.tasks.answer_formats.answer_format import (
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.selective.named_errors import NamedErrors
+    from siming_tasks.metrics.named_errors import NamedErrors
     from siming_tasks.parsing.lenient_json import Value
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
@@ -103,7 +103,7 @@ class NamedErrorsFormat(AnswerFormat):
         """The errors that were named against those that labels state, and the share of answers with a reason."""
         import numpy as np
 
-        from siming_tasks.metrics.selective.named_errors import named_errors
+        from siming_tasks.metrics.named_errors import named_errors
 
         scores = inputs.scores
         row = {name: index for index, name in enumerate(scores.video_ids)}

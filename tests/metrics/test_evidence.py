@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from siming_tasks.metrics.selective.evidence import chance, evidence, iou, merged, pointed, prior_spans
+from siming_tasks.metrics.evidence import chance, evidence, iou, merged, pointed, prior_spans
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.selective.risk_coverage import area, by_level, risk_coverage
+from siming_tasks.metrics.abstention import area, by_level, risk_coverage
 
 
 def by_definition(loss: np.ndarray, order: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from siming_tasks.metrics.selective.named_errors import NO_LABELS, named_errors
+from siming_tasks.metrics.named_errors import NO_LABELS, named_errors
 
 
 def cells(**values: str) -> dict[tuple[int, int], frozenset[str]]:

@@ -8,9 +8,6 @@ import numpy as np
 
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
-__all__ = ["Positive", "binary_counts", "f1", "f1_slope", "mcc", "mcc_slope", "precision", "precision_slope", "recall",
-           "recall_slope", "swap_classes"]  # fmt: skip
-
 Positive = Literal["error", "correct"]
 """The class that precision, recall and F1 speak of; ``error`` (the step is wrong) unless told otherwise."""
 
@@ -27,11 +24,6 @@ def binary_counts(reference: BoolArray, predicted: BoolArray, both: BoolArray) -
     return np.stack([(cell & both).sum(axis=1, dtype=np.float64) for cell in cells], axis=1)
 
 
-def swap_classes(counts: FloatArray) -> FloatArray:
-    """The same counts with the other class as the positive one."""
-    return counts[..., ::-1]
-
-
 def mcc(counts: FloatArray) -> FloatArray:
     """Matthews correlation coefficient of ``[..., 4]`` counts, in [-1, 1]; NaN if either side has a single class.
 
@@ -41,24 +33,6 @@ def mcc(counts: FloatArray) -> FloatArray:
     # Square roots before the product: the product of four large margins would overflow the exact integers of a float.
     scale = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
     return _ratio(tp * tn - fp * fn, scale)
-
-
-def precision(counts: FloatArray) -> FloatArray:
-    """Share of the predicted positives that are positive; NaN if nothing was predicted positive."""
-    _, fp, _, tp = np.moveaxis(counts, -1, 0)
-    return _ratio(tp, tp + fp)
-
-
-def recall(counts: FloatArray) -> FloatArray:
-    """Share of the positives that were found; NaN if there are none."""
-    _, _, fn, tp = np.moveaxis(counts, -1, 0)
-    return _ratio(tp, tp + fn)
-
-
-def f1(counts: FloatArray) -> FloatArray:
-    """``2 TP / (2 TP + FP + FN)``; NaN if there are neither positives nor predicted positives."""
-    _, fp, fn, tp = np.moveaxis(counts, -1, 0)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def mcc_slope(counts: FloatArray) -> FloatArray:
@@ -77,14 +51,32 @@ def mcc_slope(counts: FloatArray) -> FloatArray:
     return np.stack(parts, axis=-1)
 
 
+def precision(counts: FloatArray) -> FloatArray:
+    """Share of the predicted positives that are positive; NaN if nothing was predicted positive."""
+    _, fp, _, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(tp, tp + fp)
+
+
 def precision_slope(counts: FloatArray) -> FloatArray:
     """Gradient of :func:`precision`."""
     return _share_slope(precision(counts), counts, hit=(0, 0, 0, 1), among=(0, 1, 0, 1))
 
 
+def recall(counts: FloatArray) -> FloatArray:
+    """Share of the positives that were found; NaN if there are none."""
+    _, _, fn, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(tp, tp + fn)
+
+
 def recall_slope(counts: FloatArray) -> FloatArray:
     """Gradient of :func:`recall`."""
     return _share_slope(recall(counts), counts, hit=(0, 0, 0, 1), among=(0, 0, 1, 1))
+
+
+def f1(counts: FloatArray) -> FloatArray:
+    """``2 TP / (2 TP + FP + FN)``; NaN if there are neither positives nor predicted positives."""
+    _, fp, fn, tp = np.moveaxis(counts, -1, 0)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def f1_slope(counts: FloatArray) -> FloatArray:

@@ -1,1 +1,0 @@
-"""Agreement of two judges from counts and totals: kappa, correlation, verdicts."""

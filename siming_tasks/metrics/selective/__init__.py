@@ -1,1 +1,0 @@
-"""Metrics of other answer formats: abstention, evidence, named errors."""
