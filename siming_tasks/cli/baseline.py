@@ -35,8 +35,7 @@ def baseline(
     from tqdm import tqdm
 
     from siming_tasks.common.errors import OptionsError
-    from siming_tasks.tools.baseline.backbones import BackboneFeatures
-    from siming_tasks.tools.baseline.encoders import NanoFeatures
+    from siming_tasks.tools.baseline.encoders import BackboneFeatures, NanoFeatures
     from siming_tasks.tools.baseline.predict import write_baseline
     from siming_tasks.tools.baseline.tuning import Tuner
 

@@ -1,19 +1,65 @@
-"""Cross-fitting: every video is judged by heads that saw neither it nor anything of its group."""
+"""Cross-fitting: every video is judged by heads that saw neither it nor anything of its group.
+
+A head is proportional odds over the levels of a step's points, with a penalty chosen on its own training videos.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.schema import Scope, Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.tools.baseline.heads import STRENGTHS, head
+from siming_tasks.options import Options
 
-__all__ = ["StepJudgments", "cross_fitted", "folds_of", "groups_of"]
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Variances, before anything is learnt, of a video's log odds: from a head that learns next to nothing upwards."""
+
+INNER = 3
+"""Folds within the training videos in which the strength is chosen."""
+
+_DEFAULT = 3.0
+_LEVEL_SPREAD = 3.0
+"""Standard deviation, beforehand, of how far apart the levels stand in log odds: hardly a limit."""
+
+T = TypeVar("T")
+Watched = Callable[[list[T], str], Iterable[T]]
+"""Is given a list and what its members are, and gives them back one by one, such as a progress bar."""
+
+Key = tuple[Scope, str]
+"""A scope and a step."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exams:
+    """Exams with labels, dealt into folds: digests of their files by video id, group and fold of every video."""
+
+    dataset: Dataset
+    options: Options
+    digests: Mapping[str, str]
+    groups: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    watched: Watched[Any]
+
+    def questions(self) -> list[Key]:
+        """All that can be asked."""
+        scopes: tuple[Scope, ...] = ("full", "clip")
+        return [(scope, step.id) for scope in scopes for step in self.dataset.rubric.steps]
+
+    def asked(self, key: Key, shown: Mapping[str, Any]) -> Iterator[tuple[int, Video]]:
+        """The videos, with their places, that are asked about this and can be shown."""
+        scope, step = key
+        for place, video in enumerate(self.dataset.videos):
+            if video.video_id in shown and step in (video.applicable_ids if scope == "full" else video.timed_ids):
+                yield place, video
 
 
 @dataclass(frozen=True)
@@ -29,7 +75,7 @@ class StepJudgments:
         strengths: of the others and of these, fold by fold.
     """
 
-    points: NDArray[np.float64]
+    points: Array
     wrong: NDArray[np.bool_]
     constant: int
     untrained: int
@@ -37,10 +83,27 @@ class StepJudgments:
     strengths: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True)
+class BaselineResult:
+    """Result of training and judging.
+
+    Attributes:
+        judged: by scope and step, what is said, and of which videos (their places).
+        media: by video id, and within it by step id of a clip or the empty name, which frames were shown.
+        unreadable: why which videos could not be shown.
+        facts: how it was made, for the prediction file.
+    """
+
+    judged: Mapping[Key, tuple[StepJudgments, list[int]]]
+    media: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    unreadable: tuple[str, ...]
+    facts: Mapping[str, Any]
+
+
 def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -> NDArray[np.int64]:
     """The group of every video: what is in one group is never on both sides of a fold.
 
-    One group are videos with the same file, counterfactual minimal_pairs, and those that share what ``group`` names.
+    One group are videos with the same file, counterfactual minimal pairs, and those that share what ``group`` names.
 
     Args:
         dataset: the exams.
@@ -55,11 +118,7 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
 
     number = {video.video_id: place for place, video in enumerate(dataset.videos)}
     tied = [(place, f"file {digests[name]}") for name, place in number.items()]
-    tied += [
-        (number[name], f"minimal_pairs {place}")
-        for place, pair in enumerate(minimal_pairs_of(dataset))
-        for name in pair
-    ]
+    tied += [(number[name], f"pair {place}") for place, pair in enumerate(minimal_pairs_of(dataset)) for name in pair]
     for video in dataset.videos if group else ():
         value = video.site if group == "site" else video.extra.get(str(group))
         if value is None or value == "":
@@ -69,18 +128,13 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
     names = {name: len(number) + place for place, name in enumerate(dict.fromkeys(name for _, name in tied))}
     rows, columns = [place for place, _ in tied], [names[name] for _, name in tied]
     size = len(number) + len(names)
-    _, component = connected_components(
-        coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size)), directed=False
-    )
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
+    _, component = connected_components(links, directed=False)
     return np.asarray(component[: len(number)], np.int64)
 
 
 def folds_of(groups: Sequence[int] | NDArray[np.int64], folds: int) -> NDArray[np.int64]:
-    """The fold of every video, 0 .. folds - 1.
-
-    Raises:
-        OptionsError: there are fewer groups than folds.
-    """
+    """The fold of every video, 0 .. folds - 1 (OptionsError: there are fewer groups than folds)."""
     from sklearn.model_selection import GroupKFold
 
     count = len(set(np.asarray(groups).tolist()))
@@ -95,13 +149,13 @@ def folds_of(groups: Sequence[int] | NDArray[np.int64], folds: int) -> NDArray[n
 
 def cross_fitted(
     features: NDArray[np.float32],
-    labels: NDArray[np.float64],
+    labels: Array,
     fold: NDArray[np.int64],
     top: float,
     groups: NDArray[np.int64] | None = None,
     strengths: Sequence[float] = STRENGTHS,
 ) -> StepJudgments:
-    """Predictions of one step: a :func:`~siming_tasks.tools.baseline.heads.head` for each fold, trained on the others.
+    """Predictions of one step: a :func:`head` for each fold, trained on the others.
 
     Args:
         features: shape (videos, features).
@@ -128,8 +182,83 @@ def cross_fitted(
             points[test] = levels[0]
         else:
             with threadpool_limits(1):  # matrices so small that several threads take ten times as long
-                predicted = head(features[train], labels[train], groups[train], features[test], strengths)
-            points[test] = predicted.points
-            unchosen += not predicted.chosen
-            used.append(predicted.strength)
+                points[test], strength, chosen = head(
+                    features[train], labels[train], groups[train], features[test], strengths
+                )
+            unchosen += not chosen
+            used.append(strength)
     return StepJudgments(points, points < top, constant, untrained, unchosen, tuple(used))
+
+
+def head(
+    train: NDArray[np.float32],
+    labels: Array,
+    groups: NDArray[np.int64],
+    test: NDArray[np.float32],
+    strengths: Sequence[float] = STRENGTHS,
+) -> tuple[Array, float, bool]:
+    """Train on some videos, and say what others have. Nothing of the others is used, for the choice neither.
+
+    For each level but the lowest, one logistic regression tells how likely the points reach it; all levels share the
+    slopes, so that a label of 4 of 5 points is nearer to 5 than to 1. The strength is the one with the least log loss
+    on training videos that were held out, group by group; the smaller one of two that do as well.
+
+    Args:
+        train: features of the training videos, shape (videos, features).
+        labels: their points, at least two different ones.
+        groups: of them; what is in one is held out together.
+        test: features of the videos to be judged.
+        strengths: to choose from, ascending.
+
+    Returns:
+        The median of the points that are likely, for each video of ``test``; the strength with which it was trained;
+        and whether the training videos sufficed to choose that.
+    """
+    from sklearn.model_selection import GroupKFold
+
+    levels = np.unique(labels)
+    reached = labels[:, None] >= levels[1:]
+    count = min(INNER, len(np.unique(groups)))
+    splits = list(GroupKFold(count).split(train, groups=groups)) if count > 1 and len(strengths) > 1 else []
+    losses = np.zeros(len(strengths))
+    usable = [(inside, out) for inside, out in splits if len(np.unique(labels[inside])) > 1]
+    for inside, out in usable:
+        seen, unseen = _rotated(train[inside], train[out])
+        for place, strength in enumerate(strengths):
+            chance = _reach(seen, reached[inside], unseen, strength)
+            losses[place] -= np.log(np.where(reached[out], chance, 1 - chance).clip(1e-9)).sum()
+    chosen = bool(usable) or len(strengths) == 1
+    best = strengths[int(losses.argmin())] if chosen else _DEFAULT
+    seen, unseen = _rotated(train, test)
+    return levels[(_reach(seen, reached, unseen, best) >= 0.5).sum(1)], best, chosen
+
+
+def _rotated(train: NDArray[np.float32], test: NDArray[np.float32]) -> tuple[Array, Array]:
+    """Standardised by the training videos, on the axes that these span, with a mean square length of 1.
+
+    A penalty on the length of the slopes is the same on any axes, and slopes never leave the span of what they learnt
+    from: nothing is lost, and thousands of features become as many as there are videos.
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(train.astype(np.float64))
+    known, new = (scaler.transform(some.astype(np.float64)) / np.sqrt(train.shape[1]) for some in (train, test))
+    axes = np.linalg.svd(known, full_matrices=False)[2].T
+    return known @ axes, new @ axes
+
+
+def _reach(train: Array, reached: NDArray[np.bool_], test: Array, strength: float) -> Array:
+    """Probability of each video to reach each level but the lowest, falling; shape (videos, levels - 1)."""
+    from sklearn.linear_model import LogisticRegression
+
+    step = _LEVEL_SPREAD / np.sqrt(strength)
+
+    def rows(some: Array) -> Array:
+        """One row for each video and level: its features, and which level it is."""
+        marks: Any = step * np.eye(reached.shape[1])[:, 1:]
+        return np.hstack([np.repeat(some, reached.shape[1], axis=0), np.tile(marks, (len(some), 1))])
+
+    net = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-6, max_iter=200)
+    net.fit(rows(train), reached.ravel())
+    chance = net.predict_proba(rows(test))[:, 1].reshape(len(test), -1)
+    return np.minimum.accumulate(chance, axis=1)

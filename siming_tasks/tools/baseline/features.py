@@ -6,9 +6,8 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,57 +17,25 @@ from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import Policy, Request, View, view
 from siming_tasks.options import Options
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-__all__ = ["POOLS", "Backbone", "VideoFeatures", "media_of", "pool", "seen_of", "shown_facts", "views_of"]
-
-POOLS = ("mean", "max", "std", "first third", "middle third", "last third")
-"""What is kept of each feature, in this order; the thirds are means over thirds of the time."""
+from siming_tasks.tools.baseline.encoders import Backbone
 
 _VERSION = "1"
 _AT_ONCE = 64
 """Frames in memory, whatever the length of the video."""
 
 
-class Backbone(Protocol):
-    """Backbone that turns pictures into features; it is never trained here.
-
-    Attributes:
-        name: for people.
-        digest: moves when the same picture gives other features.
-    """
-
-    name: str
-    digest: str
-
-    def __call__(self, pictures: Sequence[Image]) -> NDArray[np.float32]:
-        """Features, shape (pictures, features)."""
-
-
-@dataclass(frozen=True)
-class VideoFeatures:
-    """Features of one video by step id, and under the empty name of the whole video.
-
-    Attributes:
-        vectors: pooled features, shape (6 × features,).
-        media: which frames they are of, as the record of a request says it.
-    """
-
-    vectors: Mapping[str, NDArray[np.float32]]
-    media: Mapping[str, Mapping[str, Any]]
+Media = Mapping[str, Mapping[str, Any]]
+"""Which frames were shown, as the record of a request says it: by step id of a clip, and under the empty name."""
 
 
 def pool(frames: NDArray[np.float32], times: Sequence[float]) -> NDArray[np.float32]:
-    """One vector for some frames: :data:`POOLS` of each feature.
+    """Mean, maximum and spread of each feature, and its mean in each third of the time; shape (6 × features,).
+
+    A third without a frame is given the mean of all.
 
     Args:
         frames: shape (frames, features).
         times: of each frame (s), ascending.
-
-    Returns:
-        Shape (6 × features,); a third without a frame is given the mean of all.
     """
     since = np.asarray(times) - times[0]
     third = np.minimum((3 * since / (since[-1] or 1.0)).astype(int), 2)
@@ -90,12 +57,7 @@ def shown_facts(video: Video, policy: Policy) -> list[Any]:
 
 
 def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> dict[str, View]:
-    """The frames of each of :func:`requests_of`, not read yet.
-
-    Raises:
-        MediaError: the video cannot be shown.
-        DataError: its path leaves the folder.
-    """
+    """The frames of each of :func:`requests_of`, not read yet (MediaError: the video cannot be shown)."""
     policy = Policy.of(options)
     asked = requests_of(video, policy)
     return {
@@ -115,52 +77,44 @@ def views_of(dataset: Dataset, video: Video, digest: str, options: Options) -> d
     }
 
 
-def media_of(views: Mapping[str, View], options: Options) -> dict[str, Mapping[str, Any]]:
-    """Media facts of these frames, as the record of a request states them."""
+def media_of(views: Mapping[str, View], options: Options) -> Media:
+    """Media facts of these frames."""
     policy = Policy.of(options)
     return {
         name: {**view.info(), "density": policy.density_of("clip" if name else "full")} for name, view in views.items()
     }
 
 
-def seen_of(dataset: Dataset, video: Video, digest: str, frozen: Backbone, options: Options) -> VideoFeatures:
-    """Features of a video and of its steps' clips, from exactly the frames that a model is shown; computed once.
+def features_of(
+    dataset: Dataset, video: Video, digest: str, backbone: Backbone, options: Options
+) -> tuple[dict[str, NDArray[np.float32]], Media]:
+    """Pooled features of a video (under the empty name) and of its steps' clips, and which frames they are of.
+
+    They are of exactly the frames that a model is shown, and are computed once.
 
     Raises:
         MediaError: the video cannot be shown.
         DataError: its path leaves the folder.
     """
     policy = Policy.of(options)
-    key = sha256_json([_VERSION, frozen.digest, *shown_facts(video, policy)])[:16]
+    names = list(requests_of(video, policy))
+    key = sha256_json([_VERSION, backbone.digest, *shown_facts(video, policy)])[:16]
     kept = options.cache_dir / "baseline" / f"{digest}-{key}.npz"
-    if (known := _read(kept, list(requests_of(video, policy)))) is not None:
-        return known
+    broken = suppress(OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)  # none, or none whole
+    with broken, kept.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        known, media = stored["vectors"], json.loads(str(stored["media"]))
+        if len(known) == len(names) and list(media) == names and np.isfinite(known).all():
+            return dict(zip(names, known, strict=True)), media
     views = views_of(dataset, video, digest, options)
-    by_frame = _by_frame(views[""], sorted({index for view in views.values() for index in view.indices}), frozen)
+    indices = sorted({index for view in views.values() for index in view.indices})
+    by_frame: dict[int, NDArray[np.float32]] = {}
+    for first in range(0, len(indices), _AT_ONCE):
+        some = indices[first : first + _AT_ONCE]
+        by_frame.update(zip(some, backbone(views[""].store.images(some)), strict=True))
     vectors = {
         name: pool(np.stack([by_frame[index] for index in view.indices]), view.times) for name, view in views.items()
     }
     media = media_of(views, options)
     with atomic_write(kept, "wb") as stream:
         np.savez(stream, vectors=np.stack(list(vectors.values())), media=np.array(json.dumps(media)))
-    return VideoFeatures(vectors, media)
-
-
-def _by_frame(shown: View, indices: Sequence[int], frozen: Backbone) -> dict[int, NDArray[np.float32]]:
-    by_index: dict[int, NDArray[np.float32]] = {}
-    for first in range(0, len(indices), _AT_ONCE):
-        some = indices[first : first + _AT_ONCE]
-        by_index.update(zip(some, frozen(shown.store.images(some)), strict=True))
-    return by_index
-
-
-def _read(path: Path, names: Sequence[str]) -> VideoFeatures | None:
-    """Stored features; None if there are none, or none whole."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
-            vectors, media = kept["vectors"], json.loads(str(kept["media"]))
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
-        return None
-    if len(vectors) != len(names) or list(media) != list(names) or not np.isfinite(vectors).all():
-        return None
-    return VideoFeatures(dict(zip(names, vectors, strict=True)), media)
+    return vectors, media

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Scope
+from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
@@ -18,13 +18,20 @@ from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import SUPERVISED, Conditions, Record
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
-from siming_tasks.tools.baseline.crossfit import folds_of, groups_of
-from siming_tasks.tools.baseline.exams import BaselineResult, Exams, Watched
-from siming_tasks.tools.baseline.features import Backbone
-from siming_tasks.tools.baseline.frozen import with_heads
+from siming_tasks.tools.baseline.crossfit import (
+    INNER,
+    BaselineResult,
+    Exams,
+    Key,
+    StepJudgments,
+    Watched,
+    cross_fitted,
+    folds_of,
+    groups_of,
+)
+from siming_tasks.tools.baseline.encoders import Backbone
+from siming_tasks.tools.baseline.features import Media, features_of
 from siming_tasks.tools.baseline.tuning import Tuner, fine_tuned
-
-__all__ = ["Baseline", "write_baseline"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +41,7 @@ class Baseline:
     Attributes:
         path: the prediction file.
         groups: how many groups of videos were kept apart.
-        heads: how many heads there are: scopes × steps × folds.
-        constant: how many of them had one label only to learn from, and say that one.
-        untrained: how many had none; they say nothing, and what they would say is missing.
-        unchosen: how many had too few labels to choose how much they are held back, and take the default.
+        heads: how many heads there are: scopes × steps × folds; the next three are sums over them.
         unreadable: why which videos could not be shown; they are neither learnt from nor predicted.
     """
 
@@ -81,44 +85,62 @@ def write_baseline(
     groups = groups_of(dataset, digests, group)
     fold = folds_of(groups, folds)  # before hours of features: a refusal comes at once
     exams = Exams(dataset, options, digests, groups, fold, watched)
-    learnt = fine_tuned(exams, learner) if isinstance(learner, Tuner) else with_heads(exams, learner)
+    learnt = fine_tuned(exams, learner) if isinstance(learner, Tuner) else _with_heads(exams, learner)
     if not learnt.media:
         raise DataError(f"{dataset.root}: no video can be shown. {learnt.unreadable[0]}")
     made = {"kind": SUPERVISED, **learnt.facts, "folds": folds, "group": group or "video"}
     write_predictions(_records(dataset, learnt, made), out)
-    known = [judged for judged, _ in learnt.judged.values()]
-    return Baseline(
-        out,
-        len(set(groups.tolist())),
-        sum(len(set(fold[places].tolist())) for _, places in learnt.judged.values()),
-        sum(judged.constant for judged in known),
-        sum(judged.untrained for judged in known),
-        sum(judged.unchosen for judged in known),
-        learnt.unreadable,
-    )
+    heads = sum(len(set(fold[places].tolist())) for _, places in learnt.judged.values())
+    known = [(judged.constant, judged.untrained, judged.unchosen) for judged, _ in learnt.judged.values()]
+    constant, untrained, unchosen = (sum(counts) for counts in zip(*known, strict=True))
+    return Baseline(out, len(set(groups.tolist())), heads, constant, untrained, unchosen, learnt.unreadable)
+
+
+def _with_heads(exams: Exams, backbone: Backbone) -> BaselineResult:
+    """Frozen features of every video that can be shown, and what cross-fitted heads make of them."""
+    vectors: dict[str, Mapping[str, NDArray[np.float32]]] = {}
+    media: dict[str, Media] = {}
+    unreadable = []
+    for video in exams.watched(list(exams.dataset.videos), "video"):
+        name = video.video_id
+        try:
+            vectors[name], media[name] = features_of(exams.dataset, video, exams.digests[name], backbone, exams.options)
+        except MediaError as error:
+            unreadable.append(f"{name}: {error}")
+    judged: dict[Key, tuple[StepJudgments, list[int]]] = {}
+    for scope, step in exams.watched(exams.questions() if media else [], "head"):
+        asked = list(exams.asked((scope, step), media))
+        places = [place for place, _ in asked]
+        judgments = StepJudgments(np.zeros(0), np.zeros(0, bool), 0, 0)
+        if asked:
+            features = np.stack([vectors[video.video_id][step if scope == "clip" else ""] for _, video in asked])
+            labels = np.array([video.step(step).consensus for _, video in asked], float)  # None becomes NaN
+            top = exams.dataset.rubric.by_id[step].max_score
+            judgments = cross_fitted(features, labels, exams.fold[places], top, exams.groups[places])
+        judged[scope, step] = judgments, places
+    facts = {
+        "features": f"{backbone.name} {backbone.digest[:12]}",
+        "head": f"proportional odds, l2 chosen in {INNER} inner folds",
+    }
+    return BaselineResult(judged, media, tuple(unreadable), facts)
 
 
 def _records(dataset: Dataset, learnt: BaselineResult, judge: Mapping[str, Any]) -> Iterator[Record]:
-    number = {video.video_id: place for place, video in enumerate(dataset.videos)}
-    predictions: dict[tuple[Scope, str, int], tuple[float, bool]] = {
-        (scope, step, place): (float(points), bool(wrong))
+    """A record for each expected request about a video that was shown; steps without a prediction are missing."""
+    predictions = {
+        (scope, dataset.videos[place].video_id, step): (float(points), bool(wrong))
         for (scope, step), (judged, places) in learnt.judged.items()
         for place, points, wrong in zip(places, judged.points, judged.wrong, strict=True)
         if not np.isnan(points)
     }
     for setting in map(TASKS.__getitem__, BENCHMARK_TASKS):
         for name, step in expected_requests(setting, [v for v in dataset.videos if v.video_id in learnt.media]):
-            asked = steps_of(setting, dataset.video(name), step)
-            step_answers = {
-                judged: predictions[key]
-                for judged in asked
-                if (key := (setting.scope, judged, number[name])) in predictions
-            }
-            answers = {
-                judged: points if setting.answer == "score" else float(wrong)
-                for judged, (points, wrong) in step_answers.items()
-            }
-            missing = {judged: "absent" for judged in asked if judged not in step_answers}
+            answers, missing = {}, {}
+            for judged in steps_of(setting, dataset.video(name), step):
+                if prediction := predictions.get((setting.scope, name, judged)):
+                    answers[judged] = prediction[0] if setting.answer == "score" else float(prediction[1])
+                else:
+                    missing[judged] = "absent"
             parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
             media = learnt.media[name][step or ""]
             conditions = Conditions(dataset=dataset.digest, media=media, judge=judge)

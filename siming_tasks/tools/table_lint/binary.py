@@ -1,4 +1,4 @@
-"""Identities between the printed numbers of a binary confusion table, with rounding.
+"""Prevalence that binary rows imply: the identities between printed numbers of a confusion table, with rounding.
 
 A table of precision *p*, recall *r* and prevalence *π* of the positive class is complete up to its size; hence::
 
@@ -16,14 +16,17 @@ it is checked, and π cannot be learned from it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from scipy.optimize import brentq
 
+from siming_tasks.report.published_tables.model import COLUMNS, Finding, Row, Table
 from siming_tasks.report.published_tables.numbers import Printed
 
-__all__ = ["accuracy", "f1", "f1_range", "highest_prevalence", "implied_prevalence", "mcc", "specificity"]
+ROUNDING = "Every printed number was rounded to its last digit."
+SAME_ITEMS = "All rows were scored on the same items with the same positive class."
 
+Range = tuple[float, float]
 Identity = Callable[[float, float, float], float]
 
 
@@ -32,7 +35,7 @@ def f1(precision: float, recall: float) -> float:
     return 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
 
 
-def f1_range(precision: Printed, recall: Printed) -> tuple[float, float]:
+def f1_range(precision: Printed, recall: Printed) -> Range:
     """Lowest and highest F1 of values behind the printed precision and recall (F1 rises with both)."""
     p, r = precision.clipped(0, 1), recall.clipped(0, 1)
     return f1(p.low, r.low), f1(p.high, r.high)
@@ -64,19 +67,16 @@ def specificity(prevalence: float, precision: float, recall: float) -> float:
 IDENTITIES: dict[str, Identity] = {"mcc": mcc, "accuracy": accuracy, "specificity": specificity}
 
 
-def implied_prevalence(
-    precision: Printed, recall: Printed, third: Printed, kind: str = "mcc"
-) -> tuple[float, float] | None:
-    """All prevalences of the positive class that agree with three printed numbers.
+def implied_prevalence(precision: Printed, recall: Printed, third: Printed, kind: str = "mcc") -> Range | None:
+    """Lowest and highest prevalence of the positive class that agree with three printed numbers.
+
+    None if no table at all rounds to the three numbers, or precision or recall may be 0.
 
     Args:
         precision: printed precision.
         recall: printed recall.
         third: printed MCC, accuracy or specificity.
         kind: which of them ``third`` is.
-
-    Returns:
-        (lowest, highest), or None if no table at all rounds to the three numbers, or precision or recall may be 0.
     """
     p, r = precision.clipped(0, 1), recall.clipped(0, 1)
     if p.low <= 0 or r.low <= 0:
@@ -95,20 +95,150 @@ def implied_prevalence(
 
 
 def _crossing(identity: Identity, p: float, r: float, target: float, *, at_least: bool) -> float | None:
-    """Point at which the falling identity meets ``target``.
-
-    ``at_least``: the largest prevalence with identity >= target; otherwise the smallest with identity <= target.
-    """
+    """The largest prevalence at which the falling identity is ``at_least`` target, or the smallest where at most."""
     first, last = 1e-12, min(highest_prevalence(p, r), 1 - 1e-12)
     at_first, at_last = identity(first, p, r), identity(last, p, r)
-    if at_least:
-        if at_last >= target:
-            return last
-        if at_first < target:
-            return None
-    else:
-        if at_first <= target:
-            return first
-        if at_last > target:
-            return None
+    if at_least and at_last >= target:
+        return last
+    if not at_least and at_first <= target:
+        return first
+    if at_first < target if at_least else at_last > target:
+        return None
     return float(brentq(lambda pi: identity(pi, p, r) - target, first, last))
+
+
+def row_prevalences(row: Row) -> dict[str, Range | None]:
+    """Per third number (MCC, accuracy, specificity) that the row prints, the prevalences it agrees with, or None."""
+    if not {"precision", "recall"} <= row.values.keys():
+        return {}
+    precision, recall = row.values["precision"], row.values["recall"]
+    kinds = [kind for kind in IDENTITIES if kind in row.values]
+    return {kind: implied_prevalence(precision, recall, row.values[kind], kind) for kind in kinds}
+
+
+def own_prevalences(table: Table) -> dict[str, Range]:
+    """By row, the prevalence that it prints, else the first that its numbers imply; rows without one are left out."""
+    ranges: dict[str, Range] = {}
+    for row in table.rows:
+        printed = row.values.get("prevalence")
+        implied = (printed.low, printed.high) if printed else next(filter(None, row_prevalences(row).values()), None)
+        if implied:
+            ranges[row.name] = implied
+    return ranges
+
+
+def common_prevalence(table: Table) -> tuple[Range, tuple[str, ...]] | None:
+    """The prevalence that most rows share and the rows that share it; None unless over half and at least three do."""
+    ranges = own_prevalences(table)
+    best: tuple[str, ...] = ()
+    for low, _ in ranges.values():  # a deepest overlap of intervals begins at some interval's lower end
+        best = max(best, tuple(name for name, (a, b) in ranges.items() if a <= low <= b), key=len)
+    if len(best) < 3 or 2 * len(best) <= len(ranges):
+        return None
+    return (max(ranges[name][0] for name in best), min(ranges[name][1] for name in best)), best
+
+
+def check_prevalences(table: Table) -> Iterator[Finding]:
+    """Rows that no confusion table gives, MCC on the wrong side, and rows off the common prevalence."""
+    common = common_prevalence(table)
+    for row in table.rows:
+        printed = row.values.get("prevalence")
+        expected = (printed.low, printed.high) if printed else common[0] if common else None
+        sharing = f"the prevalence that {len(common[1]) if common else 0} rows share"
+        for kind, implied in row_prevalences(row).items():
+            p, r, third = (row.values[name].text for name in ("precision", "recall", kind))
+            numbers = f"P {p}, R {r} and {COLUMNS[kind]} {third}"
+            assumes = f"{SAME_ITEMS} {ROUNDING}"
+            apart = bool(implied and expected and not _meet(implied, expected))
+            if kind == "mcc" and expected and (what := _wrong_side(row, expected)):
+                code = "mcc-sign"
+            elif implied is None:
+                code, what, assumes = "no-such-table", f"No confusion table has {numbers}.", ROUNDING
+            elif expected and apart:
+                code, whose = "prevalence-differs", "the printed prevalence" if printed else sharing
+                what = f"{numbers} imply a prevalence of {_span(implied)}; {whose} is {_span(expected)}."
+            else:
+                continue
+            explained = apart and not printed
+            if explained and implied and expected:
+                what += f" {_left_out(missing_share(implied, expected))}"
+            yield Finding(code, "note" if explained else "inconsistent", table.name, what, assumes, (row.name,), kind)
+
+
+def missing_share(implied: Range, expected: Range) -> float:
+    """Least share of a row's items that must be without an answer for its prevalence to differ from the others' so.
+
+    A row is scored on the items that it answered. With a share m missing, all of them positives, a prevalence of p
+    becomes ``(p - m) / (1 - m)``; all of them negatives, ``p / (1 - m)``.
+
+    Example:
+        >>> round(missing_share((0.18, 0.18), (0.2, 0.2)), 4), round(missing_share((0.25, 0.25), (0.2, 0.2)), 4)
+        (0.0244, 0.2)
+    """
+    if implied[1] < expected[0]:
+        return (expected[0] - implied[1]) / (1 - implied[1])
+    return 1 - expected[1] / implied[0] if implied[0] > expected[1] else 0.0
+
+
+def check_disagreement(table: Table) -> Iterator[Finding]:
+    """Rows without a prevalence that most of them share: do they have one at all?"""
+    ranges = own_prevalences(table)
+    apart = max((a for a, _ in ranges.values()), default=0) - min((b for _, b in ranges.values()), default=0)
+    if len(ranges) < 2 or common_prevalence(table) or apart <= 0:
+        return
+    each = "; ".join(f"{name} {_span(own)}" for name, own in ranges.items())
+    # One row without positives, the other without negatives: both ends meet at this share of missing items.
+    what = f"The rows imply prevalences that have no value in common: {each}. {_left_out(apart / (1 + apart))}"
+    yield Finding("prevalence-disagrees", "note", table.name, what, f"{SAME_ITEMS} {ROUNDING}", tuple(ranges))
+
+
+def check_baselines(table: Table) -> Iterator[Finding]:
+    """Scores of calling every item positive at the common prevalence, and the rows that do not reach them."""
+    common = common_prevalence(table)
+    if common is None:
+        return
+    low, high = (f1(edge, 1.0) for edge in common[0])
+    printed, recalls = table.column("f1"), table.column("recall")
+    below = tuple(name for name, value in printed.items() if value.high < low)
+    itself = [name for name in below if name in recalls and recalls[name].high >= 1]
+    tail = f" ({', '.join(itself)} prints the pattern of that constant itself, at its own prevalence)" if itself else ""
+    yield Finding(
+        "constant-f1", "baseline", table.name,
+        f"Calling every item positive gives P {_span(common[0])}, R 1, F1 {_span((low, high))} and MCC 0. "
+        f"{len(below)} of {len(printed)} printed F1 are lower{tail}. Calling every item negative gives F1 0 and MCC 0.",
+        f"{SAME_ITEMS} {ROUNDING}", below, "f1",
+    )  # fmt: skip
+
+
+def _wrong_side(row: Row, expected: Range) -> str:
+    """Fault in the sign of the row's MCC, if any: MCC has the sign of precision minus prevalence."""
+    precision, recall, printed = (row.values[name] for name in ("precision", "recall", "mcc"))
+    below, above = precision.high < expected[0], precision.low > expected[1]
+    if not (below and printed.low > 0) and not (above and printed.high < 0):
+        return ""
+    flipped = Printed(printed.text, -printed.value, -printed.high, -printed.low)
+    implied = implied_prevalence(precision, recall, flipped)
+    due = mcc(sum(expected) / 2, precision.value, recall.value)
+    fit = "no table fits"
+    if implied:
+        fit = f"the row implies {_span(implied)}, which {'fits' if _meet(implied, expected) else 'does not fit either'}"
+    return (
+        f"P {precision.text} is {'below' if below else 'above'} the prevalence {_span(expected)}. MCC has the sign of "
+        f"P minus prevalence, here about {due:+.3f}; {printed.text} is printed. With its sign changed {fit}."
+    )
+
+
+def _left_out(share: float) -> str:
+    return (
+        f"Rows that leave out unanswered items have a prevalence of their own: {share:.1%} of the items missing would "
+        "explain it. So would a misprint."
+    )
+
+
+def _meet(first: Range, second: Range) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
+
+
+def _span(pair: Range) -> str:
+    low, high = f"{pair[0]:.4f}", f"{pair[1]:.4f}"
+    return low if low == high else f"{low} to {high}"

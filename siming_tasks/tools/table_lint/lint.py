@@ -1,27 +1,23 @@
 """Arithmetic on published tables: what the printed numbers imply about each other.
 
 A finding is about numbers as printed and names the assumption it rests on; it says nothing about how they came about.
+The checks of one row against itself stand here, those of a confusion table in ``binary``, those of chance in ``noise``.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from siming_tasks.common.sanitize import literal
 from siming_tasks.report.published_tables.model import COLUMNS, KINDS, Document, Finding, Table
-from siming_tasks.tools.table_lint.noise import column_noise, delta_noise, gaps
-from siming_tasks.tools.table_lint.prevalence import (
-    Range,
-    baselines,
-    common_prevalence,
-    disagreement,
-    prevalences,
-    row_prevalences,
-)
-from siming_tasks.tools.table_lint.rows import agreement, constants, deltas, f1_of_parts, possible, ranges, shares
+from siming_tasks.report.published_tables.numbers import Printed
+from siming_tasks.tools.table_lint import binary, noise
 
-__all__ = ["LintReport", "lint"]
+SLACK = 1e-9
+RANGES = {name: (-1.0, 1.0) if name in ("mcc", "plcc", "srcc", "kappa") else (0.0, 1.0) for name in COLUMNS}
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class LintReport:
 
     document: Document
     findings: tuple[Finding, ...]
-    prevalence: dict[str, Range]
+    prevalence: dict[str, binary.Range]
 
     @property
     def inconsistent(self) -> tuple[Finding, ...]:
@@ -51,7 +47,7 @@ class LintReport:
         lines = [f"# {self.document.title}", ""]
         lines += [self.document.reference, ""] if self.document.reference else []
         for table in self.document.tables:
-            lines += _section(table, [finding for finding in self.findings if finding.table == table.name])
+            lines += _table_lines(table, [finding for finding in self.findings if finding.table == table.name])
         counts = Counter(finding.kind for finding in self.findings)
         total = ", ".join(f"{title.lower()}: {counts[kind]}" for kind, title in KINDS.items())
         lines += ["", f"Findings by kind: {total}.",
@@ -60,57 +56,54 @@ class LintReport:
 
 
 def lint(document: Document) -> LintReport:
-    """Run every check.
+    """Run every check; findings stand in the order of tables and checks.
+
+    A table without the numbers that a check needs is passed over, and so are numbers that leave their metric's range.
 
     Args:
         document: published tables (:func:`siming_tasks.report.published_tables.read.read_document`).
-
-    Returns:
-        Findings in the order of tables and checks. A table without the numbers that a check needs is passed over.
     """
-    outside = {table.name: tuple(ranges(table)) for table in document.tables}
-    document = replace(document, tables=tuple(possible(table) for table in document.tables))
-    by_table = {table.name: common_prevalence(table) for table in document.tables}
+    outside = {table.name: tuple(_check_ranges(table)) for table in document.tables}
+    document = replace(document, tables=tuple(_within_ranges(table) for table in document.tables))
+    by_table = {table.name: binary.common_prevalence(table) for table in document.tables}
     shared = {name: pair[0] for name, pair in by_table.items() if pair}
     anywhere = next(iter(shared.values()), None)
     findings: list[Finding] = []
     for table in document.tables:
         findings += [
             *outside[table.name],
-            *f1_of_parts(table),
-            *prevalences(table),
-            *disagreement(table),
-            *deltas(document, table),
-            *shares(table),
-            *column_noise(table),
-            *delta_noise(document, table),
-            *baselines(table),
-            *constants(table),
-            *gaps(table),
-            *agreement(table, shared.get(table.name, anywhere)),
+            *_check_f1(table),
+            *binary.check_prevalences(table),
+            *binary.check_disagreement(table),
+            *_check_deltas(document, table),
+            *_check_shares(table),
+            *noise.check_columns(table),
+            *noise.check_deltas(document, table),
+            *binary.check_baselines(table),
+            *_check_constants(table),
+            *noise.check_gaps(table),
+            *_check_kappa(table, shared.get(table.name, anywhere)),
         ]
     return LintReport(document, tuple(findings), shared)
 
 
-def _section(table: Table, findings: list[Finding]) -> list[str]:
+def _table_lines(table: Table, findings: list[Finding]) -> list[str]:
     lines = [f"## {literal(table.name)}", ""]
     lines += [literal(table.note), ""] if table.note else []
-    implied = {row.name: row_prevalences(row) for row in table.rows}
-    if any(implied.values()):
+    by_row = {row.name: binary.row_prevalences(row) for row in table.rows}
+    if implied := [(name, *item) for name, ranges in by_row.items() for item in ranges.items()]:
         lines += ["| row | third number | implied prevalence |", "|---|---|---|"]
-        for name, ranges in implied.items():
-            for kind, pair in ranges.items():
-                span = f"{pair[0]:.4f} to {pair[1]:.4f}" if pair else "none"
-                lines.append(f"| {literal(name)} | {COLUMNS[kind]} | {span} |")
+        for name, column, pair in implied:
+            span = f"{pair[0]:.4f} to {pair[1]:.4f}" if pair else "none"
+            lines.append(f"| {literal(name)} | {COLUMNS[column]} | {span} |")
         lines.append("")
     for kind, title in KINDS.items():
         of_kind = [finding for finding in findings if finding.kind == kind]
-        if of_kind:
-            lines += [f"### {title}", ""]
-            lines += [
-                f"- {_who(finding)}{finding.what} *Assumes: {finding.assumes}* `{finding.code}`" for finding in of_kind
-            ]
-            lines.append("")
+        lines += [f"### {title}", ""] if of_kind else []
+        for finding in of_kind:
+            row = f"**{literal(finding.rows[0])}**: " if len(finding.rows) == 1 else ""
+            lines.append(f"- {row}{finding.what} *Assumes: {finding.assumes}* `{finding.code}`")
+        lines += [""] if of_kind else []
     if not findings:
         lines += ["No finding.", ""]
     if table.ignored:
@@ -118,5 +111,149 @@ def _section(table: Table, findings: list[Finding]) -> list[str]:
     return lines
 
 
-def _who(finding: Finding) -> str:
-    return f"**{literal(finding.rows[0])}**: " if len(finding.rows) == 1 else ""
+def _check_ranges(table: Table) -> Iterator[Finding]:
+    """Numbers that leave the range of their metric."""
+    for row in table.rows:
+        for name, value in row.values.items():
+            low, high = RANGES[name]
+            if not value.within(low, high):
+                hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
+                what = f"{COLUMNS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
+                yield Finding("out-of-range", "inconsistent", table.name, what, binary.ROUNDING, (row.name,), name)
+
+
+def _within_ranges(table: Table) -> Table:
+    """The table without the numbers that leave their range."""
+    rows = []
+    for row in table.rows:
+        values = {name: value for name, value in row.values.items() if value.within(*RANGES[name])}
+        rows.append(replace(row, values=values))
+    return replace(table, rows=tuple(rows))
+
+
+def _check_f1(table: Table) -> Iterator[Finding]:
+    """F1 that is not the harmonic mean of the row's own precision and recall."""
+    for row in table.rows:
+        if not {"precision", "recall", "f1"} <= row.values.keys():
+            continue
+        precision, recall, printed = (row.values[name] for name in ("precision", "recall", "f1"))
+        low, high = binary.f1_range(precision, recall)
+        if not printed.within(low - SLACK, high + SLACK):
+            yield Finding(
+                "f1-of-parts", "inconsistent", table.name,
+                f"F1 is printed as {printed.text}; P {precision.text} and R {recall.text} give {low:.4f} to "
+                f"{high:.4f}.",
+                f"{binary.ROUNDING} F1, P and R are of one class, over pooled items (not averaged over classes or "
+                "videos).", (row.name,), "f1",
+            )  # fmt: skip
+
+
+def _check_deltas(document: Document, table: Table) -> Iterator[Finding]:
+    """Printed deltas that are not the row minus its base row, and which other column they match."""
+
+    def matches(delta: Printed, value: Printed, base: Printed) -> bool:
+        return delta.within(value.low - base.high - SLACK, value.high - base.low + SLACK)
+
+    for row in table.rows:
+        base = document.base_of(table, row)
+        for metric, delta in row.deltas.items() if base else ():
+            value, start = row.values.get(metric), base.values.get(metric) if base else None
+            if base is None or value is None or start is None or matches(delta, value, start):
+                continue
+            others = [
+                f"the base row's {COLUMNS[name]}: {value.text} - ({other.text})"
+                for name, other in base.values.items()
+                if name != metric and matches(delta, value, other)
+            ]
+            others += [
+                f"the {COLUMNS[name]} column's own difference: {other.text} - ({base.values[name].text})"
+                for name, other in row.values.items()
+                if name != metric and name in base.values and matches(delta, other, base.values[name])
+            ]
+            match = f" {delta.text} is the difference from {', or '.join(others)}." if others else ""
+            yield Finding(
+                "delta-other-column" if others else "delta", "inconsistent", table.name,
+                f"{COLUMNS[metric]} {value.text} minus {start.text} in the base row is "
+                f"{value.value - start.value:+.3f}; the printed delta is {delta.text}.{match}",
+                f"{binary.ROUNDING} The delta is this row minus {base.name!r} in {table.base or 'this table'}.",
+                (row.name,), metric,
+            )  # fmt: skip
+
+
+def _check_shares(table: Table) -> Iterator[Finding]:
+    """Counts whose percentage is not that of the denominator that the text names."""
+    for row in table.rows:
+        if row.count is None or row.percent is None or row.percent.high <= 0:
+            continue
+        fewest = math.ceil(row.count / row.percent.high - SLACK)
+        most = math.floor(row.count / row.percent.low + SLACK) if row.percent.low > 0 else None
+        span = f"{fewest:,} to {most:,}" if most is not None else f"{fewest:,} or more"
+        total = math.prod(row.of)
+        if most is not None and fewest > most:
+            code = "share-impossible"
+            what, assumes = f"{row.count} is {row.percent.text} of no whole number.", ""
+        elif not row.of or (fewest <= total and (most is None or total <= most)):
+            continue
+        else:
+            code = "share-denominator"
+            assumes = " Every item of the product was counted; items marked not applicable would explain it."
+            what = (
+                f"{row.count} of {' x '.join(map(str, row.of))} = {total:,} is {100 * row.count / total:.2f}%, not "
+                f"{row.percent.text}: that is the share of {span}."
+            )
+            for factor in row.of if len(row.of) >= 2 and most is not None else ():
+                other = f"{fewest / factor:.1f} to {(most or 0) / factor:.1f}"
+                what += f" With {factor} as one factor the other would be {other}, not {total // factor}."
+        yield Finding(code, "inconsistent", table.name, what, binary.ROUNDING + assumes, (row.name,), "percent")
+
+
+def _check_kappa(table: Table, prevalence: binary.Range | None) -> Iterator[Finding]:
+    """Kappa against the share of items on which the two raters differ.
+
+    Unweighted kappa is ``1 - d / e``: d the share of disagreements, e the disagreement expected by chance. If the
+    consensus calls a share π of items positive, each rater calls at least π - d of them so, and e is at least
+    ``2 p (1 - p)`` with p = π - d (π below one half). With quadratic weights on four labels the same bound holds for
+    the variance term, and a discordant pair adds at most 9.
+    """
+    for row in table.rows:
+        kappa, differ = row.values.get("kappa"), row.values.get("disagreement")
+        if kappa is None or differ is None or prevalence is None or kappa.low >= 1 or differ.high <= 0:
+            continue
+        p = prevalence[0] - differ.high
+        chance = 2 * p * (1 - p)
+        lowest = 1 - differ.high / chance if 0 < p < 0.5 else -math.inf
+        if kappa.high >= lowest:
+            continue
+        square = (1 - kappa.high) * chance / differ.high
+        yield Finding(
+            "kappa-disagreement", "note", table.name,
+            f"Raters who differ on {differ.text} of the items, {prevalence[0]:.1%} of which are positive, have an "
+            f"unweighted kappa of {lowest:.3f} or more; {kappa.text} is printed. With quadratic weights on four labels "
+            f"it needs discordant pairs at least {math.sqrt(square):.1f} of 3 labels apart (root mean square).",
+            "Every item on which the raters differ was counted as a disagreement, and the prevalence that the binary "
+            "table implies holds for these items too.", (row.name,), "kappa",
+        )  # fmt: skip
+
+
+def _check_constants(table: Table) -> Iterator[Finding]:
+    """Rows whose print is that of a constant prediction."""
+    for row in table.rows:
+        recall, mcc = row.values.get("recall"), row.values.get("mcc")
+        if recall and mcc and recall.high >= 1 and mcc.within(0, 0):
+            precision = row.values["precision"].text if "precision" in row.values else ""
+            yield Finding(
+                "constant-positive", "note", table.name,
+                f"R {recall.text} with MCC {mcc.text} is what calling every item positive gives; its P {precision} is "
+                "then the prevalence.",
+                "None beyond rounding; a predictor that calls all but a few items positive prints the same.",
+                (row.name,), "recall",
+            )  # fmt: skip
+        pair = [row.values[name] for name in ("plcc", "srcc") if name in row.values]
+        if len(pair) == 2 and all(number.value == 0 for number in pair):
+            yield Finding(
+                "constant-total", "note", table.name,
+                f"PLCC {pair[0].text} and SRCC {pair[1].text} together are the usual print of an undefined "
+                "correlation: every total is the same.",
+                "Undefined correlations are printed as zero; two correlations below the last digit print the same.",
+                (row.name,), "plcc",
+            )  # fmt: skip

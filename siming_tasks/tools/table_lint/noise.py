@@ -18,12 +18,11 @@ from scipy import stats
 
 from siming_tasks.report.published_tables.model import COLUMNS, Document, Finding, Table
 
-__all__ = ["best_of_k", "column_noise", "delta_noise", "differences", "gaps", "homogeneity"]
-
 FIELLER = 1.06
 LEVEL = 0.05
 GAP = 4.0
 """Standard errors (or usual gaps of the table) beyond which PLCC and SRCC of one row are called apart."""
+
 FEWEST_GAPS = 5
 """Rows that tell what is usual."""
 
@@ -60,7 +59,7 @@ def differences(correlations: list[float], n: int, variance: float = 1.0) -> tup
     return len(p), int((p <= LEVEL).sum()), int(np.argmin(holm)) if not holm.all() else len(p)
 
 
-def column_noise(table: Table) -> Iterator[Finding]:
+def check_columns(table: Table) -> Iterator[Finding]:
     """Spread, best row and pairwise differences of the PLCC, SRCC and MCC columns."""
     for metric in ("plcc", "srcc", "mcc"):
         n = table.n_items if metric == "mcc" else table.n_videos
@@ -69,11 +68,11 @@ def column_noise(table: Table) -> Iterator[Finding]:
             continue
         values, k, label = list(column.values()), len(column), COLUMNS[metric]
         variance = FIELLER if metric == "srcc" else 1.0
-        unit = "items" if metric == "mcc" else "videos"
         error = math.sqrt(variance / (n - 1))
-        assumes = f"Each row is over {n:,} {unit}, and the rows' errors are unrelated to each other" + (
-            "; items of one video are not independent, so the true errors are larger." if metric == "mcc" else "."
-        )
+        unit, tail = "videos", "."
+        if metric == "mcc":
+            unit, tail = "items", "; items of one video are not independent, so the true errors are larger."
+        assumes = f"Each row is over {n:,} {unit}, and the rows' errors are unrelated to each other{tail}"
         statistic, degrees, p = homogeneity(values, n, variance)
         pairs, alone, after = differences(values, n, variance)
         smallest = float(stats.norm.isf(LEVEL / 2)) * math.sqrt(2) * error
@@ -83,9 +82,8 @@ def column_noise(table: Table) -> Iterator[Finding]:
             f"Two rows differ beyond chance from a gap near {smallest:.2f}: {alone} of {pairs} pairs alone, {after} "
             f"after Holm's correction."
         )
-        noise = p > LEVEL
-        yield Finding("spread-is-noise" if noise else "spread-exceeds-noise", "noise" if noise else "note", table.name,
-                      spread, assumes, tuple(column), metric)  # fmt: skip
+        code, kind = ("spread-is-noise", "noise") if p > LEVEL else ("spread-exceeds-noise", "note")
+        yield Finding(code, kind, table.name, spread, assumes, tuple(column), metric)
         best = max(column, key=column.__getitem__)
         chance = best_of_k(column[best], n, k)
         yield Finding(
@@ -95,12 +93,10 @@ def column_noise(table: Table) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
+def check_deltas(document: Document, table: Table) -> Iterator[Finding]:
     """Differences from the base row that exceed what two unrelated correlations differ by."""
-    for metric, variance in (("plcc", 1.0), ("srcc", FIELLER)):
-        n = table.n_videos
-        if n is None or n < 10:
-            continue
+    n = table.n_videos or 0
+    for metric, variance in (("plcc", 1.0), ("srcc", FIELLER)) if n >= 10 else ():
         limit = float(stats.norm.isf(LEVEL / 2)) * math.sqrt(2 * variance / (n - 3))
         beyond, total = [], 0
         for row in table.rows:
@@ -122,17 +118,14 @@ def delta_noise(document: Document, table: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def gaps(table: Table) -> Iterator[Finding]:
+def check_gaps(table: Table) -> Iterator[Finding]:
     """Rows whose PLCC and SRCC lie further apart than near-normal totals allow, and than those of the other rows do.
 
     All rows share one reference. If its totals have a long tail, every row has a gap: the usual gap of the table then
     is the measure.
     """
-    apart = [
-        (row, row.values["plcc"].value - row.values["srcc"].value)
-        for row in table.rows
-        if {"plcc", "srcc"} <= row.values.keys()
-    ]
+    both = [row for row in table.rows if {"plcc", "srcc"} <= row.values.keys()]
+    apart = [(row, row.values["plcc"].value - row.values["srcc"].value) for row in both]
     if table.n_videos is None or table.n_videos < 10 or len(apart) < FEWEST_GAPS:
         return
     usual = float(np.median([abs(gap) for _, gap in apart])) / stats.norm.ppf(0.75)

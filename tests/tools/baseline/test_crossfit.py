@@ -16,9 +16,8 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.tools.baseline.crossfit import cross_fitted, folds_of, groups_of
+from siming_tasks.tools.baseline.crossfit import STRENGTHS, _reach, _rotated, cross_fitted, folds_of, groups_of, head
 from siming_tasks.tools.baseline.features import pool
-from siming_tasks.tools.baseline.heads import STRENGTHS, _reach, _rotated, head
 
 STUDENTS = 90
 
@@ -88,7 +87,7 @@ def test_a_head_is_the_proportional_odds_model_of_another_library() -> None:
     seen = (x - x.mean()) / x.std()
     found = _reach(seen, labels[:, None] >= [1, 2, 3], seen, 1e4)
     np.testing.assert_allclose(found, expected, atol=0.02)
-    said = head(x, labels, np.arange(600), x, strengths=(1e4,)).points
+    said, _, _ = head(x, labels, np.arange(600), x, strengths=(1e4,))
     assert np.mean(said == (expected >= 0.5).sum(1)) > 0.97
 
 

@@ -21,11 +21,10 @@ from siming_tasks.options import Options
 from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import BENCHMARK_TASKS
-from siming_tasks.tools.baseline import tune
+from siming_tasks.tools.baseline import tuning
 from siming_tasks.tools.baseline.features import views_of
 from siming_tasks.tools.baseline.predict import Baseline, write_baseline
-from siming_tasks.tools.baseline.tune import Lesson, Tuned
-from siming_tasks.tools.baseline.tuning import Tuner
+from siming_tasks.tools.baseline.tuning import Lesson, Tuned, Tuner
 from tests.data.conftest import unstate
 from tests.tools.baseline.turned import worst
 
@@ -80,7 +79,7 @@ def direct_loss(net: Tuned, lesson: Lesson) -> torch.Tensor:
 
 
 def test_the_gradient_is_that_of_all_frames_at_once(lesson: Lesson, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tune, "_AT_ONCE", 2)
+    monkeypatch.setattr(tuning, "_AT_ONCE", 2)
     direct, net = Tuned(CPU), Tuned(CPU)
     parameters = [*direct._encoder.parameters(), *direct._judge.parameters()]
     direct_loss(direct, lesson).backward()

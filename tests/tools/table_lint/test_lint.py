@@ -17,7 +17,7 @@ from scipy import stats
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.report.published_tables.read import document_from, paper_tables, read_document
-from siming_tasks.tools.table_lint import rows as lint_rows
+from siming_tasks.tools.table_lint import binary
 from siming_tasks.tools.table_lint.lint import lint
 from siming_tasks.tools.table_lint.noise import best_of_k, differences, homogeneity
 
@@ -357,7 +357,7 @@ class TestDocumentation:
         assert sum(finding.what in quoted for finding in paper.findings) == 6
 
     def test_every_code_is_explained(self):
-        sources = "".join(path.read_text() for path in Path(lint_rows.__file__).parent.glob("*.py"))
+        sources = "".join(path.read_text() for path in Path(binary.__file__).parent.glob("*.py"))
         codes = set(re.findall(r'Finding\(\s*"([a-z0-9-]+)"', sources)) | set(
             re.findall(r'code = "([a-z0-9-]+)"', sources)
         )
