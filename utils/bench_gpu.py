@@ -97,7 +97,7 @@ def visual(way: str, path: Path, digest: str, request: Request, cache: Path) -> 
         span = {"video_start": request.span[0], "video_end": request.span[1]} if request.span else {}
         return [{"type": "video", "video": str(path), "nframes": frames, "max_pixels": PIXELS, **span}]
     mode = VIDEO if request.span else PROXY
-    shown = view(path, digest=digest, span=request.span, budget=request.budget, mode=mode, cache=cache, even=True)
+    shown = view(path, digest=digest, span=request.span, budget=request.budget, mode=mode, cache=cache)
     frames = min(frames, len(shown.indices)) if len(shown.indices) > 1 else 2
     return [{"type": "video", "video": str(shown.path), "nframes": frames - frames % 2, "max_pixels": PIXELS}]
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from siming_tasks.media import Backend, backends
-from siming_tasks.media.backend import OURS
+from siming_tasks.media.modes import OURS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "models.md"
 TEXT = Path(__file__).with_name("models_page.md")

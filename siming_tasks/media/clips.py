@@ -1,6 +1,9 @@
 """Frame-exact video files cut from a longer one: step clips and full-video proxies (H.264, 8-bit 4:2:0, no audio).
 
-Every file is encoded alike: the same bytes each time, and nothing but pictures in them.
+Every file is encoded alike: the same bytes each time, and nothing but pictures in them. Its first frame is at time 0;
+the last lasts the mean period, so that ``index / average rate`` is right at both ends for readers that compute times
+so. No B-frames: every reader counts and seeks alike. An odd side is padded by one repeated row of pixels. A single
+frame is written twice, because readers with a temporal patch of two refuse less.
 """
 
 from __future__ import annotations
@@ -25,17 +28,11 @@ from siming_tasks.media.timeline import Timeline
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-__all__ = ["write_frames", "write_reordered", "write_sequence", "x264_options"]
+_Picture: TypeAlias = "tuple[VideoFrame, Colour]"
+"""A frame as it is encoded, and the colours it was decoded with."""
 
-_Picture: TypeAlias = "tuple[int, VideoFrame, Colour]"
-"""Number of a frame, the frame as it is encoded, and the colours it was decoded with."""
-
-EIGHT_BIT = ("yuv420p", "yuvj420p")
-
-_SSE2 = "MMX2,SSE2"
-_AVX2 = "MMX2,SSE2Fast,SSSE3,SSE4.2,AVX,FMA3,BMI2,AVX2"
-_CPU_AVX2 = 11
-"""OpenCV's number of the question whether there is AVX2; it has no name in Python."""
+CRF = 16
+"""x264's quality: about 45 dB (36 where a camera's noise fills the picture)."""
 
 
 def x264_options(options: Mapping[str, str], params: str = "") -> dict[str, str]:
@@ -61,18 +58,16 @@ def _instruction_sets() -> str:
         return ""
     import cv2
 
-    return _AVX2 if cv2.checkHardwareSupport(_CPU_AVX2) else _SSE2
+    avx2 = 11  # OpenCV's number of the question; it has no name in Python
+    return "MMX2,SSE2Fast,SSSE3,SSE4.2,AVX,FMA3,BMI2,AVX2" if cv2.checkHardwareSupport(avx2) else "MMX2,SSE2"
 
 
 def write_frames(
-    source: Path, timeline: Timeline, indices: Sequence[int], target: Path, *, intra: bool = False, crf: int = 16
+    source: Path, timeline: Timeline, indices: Sequence[int], target: Path, *, intra: bool = False
 ) -> None:
-    """Write exactly the frames ``indices`` of ``source`` as an .mp4 whose first frame is at time 0.
+    """Write exactly the frames ``indices`` of ``source`` as an .mp4.
 
-    Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first. The
-    last frame lasts the mean period, so that ``index / average rate`` is right at both ends for readers that compute
-    times so. No B-frames: every reader counts and seeks alike. An odd side is padded by one repeated row of pixels.
-    A single frame is written twice, because readers with a temporal patch of two refuse less.
+    Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first.
 
     Args:
         source: the video.
@@ -80,17 +75,17 @@ def write_frames(
         indices: strictly ascending frame indices.
         target: the file to write (atomic).
         intra: make every frame a keyframe (a proxy with few frames far apart).
-        crf: x264 quality; 16 keeps about 45 dB (36 where a camera's noise fills the picture).
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
     pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
-    _encode(source, timeline, _decode_upright(source, timeline, indices), pts, target, "1" if intra else "25", crf)
+    pictures = ((picture, colour) for _, picture, colour in _decode_upright(source, timeline, indices))
+    _encode(source, timeline, pictures, pts, target, "1" if intra else "25")
 
 
 def write_reordered(
-    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path, *, crf: int = 16
+    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path
 ) -> None:
     """Write frames of ``source`` in any order, a frame as often as it is named, each a keyframe.
 
@@ -102,11 +97,12 @@ def write_reordered(
         indices: of its frames, in the order in which the new file shows them.
         pts: when it shows them, from 0 on, strictly ascending, in the source's time base; shape of ``indices``.
         target: the file to write (atomic).
-        crf: x264 quality.
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
+    import av
+
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=target.parent) as spool:
         waiting = {}
@@ -116,35 +112,23 @@ def write_reordered(
             spool.write(planes.tobytes())
 
         def in_order() -> Iterator[_Picture]:
-            import av
-
             for index in indices:
                 place, shape, name, colour = waiting[index]
                 spool.seek(place)
                 planes = np.frombuffer(spool.read(int(np.prod(shape))), np.uint8).reshape(shape)
-                yield index, av.VideoFrame.from_ndarray(planes, format=name), colour
+                yield av.VideoFrame.from_ndarray(planes, format=name), colour
 
-        _encode(source, timeline, in_order(), np.asarray(pts), target, "1", crf)
+        _encode(source, timeline, in_order(), np.asarray(pts), target, "1")
 
 
 def write_sequence(
-    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path, *, crf: int = 16
+    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path
 ) -> None:
     """Write frames of ``source`` in any order with keyframes at fixed distances, wherever the pictures come from.
 
-    Nothing in the coding tells a cut: a keyframe is every 25th frame, in an untouched copy as in an edited one. Every
-    run of ascending frames is one pass of the decoder; memory does not grow with length.
-
-    Args:
-        source: the video.
-        timeline: its timeline.
-        indices: of its frames, in the order in which the new file shows them; the same one again holds the picture.
-        pts: when it shows them, from 0 on, strictly ascending, in the source's time base; shape of ``indices``.
-        target: the file to write (atomic).
-        crf: x264 quality.
-
-    Raises:
-        MediaError: a frame cannot be decoded.
+    As :func:`write_reordered`, but nothing in the coding tells a cut: a keyframe is every 25th frame, in an untouched
+    copy as in an edited one. The same frame again holds the picture. Every run of ascending frames is one pass of the
+    decoder; memory does not grow with length.
     """
 
     def pictures() -> Iterator[_Picture]:
@@ -155,16 +139,33 @@ def write_sequence(
             times = Counter(indices[start:end])  # the longest part in which no frame comes before the one ahead of it
             for index, picture, colour in _decode_upright(source, timeline, list(times)):
                 for _ in range(times[index]):
-                    yield index, picture, colour
+                    yield picture, colour
             start = end
 
-    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", crf, "scenecut=0")
+    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", "scenecut=0")
 
 
-def _decode_upright(source: Path, timeline: Timeline, indices: Sequence[int]) -> Iterator[_Picture]:
+def _decode_upright(
+    source: Path, timeline: Timeline, indices: Sequence[int]
+) -> Iterator[tuple[int, VideoFrame, Colour]]:
+    """Decode frames as upright 8-bit 4:2:0 pictures with even sides; a frame that already is one stays itself.
+
+    The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
+    grey for one of the former. RGB alone is converted, by the matrix that it will be tagged with.
+    """
+    import av
+
     for index, frame in decode(source, timeline, indices):
-        colour = Colour.of(frame)
-        yield index, _to_even_420(frame, colour), colour
+        colour, name = Colour.of(frame), frame.format.name
+        if name not in ("yuv420p", "yuvj420p") or frame.rotation or frame.width % 2 or frame.height % 2:
+            planar = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
+            matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
+            planes: NDArray[Any] = frame.reformat(format=planar, **matrix).to_ndarray()
+            planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
+            planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
+            kind = "yuvj" if colour.full else "yuv"
+            frame = av.VideoFrame.from_ndarray(planes, format=f"{kind}444p").reformat(format=f"{kind}420p")
+        yield index, frame, colour
 
 
 def _encode(
@@ -174,7 +175,6 @@ def _encode(
     pts: NDArray[np.int64],
     target: Path,
     group: str,
-    crf: int,
     params: str = "",
 ) -> None:
     """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
@@ -187,8 +187,8 @@ def _encode(
 
     def mux(packets: list[Any]) -> None:
         for packet in packets:
-            number = int(np.searchsorted(pts, packet.pts))
-            packet.duration = int(pts[number + 1] - pts[number]) if number + 1 < len(pts) else max(1, round(period))
+            place = int(np.searchsorted(pts, packet.pts))
+            packet.duration = int(pts[place + 1] - pts[place]) if place + 1 < len(pts) else max(1, round(period))
             output.mux(packet)
 
     with (
@@ -197,35 +197,15 @@ def _encode(
         av.open(str(temporary), "w", format="mp4") as output,
     ):
         stream: Any = None
-        for place, (_, picture, colour) in enumerate(pictures):
+        for place, (picture, colour) in enumerate(pictures):
             if stream is None:
                 stream = output.add_stream("libx264", rate=timeline.rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = timeline.time_base
                 copy_colour_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
-                options = {"crf": str(crf), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
+                options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
                 stream.options = x264_options(options, params)
             for at in pts if number == 1 else pts[place : place + 1]:
                 picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
                 mux(stream.encode(picture))
         mux(stream.encode(None))
-
-
-def _to_even_420(frame: VideoFrame, colour: Colour) -> VideoFrame:
-    """Convert a frame to upright 8-bit 4:2:0 with even sides; itself if it already is.
-
-    The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
-    grey for one of the former. RGB alone is converted, by the matrix that it will be tagged with.
-    """
-    import av
-
-    name = frame.format.name
-    if name in EIGHT_BIT and not (frame.rotation or frame.width % 2 or frame.height % 2):
-        return frame
-    planar = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
-    matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
-    planes: NDArray[Any] = frame.reformat(format=planar, **matrix).to_ndarray()
-    planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
-    planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
-    kind = "yuvj" if colour.full else "yuv"
-    return av.VideoFrame.from_ndarray(planes, format=f"{kind}444p").reformat(format=f"{kind}420p")

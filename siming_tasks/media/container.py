@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from av.error import FFmpegError
     from av.video.stream import VideoStream
 
-__all__ = ["DISK_FULL", "main_stream", "open_video"]
-
 FORMATS = (
     *("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "asf", "mxf", "ogg", "dv", "dhav", "ivf"),
     *("h264", "hevc", "m4v", "mpegvideo", "mjpeg"),
@@ -37,7 +35,6 @@ LISTS = {
 }
 """First bytes, in small letters, of playlists: files that name other files to play."""
 
-
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
 
@@ -55,7 +52,19 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """
     import av
 
-    _refuse_lists(path)
+    if not path.is_file():  # a fifo would wait for ever
+        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    except OSError as error:
+        raise MediaError(f"{path}: cannot be read ({error.strerror}).") from error
+    for words, kind in LISTS.items():
+        if head.startswith(words) or (words.startswith(b"<") and head.startswith(b"<") and words in head):
+            raise MediaError(
+                f"{path}: is {kind}, which names other files, and no video. "
+                "Those are never opened; ask for the video file itself."
+            )
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
@@ -68,12 +77,12 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     except av.error.FFmpegError as error:
         raise _media_error(path, error) from error
     with opened as container:
-        stream = main_stream(container.streams.video)
-        if stream is None:
+        chosen = main_stream(container.streams.video)
+        if chosen is None:
             raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
-        refuse_colours(path, stream.codec_context)
+        refuse_colours(path, chosen.codec_context)
         try:
-            yield container, stream
+            yield container, chosen
         except av.error.FFmpegError as error:
             raise _media_error(path, error) from error
 
@@ -99,20 +108,3 @@ def main_stream(streams: Sequence[VideoStream]) -> VideoStream | None:
     moving = [stream for stream in streams if not stream.disposition & covers]
     chosen = [stream for stream in moving if stream.disposition & Disposition.default] or moving
     return max(chosen, key=lambda stream: stream.width * stream.height, default=None)
-
-
-def _refuse_lists(path: Path) -> None:
-    """Refuse what is no file, and files that name other files to play (MediaError)."""
-    if not path.is_file():  # a fifo would wait for ever
-        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    except OSError as error:
-        raise MediaError(f"{path}: cannot be read ({error.strerror}).") from error
-    for words, kind in LISTS.items():
-        if head.startswith(words) or (words.startswith(b"<") and head.startswith(b"<") and words in head):
-            raise MediaError(
-                f"{path}: is {kind}, which names other files, and no video. "
-                "Those are never opened; ask for the video file itself."
-            )

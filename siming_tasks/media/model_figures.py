@@ -12,18 +12,6 @@ from siming_tasks.common.errors import OptionsError
 if TYPE_CHECKING:
     from siming_tasks.media.sampler import Budget
 
-__all__ = [
-    "PAPER_FRAMES",
-    "TOKEN_FORMULAS",
-    "gemini_video",
-    "llava_video",
-    "openai_low",
-    "openai_tiles",
-    "preset",
-    "qwen2_5_vl",
-    "qwen3_vl",
-]
-
 PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
     {
         "LLaVA-Video": 64,
@@ -63,22 +51,14 @@ def preset(model: str) -> Budget:
     return Budget(frames=frames[letters(model)])
 
 
-def qwen2_5_vl(width: int, height: int, max_pixels: int = 1_605_632, min_pixels: int = 4 * 28 * 28) -> int:
+def qwen2_5_vl(width: int, height: int, max_pixels: int = 1_605_632, factor: int = 28) -> int:
     """Qwen2-VL and Qwen2.5-VL: one token per 28 x 28 pixels of the image resized to multiples of 28.
 
     Source: ``smart_resize`` of qwen-vl-utils; ``max_pixels`` is the default of lmms-eval's ``qwen2_5_vl``. In video
     mode two frames share their tokens and frames are smaller; as separate images, which this counts, they cost more.
     """
-    return _merged(width, height, 28, min_pixels, max_pixels)
-
-
-def qwen3_vl(width: int, height: int, max_pixels: int = 16_384 * 32 * 32, min_pixels: int = 4 * 32 * 32) -> int:
-    """Qwen3-VL: as Qwen2.5-VL with 32 x 32 pixels per token (patches of 16, merged two by two)."""
-    return _merged(width, height, 32, min_pixels, max_pixels)
-
-
-def _merged(width: int, height: int, factor: int, min_pixels: int, max_pixels: int) -> int:
     across, down = (max(1, round(side / factor)) for side in (width, height))
+    min_pixels = 4 * factor**2
     if across * down * factor**2 > max_pixels:
         scale = math.sqrt(width * height / max_pixels)
         across, down = (max(1, math.floor(side / scale / factor)) for side in (width, height))
@@ -86,6 +66,11 @@ def _merged(width: int, height: int, factor: int, min_pixels: int, max_pixels: i
         scale = math.sqrt(min_pixels / (width * height))
         across, down = (math.ceil(side * scale / factor) for side in (width, height))
     return across * down
+
+
+def qwen3_vl(width: int, height: int) -> int:
+    """Qwen3-VL: as Qwen2.5-VL with 32 x 32 pixels per token (patches of 16, merged two by two)."""
+    return qwen2_5_vl(width, height, max_pixels=16_384 * 32 * 32, factor=32)
 
 
 def openai_tiles(width: int, height: int) -> int:
@@ -114,10 +99,6 @@ def llava_video(width: int, height: int) -> int:
     return 196
 
 
-TOKEN_FORMULAS: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
-    {
-        formula.__name__: formula
-        for formula in (qwen2_5_vl, qwen3_vl, openai_tiles, openai_low, gemini_video, llava_video)
-    }
-)
+_FORMULAS = (qwen2_5_vl, qwen3_vl, openai_tiles, openai_low, gemini_video, llava_video)
+TOKEN_FORMULAS: Mapping[str, Callable[[int, int], int]] = MappingProxyType({item.__name__: item for item in _FORMULAS})
 """Formula name -> ``(width, height) -> tokens of one image``."""

@@ -1,26 +1,28 @@
-"""Media modes: the forms in which a model is shown a video. Each is one object; whoever needs to know asks it.
+"""Media modes, the forms in which a model is shown a video, and the model classes of lmms-eval that take them.
 
-A further mode is an object in :data:`MEDIA_MODES` and a word of the option ``media``.
+Each mode is one object; whoever needs to know asks it. A further one is an object in :data:`MEDIA_MODES` and a word of
+the option ``media``. What a class takes, and hence is shown, stands in the table ``backends.yaml``.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import pydantic
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.files import read_yaml
 
 if TYPE_CHECKING:
-    from siming_tasks.media.backend import Backend
     from siming_tasks.media.store import FrameStore
     from siming_tasks.media.timeline import Timeline
-
-__all__ = ["FRAMES", "MEDIA_MODES", "NOTHING_SHOWN", "PROXY", "UNKNOWN_MODE", "VIDEO", "MediaMode", "recorded_mode"]
 
 NOTHING_SHOWN: Mapping[str, Any] = MappingProxyType({"mode": "none", "n_frames": 0})
 """Record of a request that shows no media."""
@@ -30,12 +32,12 @@ UNKNOWN_MODE = "unknown"
 
 
 @dataclass(frozen=True)
-class MediaMode(ABC):
-    """One form in which a model is shown a video.
+class MediaMode:
+    """One form in which a model is shown a video; this class shows stored frames as images, each after its time.
 
     Attributes:
         name: word of the option ``media`` and of records.
-        images: whether the prompt holds images, each after its time; else one video file.
+        images: whether the prompt holds images; else one video file.
         sampled: whether this package chooses the frames, by the budget and the sampler; else the model's own reader.
     """
 
@@ -48,7 +50,6 @@ class MediaMode(ABC):
         """Mode in which altered frames are shown: only frames that we choose can be put in another order."""
         return self if self.sampled else PROXY
 
-    @abstractmethod
     def check_backend(self, backend: Backend, wanted: str) -> None:
         """Refuse a model class that cannot take media of this form, or would be shown something else.
 
@@ -59,38 +60,34 @@ class MediaMode(ABC):
         Raises:
             OptionsError: names the class, the reason and the way out.
         """
+        if backend.images in ("one", "none"):
+            raise OptionsError(
+                f"SIMING_MEDIA={self.name}: {backend.name} does not take several pictures. Unset SIMING_MEDIA."
+            )
 
-    @abstractmethod
     def arguments(self, backend: Backend) -> Mapping[str, Any]:
         """Arguments that a class gets with media of this form, unless the user gives them."""
+        return backend.frames
 
-    @abstractmethod
     def packages(self, backend: Backend) -> tuple[str, ...]:
         """Packages without which a class cannot take media of this form."""
+        return backend.needs
 
-    @abstractmethod
     def needs_single_batches(self, backend: Backend) -> bool:
         """Decide whether a class is only right with ``--batch_size 1``."""
+        return backend.batch == "one"
 
-    @abstractmethod
     def needs_file(self, timeline: Timeline, *, whole: bool) -> bool:
         """Decide whether a file has to be made: ``whole`` says that all of the video is shown."""
+        return False
 
-    @abstractmethod
     def prepare(
-        self,
-        store: FrameStore,
-        timeline: Timeline,
-        indices: Sequence[int],
-        *,
-        whole: bool,
-        others: Callable[[], Sequence[int]] = lambda: (),
+        self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
     ) -> tuple[Path | None, int]:
         """Put into the store what is shown, unless it is there.
 
         Args:
             store: of the video.
-            timeline: of the video.
             indices: frames that are shown.
             whole: all of the video is shown.
             others: further frames that are worth storing if something has to be decoded anyway.
@@ -101,38 +98,6 @@ class MediaMode(ABC):
         Raises:
             MediaError: a frame cannot be decoded.
         """
-
-
-class _ImagesMode(MediaMode):
-    """Stored frames as images."""
-
-    def check_backend(self, backend: Backend, wanted: str) -> None:
-        if backend.images in ("one", "none"):
-            raise OptionsError(
-                f"SIMING_MEDIA={self.name}: {backend.name} does not take several pictures. Unset SIMING_MEDIA."
-            )
-
-    def arguments(self, backend: Backend) -> Mapping[str, Any]:
-        return backend.frames
-
-    def packages(self, backend: Backend) -> tuple[str, ...]:
-        return backend.needs
-
-    def needs_single_batches(self, backend: Backend) -> bool:
-        return backend.batch == "one"
-
-    def needs_file(self, timeline: Timeline, *, whole: bool) -> bool:
-        return False
-
-    def prepare(
-        self,
-        store: FrameStore,
-        timeline: Timeline,
-        indices: Sequence[int],
-        *,
-        whole: bool,
-        others: Callable[[], Sequence[int]] = lambda: (),
-    ) -> tuple[Path | None, int]:
         return None, store.fill([*indices, *others()]) if store.missing(indices) else 0
 
 
@@ -167,20 +132,14 @@ class _FileMode(MediaMode):
         return self.sampled or not whole or not timeline.standard
 
     def prepare(
-        self,
-        store: FrameStore,
-        timeline: Timeline,
-        indices: Sequence[int],
-        *,
-        whole: bool,
-        others: Callable[[], Sequence[int]] = lambda: (),
+        self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
     ) -> tuple[Path | None, int]:
-        if not self.needs_file(timeline, whole=whole):
+        if not self.needs_file(store.timeline(), whole=whole):
             return store.source, 0
-        return store.video_file(timeline, indices, apart=self.sampled)
+        return store.video_file(indices, apart=self.sampled)
 
 
-FRAMES = _ImagesMode("frames", images=True, sampled=True)
+FRAMES = MediaMode("frames", images=True, sampled=True)
 """Our frames as images, each with its time."""
 
 VIDEO = _FileMode("video", images=False, sampled=False)
@@ -196,6 +155,112 @@ MEDIA_MODES: Mapping[str, MediaMode] = MappingProxyType({mode.name: mode for mod
 def recorded_mode(media: Mapping[str, Any] | None) -> MediaMode:
     """Mode of a record's ``media``; where nothing was shown or nothing is known, one of neither images nor sampling."""
     name = (media or {}).get("mode")
-    return (MEDIA_MODES.get(name) if isinstance(name, str) else None) or _FileMode(
-        str(name or UNKNOWN_MODE), images=False, sampled=False
+    known = MEDIA_MODES.get(name) if isinstance(name, str) else None
+    return known or _FileMode(str(name or UNKNOWN_MODE), images=False, sampled=False)
+
+
+_WHY_REFUSED = {
+    "one": "it looks at one picture a question and drops the others",
+    "none": "it takes neither several pictures nor a video",
+}
+
+
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
+class Backend:
+    """One model class, named like ``chat.qwen3_vl`` (registry, module); ``backends.yaml`` explains the fields."""
+
+    name: str
+    images: Literal["several", "paths", "one", "none"] = "none"
+    video: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    frames: Mapping[str, Any] = field(default_factory=dict)
+    prefer: Literal["video"] | None = None
+    modality: Literal["image", "video"] | None = None
+    file: Literal["faulty", "short"] | None = None
+    batch: Literal["one", "file"] | None = None
+    alone: bool = False
+    concurrent: bool = False
+    encodes: bool = False
+    blind: bool = False
+    experts: str = ""
+    tokens: str = ""
+    most_tokens: int = 0
+    needs: tuple[str, ...] = ()
+    video_needs: tuple[str, ...] = ()
+    refused: str = ""
+    tested: bool = False
+    note: str = ""
+
+    @property
+    def media(self) -> MediaMode | None:
+        """Mode of what it is shown unless the user says otherwise: our frames if it takes several; None if refused."""
+        if self.refused:
+            return None
+        if self.modality == "video":
+            return VIDEO
+        if self.images in ("several", "paths") and not (self.prefer and self.video):
+            return FRAMES
+        return VIDEO if self.video else None
+
+    @property
+    def verdict(self) -> str:
+        """``tested``, ``guarded``, ``tested, guarded``, ``read``, or ``refused: reason``."""
+        if self.media is None:
+            return f"refused: {self.refused or _WHY_REFUSED[self.images]}"
+        guarded = self.file or self.alone or self.experts or self.batch or self.needs or self.video_needs
+        return ", ".join(word for word, holds in (("tested", self.tested), ("guarded", guarded)) if holds) or "read"
+
+    def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
+        """Choose how it gets its media.
+
+        Args:
+            wanted: name of a mode, or ``auto``: its own default.
+            modality: what the instance's argument of this name says, where the class has one.
+
+        Raises:
+            OptionsError: it cannot see what is wanted, or cannot be a judge at all.
+        """
+        if self.media is None:
+            raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
+        default = self.media
+        if self.modality:
+            modality = modality or self.modality
+            default = VIDEO if modality == "video" else FRAMES
+        mode = default if wanted == "auto" else MEDIA_MODES[wanted]
+        if self.modality and mode.images != default.images:
+            raise OptionsError(
+                f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
+                f"{'pictures' if default.images else 'a file'} only. Change one of the two."
+            )
+        mode.check_backend(self, wanted)
+        return mode
+
+
+OURS = {
+    "siming_tasks.models.nano.chat_model": Backend(
+        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, tested=True,
+        note="trained on drawings, useless on real exams",
     )
+}  # fmt: skip
+"""Model classes of this package, by module. They are not in the table, which is part of every cache key."""
+
+UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True)
+"""A class of a user's: our frames, which lmms-eval hands on as they are."""
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """Read the table, by name."""
+    rows = read_yaml(Path(str(resources.files("siming_tasks.media").joinpath("backends.yaml"))))
+    return MappingProxyType({name: Backend(name, **row) for name, row in rows.items()})
+
+
+def backend_of(modules: Iterable[str]) -> Backend:
+    """Find the row of a class by the modules of itself and its bases in the order of inheritance."""
+    prefix = "lmms_eval.models."
+    for module in modules:
+        if row := OURS.get(module) or (
+            backends().get(module.removeprefix(prefix)) if module.startswith(prefix) else None
+        ):
+            return row
+    return UNKNOWN

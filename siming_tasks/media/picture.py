@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
 
-__all__ = [
-    "BT601",
-    "BT709",
-    "FULL_RANGE",
-    "LIMITED_RANGE",
-    "WIDE_GAMUTS",
-    "Colour",
-    "copy_colour_tags",
-    "fit_size",
-    "refuse_colours",
-    "to_bt709_filter",
-    "to_jpeg",
-    "to_rgb",
-]
-
 LIMITED_RANGE, FULL_RANGE = 1, 2
 BT709, BT601, BT2020 = 1, 5, 9
 MATRICES = {1: BT709, 5: BT601, 6: BT601, 9: BT2020}
@@ -43,18 +28,9 @@ MATRICES = {1: BT709, 5: BT601, 6: BT601, 9: BT2020}
 MATRIX_NAMES = {BT709: "bt709", BT601: "bt601", BT2020: "bt2020nc"}
 
 UNREAD_MATRICES = {
-    4: "FCC",
-    7: "SMPTE 240M",
-    8: "YCgCo",
-    10: "BT.2020 constant luminance",
-    11: "SMPTE 2085",
-    12: "chromaticity-derived",
-    13: "chromaticity-derived",
-    14: "ICtCp",
-    15: "IPT-C2",
-    16: "YCgCo-Re",
-    17: "YCgCo-Ro",
-}
+    4: "FCC", 7: "SMPTE 240M", 8: "YCgCo", 10: "BT.2020 constant luminance", 11: "SMPTE 2085",
+    12: "chromaticity-derived", 13: "chromaticity-derived", 14: "ICtCp", 15: "IPT-C2", 16: "YCgCo-Re", 17: "YCgCo-Ro",
+}  # fmt: skip
 HDR_CURVES = {16: "PQ", 18: "HLG"}
 UNREAD_CURVES = {8: "linear", 9: "logarithmic", 10: "logarithmic", 17: "SMPTE 428"}
 
@@ -62,15 +38,9 @@ WIDE_GAMUTS = {9: "bt2020", 11: "smpte431", 12: "smpte432"}
 """Primaries with which saturated colours look pale on a common screen, by FFmpeg's names; the last two are P3."""
 
 CURVES = {
-    1: "bt709",
-    4: "bt470m",
-    5: "bt470bg",
-    6: "smpte170m",
-    11: "iec61966-2-4",
-    13: "iec61966-2-1",
-    14: "bt2020-10",
+    1: "bt709", 4: "bt470m", 5: "bt470bg", 6: "smpte170m", 11: "iec61966-2-4", 13: "iec61966-2-1", 14: "bt2020-10",
     15: "bt2020-12",
-}
+}  # fmt: skip
 """FFmpeg's names of the transfer curves that its filter ``colorspace`` knows and recorders write."""
 
 TONE_MAP = (
@@ -83,9 +53,6 @@ BILINEAR, AREA, EXACT = 0x2, 0x20, 0x40000 | 0x2000
 
 EIGHT_BITS = ("yuv420p", "yuvj420p", "nv12", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p")
 """Formats of which any bytes are a picture."""
-
-NARROW = 32
-"""Pixels; a picture with a shorter side is too small for a trial to tell much, and quick anyway."""
 
 STRETCH = np.clip(np.round((np.arange(256) - 16) * 255 / 219), 0, 255).astype(np.uint8)
 """From limited to full range."""
@@ -127,11 +94,6 @@ class Colour:
     def range(self) -> int:
         """``LIMITED_RANGE`` or ``FULL_RANGE``."""
         return FULL_RANGE if self.full else LIMITED_RANGE
-
-    @property
-    def is_ffmpeg_default(self) -> bool:
-        """True if FFmpeg converts it to RGB rightly without being told: BT.601, limited range."""
-        return self.coded and not self.grey and self.matrix == BT601 and not self.full
 
     def rgb_arguments(self) -> dict[str, Any]:
         """Arguments of PyAV's ``reformat`` and ``to_ndarray`` with which a conversion to RGB comes out right.
@@ -204,18 +166,15 @@ def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> 
         size: longest side, None for the original.
         order: ``rgb24`` or ``bgr24``.
     """
-    colour = Colour.of(frame)
+    colour, name = Colour.of(frame), frame.format.name
     width, height = fit_size(frame.width, frame.height, size)
     same = (width, height) == (frame.width, frame.height)
-    fast = colour.is_ffmpeg_default and frame.format.name == "yuv420p"
-    arguments: dict[str, Any] = {
-        "interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT),
-        **colour.rgb_arguments(),
-    }
-    if not same:
-        arguments |= {"width": width, "height": height}
+    # FFmpeg converts BT.601 of limited range rightly without being told
+    fast = colour == Colour(BT601, full=False) and name == "yuv420p"
+    exact: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT)}
+    arguments = exact | colour.rgb_arguments() | ({} if same else {"width": width, "height": height})
     array: NDArray[Any]
-    if not fast and not same and _planes_agree(frame.format.name, frame.width, frame.height, width, height, colour):
+    if not fast and not same and _planes_agree(name, frame.width, frame.height, width, height, colour):
         array = _interleave(frame.reformat(format="gbrp", **arguments), order)
     else:
         array = frame.to_ndarray(format=order, **arguments)
@@ -234,20 +193,15 @@ def _planes_agree(name: str, width: int, height: int, to_width: int, to_height: 
     of the time. Where it takes another way for interleaved pixels (few rows go into one, as in 1080 to 720) some differ
     by one. Which it is depends on sizes and format alone, so a picture of noise tells, once.
     """
-    if name not in EIGHT_BITS or min(to_width, to_height) < NARROW:
-        return False
+    if name not in EIGHT_BITS or min(to_width, to_height) < 32:
+        return False  # of 10 bits not any bytes are a picture; a narrow one tells little, and is quick anyway
     from av.video.frame import VideoFrame
 
     noise = VideoFrame(width, height, name)
     rng = np.random.default_rng(0)
     for plane in noise.planes:
         plane.update(rng.bytes(plane.buffer_size))
-    arguments: dict[str, Any] = {
-        "width": to_width,
-        "height": to_height,
-        "interpolation": AREA | EXACT,
-        **colour.rgb_arguments(),
-    }
+    arguments = {"width": to_width, "height": to_height, "interpolation": AREA | EXACT, **colour.rgb_arguments()}
     planes = _interleave(noise.reformat(format="gbrp", **arguments), "rgb24")
     return np.array_equal(planes, noise.to_ndarray(format="rgb24", **arguments))
 

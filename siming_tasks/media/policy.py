@@ -12,8 +12,7 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
-from siming_tasks.media.backend import UNKNOWN, Backend
-from siming_tasks.media.modes import MediaMode
+from siming_tasks.media.modes import UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, Budget, matched_budget
 from siming_tasks.media.store import QUALITY, SIZE
@@ -22,11 +21,6 @@ from siming_tasks.options import Options
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tasks import STANDARD_TASKS, TASKS, InputAblation, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
-
-__all__ = ["Policy", "observable_steps", "unobservable_reason"]
-
-NEEDS_SOUND = ("audio", "audio_visual")
-"""Channels of evidence that a silent video does not have."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +58,11 @@ class Policy:
     @classmethod
     def of(cls, options: Options) -> Policy:
         """Make the policy that a run's options mean."""
+        encoding, density = Encoding.of(options.image_format), options.clip_density
         return cls(
-            options.frames,
-            options.clip_frames,
-            options.frame_size,
-            options.clip_density,
-            options.media,
-            encoding=Encoding.of(options.image_format),
+            options.frames, options.clip_frames, options.frame_size, density, options.media, encoding=encoding,
             sampler=options.sampler,
-        )
+        )  # fmt: skip
 
     def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
         """Choose the part, budget and sampler of one question.
@@ -156,7 +146,7 @@ def unobservable_reason(step: RubricStep, fps: float, *, has_audio: bool = False
         fps: sampled rate of what is shown (frames/s).
         has_audio: whether the model hears the sound.
     """
-    if step.evidence.channel in NEEDS_SOUND and not has_audio:
+    if step.evidence.channel in ("audio", "audio_visual") and not has_audio:
         return "silent"
     return "rate" if fps < step.evidence.min_fps else None
 

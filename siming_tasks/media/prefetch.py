@@ -15,17 +15,14 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import Video
 from siming_tasks.common.workers import worker_pool
-from siming_tasks.media.cache_size import evict
 from siming_tasks.media.decode import decode
 from siming_tasks.media.modes import FRAMES, MediaMode
 from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.request_media import Request, measure_signal, needs_signal, union_of_frames, view
+from siming_tasks.media.request_media import Request, change_signal, needs_signal, union_of_frames, view
 from siming_tasks.media.sampler import grid_frames
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, evict
 from siming_tasks.tasks import TaskSpec
-
-__all__ = ["Job", "Outcome", "Workload", "estimate", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -69,11 +66,11 @@ class Job:
         """List the frames that still have to be decoded as images; requests that cannot be met do not count."""
         store = self.store(cache)
         timeline, signal = store.timeline(), store.signal()
-        by_content = [request for request in self.requests if needs_signal([request], timeline)]
+        by_content = [request for request in self.requests if needs_signal(request, timeline)]
         if signal is None and by_content:  # the pass that measures the change stores the whole grid
             uniform = [request for request in self.requests if request not in by_content]
             return store.missing([*grid_frames(timeline).tolist(), *union_of_frames(uniform, timeline)[0]])
-        return store.missing(union_of_frames(self.requests, timeline, signal=signal)[0])
+        return store.missing(union_of_frames(self.requests, timeline, signal)[0])
 
 
 @dataclass(frozen=True)
@@ -107,15 +104,14 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
                 todo.append((job, missing))
         except MediaError:
             continue
-    frames = sum(len(missing) for _, missing in todo)
     if not todo:
         return Workload(0, 0, 0, 0.0)
+    frames = sum(len(missing) for _, missing in todo)
     job = todo[0][0]
     timeline = job.store(cache).timeline()
-    sample, sizes = range(0, min(50, timeline.n_frames), 10), []
+    sample = range(0, min(50, timeline.n_frames), 10)
     start = time.perf_counter()
-    for _, frame in decode(job.path, timeline, sample):
-        sizes.append(len(to_jpeg(frame, job.size, job.quality)))
+    sizes = [len(to_jpeg(frame, job.size, job.quality)) for _, frame in decode(job.path, timeline, sample)]
     per_frame = (time.perf_counter() - start) / (sample[-1] + 1)
     decoded = sum(missing[-1] + 1 for _, missing in todo)
     return Workload(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
@@ -143,51 +139,42 @@ def prepare(
     Returns:
         One outcome per job, in the order of the jobs.
     """
+
+    def outcomes_as_they_come() -> Iterator[Outcome]:
+        if workers == 1:
+            yield from (_carry_out(job, cache, cache_gb) for job in jobs)
+            return
+        with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
+            for future in as_completed([pool.submit(_carry_out, job, cache, cache_gb) for job in jobs]):
+                yield future.result()
+
     outcomes: dict[Path, Outcome] = {}
-    for outcome in _outcomes(jobs, cache, cache_gb, workers):
+    for outcome in outcomes_as_they_come():
         outcomes[outcome.path] = outcome
         done(outcome)
     return [outcomes[job.path] for job in jobs]
-
-
-def _outcomes(jobs: Sequence[Job], cache: Path, cache_gb: float, workers: int) -> Iterator[Outcome]:
-    if workers == 1:
-        yield from (_carry_out(job, cache, cache_gb) for job in jobs)
-        return
-    with worker_pool(min(workers, os.cpu_count() or 1)) as pool:
-        for future in as_completed([pool.submit(_carry_out, job, cache, cache_gb) for job in jobs]):
-            yield future.result()
 
 
 def _carry_out(job: Job, cache: Path, cache_gb: float) -> Outcome:
     """Store the frames or write the files of one job."""
     try:
         store = job.store(cache)
-        timeline = store.timeline()
-        signal, count = None, 0
-        if job.mode.sampled and needs_signal(job.requests, timeline):
-            signal, count = measure_signal(store, job.requests, images=job.mode.images)
-        requests = job.requests if job.mode.sampled else tuple(request.uniform() for request in job.requests)
-        wanted, errors = union_of_frames(requests, timeline, signal=signal)
+        timeline, requests, signal, count = store.timeline(), job.requests, None, 0
+        if job.mode.sampled:
+            signal, count = change_signal(requests, store, images=job.mode.images)
+        else:
+            requests = tuple(request.uniform() for request in requests)
+        wanted, errors = union_of_frames(requests, timeline, signal)
         if job.mode.images:
             count += store.fill(wanted)
             evict(cache, cache_gb, keep=store.digest)
-        else:
-            for request in job.requests:
-                if job.mode.needs_file(timeline, whole=request.span is None):
-                    clip = view(
-                        job.path,
-                        digest=job.digest,
-                        span=request.span,
-                        budget=request.budget,
-                        mode=job.mode,
-                        cache=cache,
-                        size=job.size,
-                        quality=job.quality,
-                        cache_gb=cache_gb,
-                        sampler=request.sampler,
-                    )
-                    count += len(clip.indices)
+        for request in job.requests:
+            if job.mode.needs_file(timeline, whole=request.span is None):
+                clip = view(
+                    job.path, digest=job.digest, span=request.span, budget=request.budget, mode=job.mode, cache=cache,
+                    size=job.size, quality=job.quality, cache_gb=cache_gb, sampler=request.sampler,
+                )  # fmt: skip
+                count += len(clip.indices)
         return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
     except MediaError as error:
         return Outcome(job.path, 0, (str(error),))

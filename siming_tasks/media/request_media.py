@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,6 @@ from PIL import Image
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
 from siming_tasks.common.version_0_1 import former_ablation_file
-from siming_tasks.media.cache_size import evict
 from siming_tasks.media.clips import write_reordered
 from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
 from siming_tasks.media.sampler import (
@@ -37,21 +36,10 @@ from siming_tasks.media.sampler import (
     sample_count,
     sample_indices,
 )
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore, evict
 from siming_tasks.media.stored_image import Encoding, SentImages
 from siming_tasks.media.timeline import Timeline
 from siming_tasks.tasks import InputAblation
-
-__all__ = [
-    "ABLATION_RULES",
-    "Request",
-    "View",
-    "ablate",
-    "measure_signal",
-    "needs_signal",
-    "union_of_frames",
-    "view",
-]
 
 ABLATION_RULES = "ablations/1"
 """Version of what the ablations show; it moves when one shows something else, and is part of every cache key."""
@@ -76,29 +64,28 @@ class Request:
         """Seconds from the part's first frame to the end of its last, which is taken to last one mean period."""
         return timeline.seconds(*self.bounds(timeline))
 
-    def indices(self, timeline: Timeline, *, even: bool = False, signal: ChangeSignal | None = None) -> list[int]:
-        """Choose the frames that the budget takes of the part.
+    def choose(self, timeline: Timeline, signal: ChangeSignal | None = None) -> tuple[list[int], str]:
+        """Choose the frames that the budget takes of the part; returns them and the rule that took them.
 
         Raises:
             ValueError: a rule by content, and no signal.
+            MediaError: the span is empty or beyond the video.
         """
-        return self.choose(timeline, self.bounds(timeline), even=even, signal=signal)[0]
-
-    def choose(
-        self, timeline: Timeline, bounds: tuple[int, int], *, even: bool = False, signal: ChangeSignal | None = None
-    ) -> tuple[list[int], str]:
-        """Choose the frames where :meth:`bounds` are known already; returns them and the rule that took them."""
-        rate = float(timeline.rate)
-        if self.is_by_content(timeline, bounds, even=even):
+        bounds, rate = self.bounds(timeline), float(timeline.rate)
+        if self.is_by_content(timeline):
             if signal is None:
                 raise ValueError(f"the sampler {self.sampler!r} needs the video's signal")
-            count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget, even=even)
+            count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget)
             if by_content := choose_by_content(signal, self.sampler, bounds, count):
                 return by_content, SAMPLERS[self.sampler]
-        evenly = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds, even=even)
-        return [int(index) for index in evenly], SAMPLER
+        evenly = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds)
+        return evenly.tolist(), SAMPLER
 
-    def is_by_content(self, timeline: Timeline, bounds: tuple[int, int] | None = None, *, even: bool = False) -> bool:
+    def indices(self, timeline: Timeline, *, signal: ChangeSignal | None = None) -> list[int]:
+        """Choose the frames alone (:meth:`choose`)."""
+        return self.choose(timeline, signal)[0]
+
+    def is_by_content(self, timeline: Timeline) -> bool:
         """Decide whether its frames depend on what they show: not where the grid offers no choice, as for most clips.
 
         Raises:
@@ -106,8 +93,8 @@ class Request:
         """
         if self.sampler == UNIFORM:
             return False
-        first, last = bounds or self.bounds(timeline)
-        count = sample_count(last - first + 1, float(timeline.rate), self.budget, even=even)
+        first, last = self.bounds(timeline)
+        count = sample_count(last - first + 1, float(timeline.rate), self.budget)
         return offers_choice(grid_frames(timeline), (first, last), count)
 
     def uniform(self) -> Request:
@@ -116,14 +103,14 @@ class Request:
 
 
 def union_of_frames(
-    requests: Sequence[Request], timeline: Timeline, *, even: bool = False, signal: ChangeSignal | None = None
+    requests: Iterable[Request], timeline: Timeline, signal: ChangeSignal | None = None
 ) -> tuple[list[int], list[str]]:
     """Collect the frames that the requests take, ascending, and the errors of the requests that cannot be met."""
     wanted: set[int] = set()
     errors = []
     for request in requests:
         try:
-            wanted.update(request.indices(timeline, even=even, signal=signal))
+            wanted.update(request.indices(timeline, signal=signal))
         except MediaError as error:
             errors.append(str(error))
     return sorted(wanted), errors
@@ -207,7 +194,6 @@ def view(
     cache: Path,
     size: int | None = SIZE,
     quality: int = QUALITY,
-    even: bool = False,
     cache_gb: float = 20.0,
     also: Sequence[Request] = (),
     sampler: str = UNIFORM,
@@ -224,7 +210,6 @@ def view(
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
         quality: JPEG quality of stored frames.
-        even: take an even number of frames.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, their frames are stored in that pass.
         sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
@@ -240,23 +225,18 @@ def view(
     timeline, request = store.timeline(), Request(span, budget, sampler)
     written, rule, signal = 0, SAMPLER, None
     try:
-        first, last = bounds = request.bounds(timeline)
+        first, last = request.bounds(timeline)
         if not mode.sampled:
             indices = list(range(first, last + 1))
         else:
-            if request.is_by_content(timeline, bounds, even=even) or needs_signal(also, timeline, even=even):
-                signal, written = measure_signal(store, [request, *also], even=even, images=mode.images)
-            indices, rule = request.choose(timeline, bounds, even=even, signal=signal)
+            signal, written = change_signal([request, *also], store, images=mode.images)
+            indices, rule = request.choose(timeline, signal)
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
     shown = None
     if mode.images or file:
         shown, new = mode.prepare(
-            store,
-            timeline,
-            indices,
-            whole=span is None,
-            others=lambda: union_of_frames(also, timeline, even=even, signal=signal)[0],
+            store, indices, whole=span is None, others=lambda: union_of_frames(also, timeline, signal)[0]
         )
         written += new
     if written:
@@ -264,6 +244,10 @@ def view(
     store.touch()
     times = tuple(timeline.times[indices].tolist())
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
+
+
+_store = lru_cache(maxsize=64)(FrameStore)
+"""Return the same object for all requests of a video: it knows what lies in its folder."""
 
 
 def ablate(
@@ -296,54 +280,43 @@ def ablate(
     pts = np.rint((np.asarray(shown.times) - shown.times[0]) / float(timeline.time_base)).astype(np.int64)
     which = hashlib.sha256(repr((shown.indices, pts.tolist())).encode()).hexdigest()[:12]
     file = store.folder / former_ablation_file(ablation.name, which)
-    if not file.is_file():
-        with store.writing():
-            if not file.is_file():  # another process may have been faster
-                write_reordered(store.source, timeline, shown.indices, pts, file)
-        if cache is not None:
-            evict(cache, cache_gb, keep=store.digest)
+    if store.make_file(file, lambda: write_reordered(store.source, timeline, indices, pts, file)) and cache is not None:
+        evict(cache, cache_gb, keep=store.digest)
     return replace(shown, path=file)
 
 
-def needs_signal(requests: Sequence[Request], timeline: Timeline, *, even: bool = False) -> bool:
-    """Decide whether a signal is needed for some of the requests that can be met."""
-    for request in requests:
-        try:
-            if request.is_by_content(timeline, even=even):
-                return True
-        except MediaError:
-            continue
-    return False
+def needs_signal(request: Request, timeline: Timeline) -> bool:
+    """Decide whether a request takes its frames by content; one that cannot be met does not."""
+    try:
+        return request.is_by_content(timeline)
+    except MediaError:
+        return False
 
 
-def measure_signal(
-    store: FrameStore, requests: Sequence[Request], *, even: bool = False, images: bool = True
-) -> tuple[ChangeSignal, int]:
-    """Measure how much a video changes; returns that and how many frames were stored on the way.
+def change_signal(
+    requests: Sequence[Request], store: FrameStore, *, images: bool = True
+) -> tuple[ChangeSignal | None, int]:
+    """Measure how much a video changes, if any request needs that; returns it and how many frames were stored.
 
     If it is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
     take without a look; then those of the grid that no request takes are removed again.
 
     Args:
+        requests: what will be shown of the video; those that cannot be met do not count.
         store: of the video.
-        requests: what will be shown of it; those that cannot be met do not count.
-        even: as for :func:`view`.
         images: whether frames are to be stored.
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
+    timeline = store.timeline()
+    if not any(needs_signal(request, timeline) for request in requests):
+        return None, 0
     if known := store.signal():
         return known, 0
-    timeline = store.timeline()
-    plain = [request for request in requests if not needs_signal([request], timeline, even=even)]
-    uniform, _ = union_of_frames(plain, timeline, even=even)
-
-    def keep(signal: ChangeSignal) -> list[int]:
-        return union_of_frames(requests, timeline, even=even, signal=signal)[0]
-
-    return store.measure_change(grid_frames(timeline), uniform if images else [], keep if images else None)
-
-
-_store = lru_cache(maxsize=64)(FrameStore)
-"""Return the same object for all requests of a video: it knows what lies in its folder."""
+    if not images:
+        return store.measure_change([], None)
+    plain = [request for request in requests if not needs_signal(request, timeline)]
+    return store.measure_change(
+        union_of_frames(plain, timeline)[0], lambda signal: union_of_frames(requests, timeline, signal)[0]
+    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media.media_info import read_media_info
+from siming_tasks.media.decode import read_media_info
 from siming_tasks.media.model_figures import TOKEN_FORMULAS
 from siming_tasks.media.picture import fit_size
 from siming_tasks.media.policy import Policy, unobservable_reason
@@ -22,25 +22,9 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 
-__all__ = [
-    "BYTES_PER_PIXEL",
-    "CAPTION_TOKENS",
-    "DECODE_PIXELS",
-    "ExamFacts",
-    "RunPlan",
-    "SettingPlan",
-    "identical_exams",
-    "plan_run",
-]
-
-BYTES_PER_PIXEL = 0.12
-"""Stored JPEG (quality 90) of a noisy 720p recording; smooth pictures take a third."""
-
-DECODE_PIXELS = 650e6
-"""Pixels a second that a linear decode of H.264 passes on two cores; one-pass preparation takes about as long."""
-
-CAPTION_TOKENS = 16
-"""Upper bound for the time before each frame and the markers around it."""
+BYTES_PER_PIXEL = 0.12  # stored JPEG (quality 90) of a noisy 720p recording; smooth pictures take a third
+DECODE_PIXELS = 650e6  # pixels a second that a linear decode of H.264 passes on two cores; one-pass preparation too
+CAPTION_TOKENS = 16  # upper bound for the time before each frame and the markers around it
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +95,7 @@ class SettingPlan:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Plan of a whole run.
-
-    Attributes:
-        settings: the planned settings.
-        stored: different frames on disk.
-        disk: their bytes.
-        decode_seconds: time of the one pass over all videos on two cores.
-    """
+    """Plan of a whole run: its settings, the different frames on disk, their bytes, and the time of one pass (s)."""
 
     settings: tuple[SettingPlan, ...]
     stored: int
@@ -183,9 +160,8 @@ def plan_run(
         different = len({index for indices, _ in shown.values() for index in indices})
         stored += times * different
         disk += times * different * size[0] * size[1] * BYTES_PER_PIXEL
-    texts = prompt_bytes or {}
     plans = tuple(
-        _plan_setting(name, asked, rubric, formulas, texts.get(name, 0), reply_tokens, prices)
+        _plan_setting(name, asked, rubric, formulas, (prompt_bytes or {}).get(name, 0), reply_tokens, prices)
         for name, asked in questions.items()
     )
     seconds = sum(exam.timeline.n_frames * exam.width * exam.height / DECODE_PIXELS for exam in exams)
@@ -199,7 +175,7 @@ class _Question:
     fps: float
     size: tuple[int, int]
     has_audio: bool
-    times: int
+    times: int  # of alike questions
 
 
 def _plan_setting(
@@ -211,47 +187,31 @@ def _plan_setting(
     reply: int,
     prices: tuple[float, float] | None,
 ) -> SettingPlan:
-    frames = _most_and_sum((len(question.indices), question.times) for question in questions)
+    def most_and_sum(numbers: list[int]) -> tuple[int, int]:
+        total = sum(number * question.times for number, question in zip(numbers, questions, strict=True))
+        return max(numbers, default=0), total
+
+    frames_max, frames = most_and_sum([len(question.indices) for question in questions])
     requests = sum(question.times for question in questions)
     tokens, context, cost = {}, {}, {}
     for formula in formulas:
         image = TOKEN_FORMULAS[formula]
-        tokens[formula] = _most_and_sum(
-            (len(question.indices) * image(*question.size), question.times) for question in questions
-        )
-        context[formula] = tokens[formula][0] + CAPTION_TOKENS * frames[0] + prompt + reply
+        most, total = most_and_sum([len(question.indices) * image(*question.size) for question in questions])
+        tokens[formula] = most, total
+        context[formula] = most + CAPTION_TOKENS * frames_max + prompt + reply
         if prices:
-            read = tokens[formula][1] + CAPTION_TOKENS * frames[1] + requests * prompt
+            read = total + CAPTION_TOKENS * frames + requests * prompt
             cost[formula] = (read * prices[0] + requests * reply * prices[1]) / 1e6
-    return SettingPlan(
-        name,
-        requests,
-        frames[1],
-        frames[0],
-        median(question.fps for question in questions for _ in range(question.times)) if questions else 0.0,
-        tokens,
-        context,
-        _unobservable(rubric, questions),
-        cost,
-    )
 
-
-def _most_and_sum(numbers: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Largest of some numbers, and their sum, each so many times."""
-    pairs = list(numbers)
-    return max((number for number, _ in pairs), default=0), sum(number * times for number, times in pairs)
-
-
-def _unobservable(rubric: Rubric, questions: Sequence[_Question]) -> dict[str, tuple[float, str]]:
-    """Share of a step's appearances in which it cannot be judged, and the commonest reason."""
-    asked: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
+    reasons: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
     for question in questions:
         for step in question.steps:
             why = unobservable_reason(rubric.by_id[step], question.fps, has_audio=question.has_audio)
-            asked[step][why] += question.times
+            reasons[step][why] += question.times
     unobservable = {}
-    for step, reasons in asked.items():
-        named = Counter({why: times for why, times in reasons.items() if why})
+    for step, counts in reasons.items():
+        named = Counter({why: times for why, times in counts.items() if why})
         if named:
-            unobservable[step] = (named.total() / reasons.total(), named.most_common(1)[0][0])
-    return unobservable
+            unobservable[step] = (named.total() / counts.total(), named.most_common(1)[0][0])
+    fps = median(question.fps for question in questions for _ in range(question.times)) if questions else 0.0
+    return SettingPlan(name, requests, frames, frames_max, fps, tokens, context, unobservable, cost)

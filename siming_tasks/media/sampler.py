@@ -45,22 +45,6 @@ if TYPE_CHECKING:
 
     from siming_tasks.media.timeline import Timeline
 
-__all__ = [
-    "SAMPLER",
-    "SAMPLERS",
-    "UNIFORM",
-    "Budget",
-    "ChangeMeter",
-    "ChangeSignal",
-    "choose_by_content",
-    "frame_range",
-    "grid_frames",
-    "matched_budget",
-    "offers_choice",
-    "sample_count",
-    "sample_indices",
-]
-
 SAMPLER = "uniform-floor/1"
 """Name and version of the uniform rule; it moves when any index moves, and is part of every record."""
 
@@ -70,23 +54,12 @@ UNIFORM = "uniform"
 SAMPLERS: dict[str, str] = {"motion": "motion-grid/1", "scene": "scene-grid/1"}
 """Name and version of each rule by content, as records state it; it moves when any index moves."""
 
-SLACK = 0.0005
-"""Spans are written to the millisecond; a frame within half of one of a boundary counts as on it (s)."""
-
-OVERRUN = 0.5
-"""Tolerance (s) for a span that ends after the last frame: container lengths often include audio."""
-
+SLACK = 0.0005  # spans are written to the millisecond; a frame within half of one of a boundary counts as on it (s)
+OVERRUN = 0.5  # tolerance (s) for a span that ends after the last frame: container lengths often include audio
 GRID_RATE = 2.5
-"""Frames of the grid a second."""
-
-TIME_SHARE = 0.25
-"""Weight of every frame of the grid, in means of the square root of the change."""
-
-CHOICE = 1.5
-"""Frames of the grid for each frame taken, below which there is no choice."""
-
-PAST = 10
-WIDTH, HEIGHT, WITHIN = 64, 36, 5
+TIME_SHARE = 0.25  # weight of every frame of the grid, in means of the square root of the change
+CHOICE = 1.5  # frames of the grid for each frame taken, below which there is no choice
+PAST, WIDTH, HEIGHT, WITHIN = 10, 64, 36, 5
 _LUMA_FIRST = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
 """Formats whose first plane is the luma in 8 bits; others are converted first."""
 
@@ -138,18 +111,15 @@ def sample_indices(
     even: bool = False,
     rounding: Literal["floor", "nearest"] = "floor",
 ) -> NDArray[np.int64]:
-    """Compute the frame indices that ``budget`` takes, ascending; the rule stands at the top of this module.
+    """Compute the frame indices (int64, of the whole video) that ``budget`` takes, ascending, by the uniform rule.
 
     Args:
         n_frames: frames of the whole video.
         budget: the limit.
         rate: mean frame rate (frames/s), used by an ``fps`` budget only.
         span: first and last frame index, both included; None for the whole video.
-        even: an even count of at least 2 (see :func:`sample_count`).
+        even: as for :func:`sample_count`.
         rounding: ``floor`` (ours, lmms-eval, decord recipes) or ``nearest`` (qwen-vl-utils).
-
-    Returns:
-        int64 array of frame indices of the whole video.
 
     Raises:
         ValueError: the span is not inside ``0 .. n_frames - 1``.
@@ -177,7 +147,7 @@ def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[i
     Args:
         times: presentation time of every frame, seconds from the first (ascending).
         start: begin of the span (s).
-        end: end of the span (s), exclusive.
+        end: its end (s).
 
     Raises:
         MediaError: the span is empty, negative, or reaches past the last frame by more than half a second.
@@ -214,12 +184,7 @@ def grid_frames(timeline: Timeline) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class ChangeSignal:
-    """Change of every frame of the grid.
-
-    Attributes:
-        frames: their indices, int64[G].
-        change: by sampler, float64[G] in grey levels.
-    """
+    """Change of every frame of the grid: their indices, int64[G], and by sampler float64[G] in grey levels."""
 
     frames: NDArray[np.int64]
     change: dict[str, NDArray[np.float64]]
@@ -248,9 +213,7 @@ class ChangeMeter:
 
     def __init__(self) -> None:
         self._past: deque[NDArray[np.float32]] = deque(maxlen=PAST)
-        self._frames: list[int] = []
-        self._motion: list[float] = []
-        self._scene: list[float] = []
+        self._rows: list[tuple[int, float, float]] = []  # frame, motion, scene
 
     def add(self, index: int, frame: VideoFrame) -> None:
         """Measure the next frame of the grid."""
@@ -264,16 +227,14 @@ class ChangeMeter:
         )
         samples = luma[rows[:, None], columns].reshape(HEIGHT, WITHIN, WIDTH, WITHIN)
         grey = np.asarray(samples.mean(axis=(1, 3)), np.float32)
-        differences = [float(np.abs(before - grey).mean()) for before in self._past]
-        self._frames.append(index)
-        self._motion.append(differences[-1] if differences else 0.0)
-        self._scene.append(min(differences, default=0.0))
+        differences = [float(np.abs(before - grey).mean()) for before in self._past] or [0.0]
+        self._rows.append((index, differences[-1], min(differences)))
         self._past.append(grey)
 
     def signal(self) -> ChangeSignal:
         """Signal of the frames so far."""
-        change = {"motion": np.round(self._motion, 2), "scene": np.round(self._scene, 2)}
-        return ChangeSignal(np.asarray(self._frames, np.int64), change)
+        frames, motion, scene = zip(*self._rows, strict=True) if self._rows else ((), (), ())
+        return ChangeSignal(np.asarray(frames, np.int64), {"motion": np.round(motion, 2), "scene": np.round(scene, 2)})
 
 
 def offers_choice(frames: NDArray[np.int64], bounds: tuple[int, int], count: int) -> bool:
@@ -283,13 +244,7 @@ def offers_choice(frames: NDArray[np.int64], bounds: tuple[int, int], count: int
 
 
 def choose_by_content(signal: ChangeSignal, sampler: str, bounds: tuple[int, int], count: int) -> list[int] | None:
-    """Choose frames of ``first .. last`` by content; None where the grid offers no choice.
-
-    Args:
-        signal: of the video.
-        sampler: ``motion`` or ``scene``.
-        bounds: first and last frame.
-        count: how many.
+    """Choose ``count`` frames of ``bounds``, first and last, by content; None where the grid offers no choice.
 
     Example:
         >>> still = np.r_[np.zeros(8), 9.0, 9.0, np.zeros(6)]
@@ -304,6 +259,7 @@ def choose_by_content(signal: ChangeSignal, sampler: str, bounds: tuple[int, int
     root[0] = 0.0  # the difference to a frame before the part says nothing of it
     weight = root + TIME_SHARE * root.mean() if root.any() else np.ones(len(root))
     weight[0] = 0.0
+
     total = np.cumsum(weight)
     taken = sorted(set(np.searchsorted(total, np.linspace(0, total[-1], count) * (1 - 1e-12)).tolist()))
     while len(taken) < count:  # one frame more, in the widest gap that has one inside

@@ -22,8 +22,6 @@ from typing import IO, Any
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
-__all__ = ["AS_STORED", "Encoding", "SentImages", "StoredImage"]
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -68,9 +66,6 @@ class SentImages:
     """Encodings in which the images of one request really left, noted by the images themselves.
 
     An image that is encoded twice (tried for its size, sent again after a failure) counts as it was the last time.
-
-    Args:
-        images: how many there are.
     """
 
     def __init__(self, images: int) -> None:
@@ -86,9 +81,8 @@ class SentImages:
         known = [name for name in self._names if name]
         if not known:
             return {}
-        names = "+".join(sorted(set(known)))
         part = "" if len(known) == len(self._names) else f" ({len(known)} of {len(self._names)} images)"
-        return {"encoding": names + part, "bytes": sum(self._sizes)}
+        return {"encoding": "+".join(sorted(set(known))) + part, "bytes": sum(self._sizes)}
 
 
 class StoredImage(JpegImageFile):
@@ -122,41 +116,33 @@ class StoredImage(JpegImageFile):
         """True if the pixels are those of the file."""
         return bool(self.tile) or (self.im is self._decoded and bool(self.readonly))
 
-    def encoded(self) -> tuple[Encoding, bytes]:
-        """Encode the image as the run says; returns the encoding and the bytes."""
-        return self._encode_as(self._encoding)
+    def encoded(self, encoding: Encoding | None = None) -> tuple[Encoding, bytes]:
+        """Encode the image, as the run says unless told otherwise; returns the encoding and the bytes."""
+        actual = (encoding or self._encoding).of_stored(self._quality)
+        if actual == Encoding("jpeg", self._quality) and self.untouched:
+            data = self._file
+        else:
+            stream, options = BytesIO(), {"quality": actual.quality} if actual.quality else {}
+            Image.Image.save(self, stream, actual.format.upper(), **options)
+            data = stream.getvalue()
+        self._sent.note(self._place, str(actual), len(data))
+        return actual, data
 
     def as_jpeg(self) -> bytes:
         """Encode the image as :meth:`save` does: the stored file, or the run's own quality if that is lower."""
-        return self._encode_as(self._encoding if self._encoding.format == "jpeg" else AS_STORED)[1]
+        return self.encoded(self._encoding if self._encoding.format == "jpeg" else AS_STORED)[1]
 
     def data_url(self) -> str:
         """Encode the image as the run says, as a ``data:`` URL."""
         encoding, data = self.encoded()
         return f"data:{encoding.mime};base64,{base64.b64encode(data).decode('ascii')}"
 
-    def _encode_as(self, encoding: Encoding) -> tuple[Encoding, bytes]:
-        actual = encoding.of_stored(self._quality)
-        if actual == Encoding("jpeg", self._quality) and self.untouched:
-            data = self._file
-        else:
-            stream = BytesIO()
-            Image.Image.save(
-                self, stream, actual.format.upper(), **({"quality": actual.quality} if actual.quality else {})
-            )
-            data = stream.getvalue()
-        self._sent.note(self._place, str(actual), len(data))
-        return actual, data
-
     def save(self, fp: Any, format: str | None = None, **params: Any) -> None:
         """Write the image; as JPEG, whatever quality is asked for, with that of the file or of the run."""
         path = os.fspath(fp) if isinstance(fp, str | bytes | os.PathLike) else None
         kind = format or ("JPEG" if path is not None and os.fsdecode(path).lower().endswith((".jpg", ".jpeg")) else "")
         if kind.upper() in ("JPEG", "JPG"):
-            if path is None:
-                fp.write(self.as_jpeg())
-            else:
-                Path(os.fsdecode(path)).write_bytes(self.as_jpeg())
+            (fp.write if path is None else Path(os.fsdecode(path)).write_bytes)(self.as_jpeg())
             return
         began = _position(fp)
         super().save(fp, format, **params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,18 +20,14 @@ if TYPE_CHECKING:
     from av.packet import Packet
     from av.video.stream import VideoStream
 
-__all__ = ["REENCODE", "Timeline", "read_timeline", "timeline_of"]
-
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
 
 STATES_LENGTH = (".mp4", ".mov", ".m4v")
 """Containers whose header knows the length of the picture, so that a cut-off end shows without decoding."""
 
-SLACK = Fraction(1, 2)
-"""Seconds by which the header's length may pass the end of the last frame."""
-
-REORDER = 16
-"""Most frames by which H.264 or HEVC may hold back a frame for display; more means broken timestamps."""
+SLACK = Fraction(1, 2)  # seconds by which the header's length may pass the end of the last frame
+REORDER = 16  # most frames by which H.264 or HEVC may hold back a frame for display; more means broken timestamps
+_NO_DTS = -(2**63)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +77,7 @@ class Timeline:
     @property
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last, which is taken to last one mean period."""
-        return float(self.times[-1]) + self._period
+        return self.seconds(0, -1)
 
     def seconds(self, first: int, last: int) -> float:
         """Seconds from the beginning of one frame to the end of another, which is taken to last one mean period."""
@@ -89,50 +85,15 @@ class Timeline:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; :meth:`from_json` reads them back."""
-        return {
-            "pts": self.pts.tolist(),
-            "time_base": str(self.time_base),
-            "keyframes": self.keyframes.tolist(),
-            "rate": str(self.rate),
-            "reordered": self.reordered,
-            "standard": self.standard,
-        }
+        arrays = {"pts": self.pts.tolist(), "time_base": str(self.time_base), "keyframes": self.keyframes.tolist()}
+        return {**arrays, "rate": str(self.rate), "reordered": self.reordered, "standard": self.standard}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Timeline:
         """Read the inverse of :meth:`to_json`."""
-        return cls(
-            np.asarray(data["pts"], np.int64),
-            Fraction(data["time_base"]),
-            np.asarray(data["keyframes"], np.int64),
-            Fraction(data["rate"]),
-            data["reordered"],
-            data["standard"],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Packets:
-    """Packets of a stream, one row each, in the order in which they are stored."""
-
-    pts: NDArray[np.int64]
-    dts: NDArray[np.int64]  # NO_DTS where there is none
-    duration: NDArray[np.int64]
-    key: NDArray[np.bool_]
-    visible: NDArray[np.bool_]
-    corrupt: NDArray[np.bool_]
-
-    def decodable(self) -> _Packets:
-        """Leave out what a decoder drops: frames outside the edit list or of an open GOP cut before its keyframe."""
-        if not len(self.pts):
-            return self
-        first = int(self.key.argmax())  # 0 without any
-        kept = self.visible & (self.pts >= self.pts[first])
-        kept[:first] = False
-        return _Packets(*(getattr(self, item.name)[kept] for item in fields(self)))
-
-
-_NO_DTS = -(2**63)
+        pts, keyframes = (np.asarray(data[name], np.int64) for name in ("pts", "keyframes"))
+        rate, time_base = Fraction(data["rate"]), Fraction(data["time_base"])
+        return cls(pts, time_base, keyframes, rate, data["reordered"], data["standard"])
 
 
 def read_timeline(path: Path) -> Timeline:
@@ -146,47 +107,41 @@ def read_timeline(path: Path) -> Timeline:
 
 
 def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> Timeline:
-    """:func:`read_timeline` of a file that is open already and of which no packet was read yet.
-
-    Raises:
-        MediaError: as there.
-    """
+    """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
     time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-    packets, start = _read(path, container, stream)
-    corrupt, packets = bool(packets.corrupt.any()), packets.decodable()
-    if not len(packets.pts) or time_base is None:
+    rows, start = [], None  # start: the first packet that a decoder can start with
+    for packet in container.demux(stream):
+        if not packet.size:
+            continue  # the flush packet at the end
+        if packet.pts is None:
+            raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
+        if packet.is_keyframe and start is None:
+            start = packet
+        dts = _NO_DTS if packet.dts is None else packet.dts
+        flags = (packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
+        rows.append((packet.pts, dts, packet.duration or 0, *flags))
+    table = np.array(rows, np.int64).reshape(len(rows), 6)
+    corrupt = bool(table[:, 5].any())
+    if rows:  # leave out what a decoder drops: frames outside the edit list, or of an open GOP cut before its keyframe
+        first = int(table[:, 3].argmax())  # 0 without any
+        table = table[first:][(table[first:, 4] != 0) & (table[first:, 0] >= table[first, 0])]
+    if not len(table) or time_base is None:
         raise MediaError(f"{path}: holds no video frames.")
-    order = np.argsort(packets.pts, kind="stable")
-    pts = packets.pts[order]
-    _check_order(path, packets, pts, order, time_base)
+
+    order = np.argsort(table[:, 0], kind="stable")
+    pts = np.ascontiguousarray(table[order, 0])
+    _check_order(path, pts, table[:, 1], order, time_base)
     if not rate:
         rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
-    end = int((packets.pts + packets.duration).max()) - int(pts[0])
+    end = int((table[:, 0] + table[:, 2]).max()) - int(pts[0])
     missing = (stated - end) * time_base if stated and path.suffix in STATES_LENGTH else Fraction(0)
     if missing > SLACK or corrupt:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
     standard = path.suffix == ".mp4" and alone and counted == len(pts) and not _rotation(path, stream, start)
-    keyframes = np.flatnonzero(packets.key[order])
+    keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
-
-
-def _read(path: Path, container: InputContainer, stream: VideoStream) -> tuple[_Packets, Packet | None]:
-    """Read all packets, and the first of them that a decoder can start with."""
-    rows, start = [], None
-    for packet in container.demux(stream):
-        if not packet.size:
-            continue  # the flush packet at the end
-        pts, dts, key = packet.pts, packet.dts, packet.is_keyframe
-        if pts is None:
-            raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
-        if key and start is None:
-            start = packet
-        dts = _NO_DTS if dts is None else dts
-        rows.append((pts, dts, packet.duration or 0, key, not packet.is_discard, packet.is_corrupt))
-    table = np.array(rows, np.int64).reshape(len(rows), 6)
-    return _Packets(*table.T[:3], *(column != 0 for column in table.T[3:])), start
 
 
 def _rotation(path: Path, stream: VideoStream, start: Packet | None) -> int:
@@ -202,14 +157,14 @@ def _rotation(path: Path, stream: VideoStream, start: Packet | None) -> int:
 
 
 def _check_order(
-    path: Path, packets: _Packets, pts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
+    path: Path, pts: NDArray[np.int64], dts: NDArray[np.int64], order: NDArray[np.int64], time_base: Fraction
 ) -> None:
     """Refuse timestamps that repeat, go backwards, or are scrambled beyond what B-frames can explain (MediaError)."""
     repeated = np.flatnonzero(np.diff(pts) == 0)
     if len(repeated):
         at = float((pts[repeated[0]] - pts[0]) * time_base)
         raise MediaError(f"{path}: two frames share the timestamp {at:.3f} s. {REENCODE}")
-    stored = packets.dts[packets.dts != _NO_DTS]
+    stored = dts[dts != _NO_DTS]
     held = np.abs(order - np.arange(len(order)))
     if (stored[1:] < stored[:-1]).any() or held.max() > REORDER:
         raise MediaError(f"{path}: timestamps go backwards. {REENCODE}")

@@ -20,8 +20,8 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
 from siming_tasks.media import Budget, FrameStore, view
-from siming_tasks.media import cache_size as module
-from siming_tasks.media.cache_size import LAYOUT, _held_bytes, evict
+from siming_tasks.media import store as module
+from siming_tasks.media.store import LAYOUT, _held_bytes, evict
 
 
 def on_disk(folder: Path) -> int:

@@ -18,7 +18,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
 from siming_tasks.media import Budget, FrameStore, Request, view
 from siming_tasks.media import store as module
-from siming_tasks.media.cache_size import evict, lock_video
+from siming_tasks.media.store import evict, lock_video
 
 
 @pytest.fixture
