@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from siming_tasks.report.published_tables.model import COLUMNS, Document, Finding, Table
+from siming_tasks.report.published_tables.model import COLUMNS, Document, Finding, Kind, Table
 
 FIELLER = 1.06
 LEVEL = 0.05
@@ -82,7 +82,8 @@ def check_columns(table: Table) -> Iterator[Finding]:
             f"Two rows differ beyond chance from a gap near {smallest:.2f}: {alone} of {pairs} pairs alone, {after} "
             f"after Holm's correction."
         )
-        code, kind = ("spread-is-noise", "noise") if p > LEVEL else ("spread-exceeds-noise", "note")
+        kind: Kind = "noise" if p > LEVEL else "note"
+        code = "spread-is-noise" if p > LEVEL else "spread-exceeds-noise"
         yield Finding(code, kind, table.name, spread, assumes, tuple(column), metric)
         best = max(column, key=column.__getitem__)
         chance = best_of_k(column[best], n, k)
