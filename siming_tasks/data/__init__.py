@@ -2,9 +2,8 @@
 
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.refresh_digests import restate
 from siming_tasks.data.resolve import is_hub_name, resolve_dataset
-from siming_tasks.data.verify_media import verify_media
+from siming_tasks.data.verify_media import restate, verify_media
 from siming_tasks.data.withholding import check_reference, with_labels, withhold
 
 __all__ = [

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from siming_tasks.common.errors import DataError, Problem, RubricError
-from siming_tasks.common.files import canonical_json, digest_of, read_yaml
+from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
+from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.schema import CONSENSUS, Video
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.media_files import media_file, media_problem
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
+from siming_tasks.media.container import open_video
 from siming_tasks.rubrics import Rubric, load_rubric
-
-__all__ = ["SPAN_TOLERANCE", "Dataset", "open_dataset", "scan"]
 
 MAX_PROBLEMS = 10_000
 """Findings after which a file is left: it is another kind of file."""
@@ -34,8 +32,7 @@ class Dataset:
 
     Attributes:
         root: the folder.
-        name: from ``dataset.yaml``.
-        version: from ``dataset.yaml``.
+        name, version: from ``dataset.yaml``.
         synthetic: the videos and labels are simulated; every output must say so.
         digest: hex SHA-256 that stands for rubric, labels and media.
         rubric: what the labels refer to.
@@ -80,12 +77,12 @@ class Dataset:
         Raises:
             DataError: the path leaves the folder.
         """
-        try:
-            if video.media not in self._media_files:  # follows every link: too long for each request
+        if video.media not in self._media_files:  # follows every link: too long for each request
+            try:
                 self._media_files[video.media] = media_file(self.root, video.media)
-            return self._media_files[video.media]
-        except ValueError as error:
-            raise DataError(f"Video {video.video_id!r}: media path {error}.") from None
+            except ValueError as error:
+                raise DataError(f"Video {video.video_id!r}: media path {error}.") from None
+        return self._media_files[video.media]
 
     @cached_property
     def _media_files(self) -> dict[str, Path]:
@@ -114,14 +111,8 @@ class Dataset:
     @cached_property
     def physicians(self) -> tuple[str, ...]:
         """Names of the raters other than the consensus who gave points to an applicable step, sorted."""
-        gave = {
-            name
-            for video in self.videos
-            for step in video.applicable
-            for name, points in step.scores.items()
-            if points is not None
-        }
-        return tuple(sorted(gave - {CONSENSUS}))
+        given = (item for video in self.videos for step in video.applicable for item in step.scores.items())
+        return tuple(sorted({name for name, points in given if points is not None} - {CONSENSUS}))
 
     @property
     def withheld(self) -> bool:
@@ -161,7 +152,14 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
         fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
         return None, [Problem("folder-missing", "no such folder.", fix, str(root))]
     problems: list[Problem] = []
-    info = _read_info(root, problems)
+    info = DatasetInfo(name=root.name or "unnamed")
+    try:
+        info = DatasetInfo.model_validate(read_yaml(root / "dataset.yaml", DatasetInfo))
+    except DataError as error:
+        fix = "At least `name: my-exams` must be there."
+        problems.append(Problem("dataset-unreadable", str(error), fix, "dataset.yaml"))
+    except ValidationError as error:
+        problems += problems_of(error, "dataset.yaml")
     try:
         rubric = load_rubric(root / "rubric.yaml")
     except RubricError as error:
@@ -188,39 +186,24 @@ def _digest(
     whole = all(video.media in info.media_sha256 for video in videos)
     if not videos or not all(code.startswith("media-") for code in wrong) or (wrong and not whole):
         return info.digest or ""
-    digest = content_digest(rubric, rows, _media_digests(root, info, videos))
+    media = {}
+    for video in videos:
+        media[video.media] = info.media_sha256.get(video.media, "")
+        if not media[video.media] and (path := media_file(root, video.media)).is_file():
+            media[video.media] = fingerprint(path)
+    digest = content_digest(rubric, rows, media)
     if info.digest and whole and digest != info.digest:
         problems.append(label_difference(root, info.digest, digest))
     return digest
 
 
-def _media_digests(root: Path, info: DatasetInfo, videos: list[Video]) -> dict[str, str]:
-    """Digest of each media file: as ``dataset.yaml`` states it, else a fingerprint, else (no file) none."""
-    digests = {}
-    for video in videos:
-        digests[video.media] = info.media_sha256.get(video.media, "")
-        if not digests[video.media] and (path := media_file(root, video.media)).is_file():
-            digests[video.media] = fingerprint(path)
-    return digests
-
-
-def _read_info(root: Path, problems: list[Problem]) -> DatasetInfo:
-    try:
-        return DatasetInfo.model_validate(read_yaml(root / "dataset.yaml", DatasetInfo))
-    except DataError as error:
-        fix = "At least `name: my-exams` must be there."
-        problems.append(Problem("dataset-unreadable", str(error), fix, "dataset.yaml"))
-    except ValidationError as error:
-        problems += problems_of(error, "dataset.yaml")
-    return DatasetInfo(name=root.name or "unnamed")
-
-
 def _read_videos(
     root: Path, rubric: Rubric, problems: list[Problem], media: bool
 ) -> tuple[list[Video], dict[str, int], list[str]]:
+    """The videos without a fault, the line of every video, and the videos' rows as text: a quarter of the memory."""
     order = {step.id: index for index, step in enumerate(rubric.steps)}
     videos: list[Video] = []
-    rows: list[str] = []  # as text: a quarter of the memory
+    rows: list[str] = []
     alike: dict[Any, Any] = {}
     lines: dict[str, int] = {}
     for line, row in _rows(root, problems):
@@ -233,13 +216,11 @@ def _read_videos(
         except ValidationError as error:
             problems += problems_of(error, "videos.jsonl", line, row)
             continue
-        row_problems = list(_step_problems(checked, rubric, line))
-        row_problems += media_problem(root, checked.video_id, checked.media, line, opened=media)
+        row_problems = [*_step_problems(checked, rubric, line), *_media_problems(root, checked, line, media)]
         if checked.video_id in lines:
             what = f"video {checked.video_id!r} stands on line {lines[checked.video_id]} already."
-            row_problems.append(
-                Problem("video-twice", what, "Give every video its own id.", "videos.jsonl", line, "video_id")
-            )
+            fix = "Give every video its own id."
+            row_problems.append(Problem("video-twice", what, fix, "videos.jsonl", line, "video_id"))
         problems += row_problems
         lines.setdefault(checked.video_id, line)
         if not any(problem.code in ("step-unknown", "step-twice", "video-twice") for problem in row_problems):
@@ -263,23 +244,73 @@ def _rows(root: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, 
 
 
 def _step_problems(row: VideoRow, rubric: Rubric, line: int) -> Iterator[Problem]:
+    problem = partial(Problem, file="videos.jsonl", line=line)
     seen: set[str] = set()
     for index, step in enumerate(row.steps):
         where = f"steps[{index}] ({step.step_id[:64]})"
         rule = rubric.by_id.get(step.step_id)
         if rule is None:
             what, fix = f"the rubric has no step {step.step_id[:64]!r}.", "Correct the id or add it to rubric.yaml."
-            yield Problem("step-unknown", what, fix, "videos.jsonl", line, where)
+            yield problem("step-unknown", what, fix, field=where)
             continue
         if step.step_id in seen:
-            fix = "Keep one entry per step and video."
-            yield Problem("step-twice", "this step is listed twice.", fix, "videos.jsonl", line, where)
+            yield problem("step-twice", "this step is listed twice.", "Keep one entry per step and video.", field=where)
         seen.add(step.step_id)
         if step.end is not None and step.end > row.duration + SPAN_TOLERANCE:
             what = f"ends at {step.end:g} s, after the video's {row.duration:g} s."
-            yield Problem("span-outside", what, "Correct `end` or `duration`.", "videos.jsonl", line, f"{where}.end")
+            yield problem("span-outside", what, "Correct `end` or `duration`.", field=f"{where}.end")
         for rater, points in step.score.items():
             if points is not None and not 0 <= points <= rule.max_score:
                 what = f"{points:g} is off the step's scale 0-{rule.max_score:g}."
                 fix = "Correct the points, or max_score in rubric.yaml."
-                yield Problem("score-off-scale", what, fix, "videos.jsonl", line, f"{where}.score.{rater}")
+                yield problem("score-off-scale", what, fix, field=f"{where}.score.{rater}")
+
+
+def media_file(root: Path, relative: str) -> Path:
+    """``root / relative``, inside ``root`` or, for a Hugging Face snapshot, in the blob store that its links point to.
+
+    Raises:
+        ValueError: the path leaves the dataset.
+    """
+    try:
+        return inside(root, relative)
+    except ValueError:
+        blobs = root.resolve().parent.parent / "blobs"
+        plain = "\\" not in relative and "\0" not in relative and ".." not in Path(relative).parts
+        if plain and root.resolve().parent.name == "snapshots" and (root / relative).resolve().parent == blobs:
+            return root / relative
+        raise
+
+
+def _media_problems(root: Path, row: VideoRow, line: int, opened: bool) -> Iterator[Problem]:
+    """The problem of a video's file as far as opening it tells; if not ``opened``, with its path alone."""
+
+    def problem(code: str, what: str, fix: str) -> Problem:
+        return Problem(code, f"video {row.video_id!r}: {what}", fix, "videos.jsonl", line, "media")
+
+    try:
+        path = media_file(root, row.media)
+    except ValueError as error:
+        yield problem("media-outside", f"{error}.", "Put the file into the dataset folder and name it from there.")
+        return
+    if not opened:
+        return
+    if not path.is_file():
+        yield problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
+        return
+    if path.suffix != ".mp4":
+        what = f"{row.media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
+        yield problem("media-not-mp4", what, "`siming data build` converts it.")
+        return
+    with open_regular(path) as stream:
+        head = stream.read(64)
+    if not head:
+        yield problem("media-empty", f"{row.media} has no bytes.", "Copy it again from the source.")
+    elif head.startswith(b"version https://git-lfs"):
+        yield problem("media-lfs-pointer", f"{row.media} is a Git LFS pointer, not the video.", "Run `git lfs pull`.")
+    else:
+        try:
+            with open_video(path):
+                pass
+        except MediaError as error:
+            yield problem("media-unreadable", str(error), "Replace it with a playable H.264 .mp4.")

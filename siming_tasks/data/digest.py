@@ -13,8 +13,6 @@ from siming_tasks.common.version_0_1 import former_rubric
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["content_digest", "fingerprint", "label_difference", "label_digest", "media_difference"]
-
 _ENDS = 65_536
 
 

@@ -11,12 +11,82 @@ from typing import Any
 import yaml
 
 from siming_tasks.common.files import atomic_write, sha256_file
-from siming_tasks.data.card import card
-from siming_tasks.data.croissant import croissant
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.digest import content_digest
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.rubrics import Rubric, load_rubric
 
-__all__ = ["write_folder"]
+_OPEN = "*Not stated. To be answered by the owner of the data.*"
+
+_TEXT = """\
+# {name}
+
+{synthetic}Videos of clinical skill exams with step scores, for SiMing-Bench (`siming-tasks`). {canary}
+
+## Motivation
+
+* For what purpose was the dataset created, by whom, who paid for it? {open}
+
+## Composition
+
+* {videos} videos, {hours:.2f} h in all, {shortest:.1f} to {longest:.1f} s each; {sites} site(s).
+* Rubric `{rubric_id}` version {rubric_version}: {steps} steps in {skills} skill(s), {points:g} points.
+* {judged} judged steps; {clips} have a time span; {skipped} are marked as not applicable.
+* Raters: {raters}. Reference: `consensus` ({origins}).
+* {reference}
+* Does the dataset identify people, directly or indirectly? Faces, name badges and voices are not searched for. {open}
+
+## Collection
+
+* How were the exams recorded, who was filmed, did they consent, was there an ethical review? {open}
+
+## Preprocessing
+
+* {processing}
+* The table from original file names to ids is kept outside this folder.
+
+## Uses
+
+* Made for measuring how well a judge's scores agree with physicians' scores. Not for certifying people, and not for
+  clinical decisions.
+* What else should it (not) be used for? {open}
+
+## Distribution and maintenance
+
+* License: {license}. Who maintains it, where are errors reported? {open}
+* Content digest (SHA-256 of rubric, labels and media): `{digest}`
+
+```python
+from siming_tasks.data import open_dataset      # checks everything
+import datasets; datasets.load_dataset("path/to/this/folder")   # the label rows
+```
+"""
+
+
+_CROISSANT_TERMS: dict[str, Any] = {
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "sc": "https://schema.org/",
+}
+_CROISSANT_NAMES = (
+    "citeAs column conformsTo cr rai data dataType dct equivalentProperty examples extract field fileProperty "
+    "fileObject fileSet format includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
+    "repeated replace samplingRate sc separator source subField transform"
+)
+_CROISSANT_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    **{name: _CROISSANT_TERMS.get(name, f"cr:{name}") for name in _CROISSANT_NAMES.split()},
+}
+_CROISSANT_FIELDS = (
+    ("video_id", "sc:Text", "Id of the exam."),
+    ("media", "sc:Text", "Video file, relative to the folder."),
+    ("duration", "sc:Float", "Length in seconds."),
+)
 
 
 def write_folder(
@@ -44,7 +114,109 @@ def write_folder(
     with atomic_write(root / "dataset.yaml") as stream:
         yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)
     with atomic_write(root / "README.md") as stream:
-        stream.write(card(info, rubric, rows))
+        stream.write(_card(info, rubric, rows))
+    write_croissant(root, info, media)
+
+
+def write_croissant(root: Path, info: Mapping[str, Any], media: Mapping[str, str]) -> None:
+    """Write ``croissant.json`` around the other files; arguments as of :func:`write_folder`."""
     files = {name: sha256_file(root / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
     with atomic_write(root / "croissant.json") as stream:
-        json.dump(croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
+        json.dump(_croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
+
+
+def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The dataset card: a Hugging Face header and the datasheet questions, answered as far as the files tell."""
+    head = {
+        "pretty_name": info["name"],
+        "license": str(info.get("license") or "other").lower(),
+        "language": list(info.get("languages") or ()),
+        "task_categories": ["video-classification"],
+        "tags": ["siming-bench", "video", "clinical-skills", *(["synthetic"] if info.get("synthetic") else [])],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "videos.jsonl"}]}],
+    }
+    steps = [step for row in rows for step in row["steps"]]
+    judged = [step for step in steps if step.get("applicable", True)]
+    known = [(step["step_id"], step.get("score", {}).get(CONSENSUS)) for step in judged]
+    missed = [points < rubric.by_id[name].max_score for name, points in known if points is not None]
+    reference = "The labels are withheld: models can be run, and their prediction files scored by the labels' keeper."
+    if missed:
+        reference = f"{100 * sum(missed) / len(missed):.1f} % of the judged steps with a consensus lost points."
+    durations = [row["duration"] for row in rows]
+    sources = info.get("label_sources") or {}
+    text = _TEXT.format(
+        name=info["name"],
+        synthetic="**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else "",
+        canary=f"Please keep this canary with every copy: {info['canary']}" if info.get("canary") else "",
+        open=_OPEN,
+        videos=len(rows),
+        hours=sum(durations) / 3600,
+        shortest=min(durations),
+        longest=max(durations),
+        sites=len({row["site"] for row in rows if row.get("site")}) or "unstated number of",
+        rubric_id=rubric.rubric_id,
+        rubric_version=rubric.version,
+        steps=len(rubric.steps),
+        skills=len(rubric.skills),
+        points=rubric.max_score,
+        judged=len(judged),
+        clips=sum(step.get("start") is not None for step in judged),
+        skipped=len(steps) - len(judged),
+        raters=", ".join(sources.get("raters", ())) or "none named",
+        origins=", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items()) or "withheld",
+        reference=reference,
+        processing=info.get("processing") or _OPEN,
+        license=info.get("license") or "not stated",
+        digest=info["digest"],
+    )
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
+
+
+def _croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """The folder in Croissant 1.0 (ML Commons), the metadata format that dataset search engines read.
+
+    Args:
+        info: what ``dataset.yaml`` says.
+        files: SHA-256 of every file by its path relative to the folder.
+    """
+    kinds = {"jsonl": "application/jsonlines", "yaml": "application/yaml", "mp4": "video/mp4"}
+    distribution = [
+        {
+            "@type": "cr:FileObject",
+            "@id": path,
+            "name": path,
+            "contentUrl": path,
+            "encodingFormat": kinds[path.rpartition(".")[2]],
+            "sha256": digest,
+        }
+        for path, digest in sorted(files.items())
+    ]
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"videos/{name}",
+            "name": name,
+            "description": description,
+            "dataType": kind,
+            "source": {"fileObject": {"@id": "videos.jsonl"}, "extract": {"column": name}},
+        }
+        for name, kind, description in _CROISSANT_FIELDS
+    ]
+    synthetic = "SYNTHETIC data. " if info.get("synthetic") else ""
+    description = f"{synthetic}Videos of clinical skill exams with step scores. {info.get('canary') or ''}"
+    published = {"datePublished": info["created"]} if info.get("created") else {}
+    return {
+        "@context": _CROISSANT_CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": info["name"],
+        "description": description.strip(),
+        "citeAs": info.get("citation") or f"{info['name']}, version {info['version']}",
+        "license": info.get("license") or "unknown",
+        "url": info.get("url") or "https://schema.org/Dataset",
+        "version": info["version"],
+        **published,
+        "isLiveDataset": False,
+        "distribution": distribution,
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "videos", "name": "videos", "field": fields}],
+    }

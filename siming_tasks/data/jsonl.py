@@ -14,15 +14,11 @@ import orjson
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import open_regular
 
-__all__ = ["MAX_LINE", "parse_object", "parse_value", "read_jsonl"]
-
 MAX_LINE = 4_000_000
 """Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
 
 MAX_NESTS = 500
 """Objects and lists of a line that is read quickly: a row of 33 steps has 67."""
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_jsonl(
@@ -56,21 +52,21 @@ def read_jsonl(
                 fix = "Write one JSON object per line; the rest of the file was not read."
                 yield number, Problem("line-too-long", what, fix, name, number)
                 return
-            if number == 1 and line.startswith(_UTF16):
+            if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
                 yield number, Problem("encoding", "the file is UTF-16.", "Save it as UTF-8.", name, number)
                 return
-            if line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
-                row = _quickly(line, strict)
-                encoding = "utf-8-sig" if number == 1 else "utf-8"
-                try:
-                    yield number, parse_object(line.decode(encoding), strict) if row is None else row
-                except UnicodeDecodeError as error:
-                    what = f"byte {error.start + 1} of this line is not UTF-8."
-                    yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
-                except (ValueError, RecursionError) as error:
-                    what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-                    fix = "Write one JSON object per line."
-                    yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
+            if not line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
+                continue
+            row = _quickly(line, strict)
+            try:
+                yield number, row or parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
+            except UnicodeDecodeError as error:
+                what = f"byte {error.start + 1} of this line is not UTF-8."
+                yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
+            except (ValueError, RecursionError) as error:
+                what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+                fix = "Write one JSON object per line."
+                yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
 
 
 def _quickly(line: bytes, strict: bool) -> dict[str, Any] | None:
@@ -84,11 +80,9 @@ def _quickly(line: bytes, strict: bool) -> dict[str, Any] | None:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-    if not isinstance(value, dict) or (
-        strict and (line.count(b"{") + line.count(b"[") > MAX_NESTS or _keys(value) != line.count(b":"))
-    ):
-        return None
-    return value
+    deep = line.count(b"{") + line.count(b"[") > MAX_NESTS
+    sure = isinstance(value, dict) and not (strict and (deep or _keys(value) != line.count(b":")))
+    return value if sure else None
 
 
 def _keys(value: dict[str, Any]) -> int:
@@ -135,21 +129,20 @@ def parse_value(text: str, strict: bool = True) -> Any:
         at = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
         raise ValueError(f"{error.msg} at {at}") from None
     if strict and "\\u" in text:
-        _refuse_surrogates(value)
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a \\u escape is half of a surrogate pair") from None
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {_first_twice(names)!r} appears twice")
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"key {twice[:64]!r} appears twice")
     return mapping
-
-
-def _first_twice(names: list[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))[:64]  # type: ignore[func-returns-value]
 
 
 def _whole(text: str) -> int:
@@ -177,10 +170,3 @@ _STRICT: dict[str, Any] = {
     "parse_float": _finite,
 }
 _LENIENT: dict[str, Any] = {"parse_constant": lambda text: None, "parse_int": _whole}
-
-
-def _refuse_surrogates(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("a \\u escape is half of a surrogate pair") from None

@@ -8,8 +8,6 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 
-__all__ = ["minimal_pairs_of", "read_pairs"]
-
 _KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "direction", "unchanged_steps"))
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.locks import locked
 from siming_tasks.data.dataset import open_dataset
-from siming_tasks.data.hub import fetch
 from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options
-
-__all__ = ["is_hub_name", "resolve_dataset"]
 
 _log = logging.getLogger(__name__)
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
@@ -52,23 +51,69 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
 def _demo(settings: Options) -> Path:
     from siming_tasks.tools import simulator
 
+    def is_sound() -> bool:
+        """True if the demo is there, whole and unchanged."""
+        try:
+            dataset = open_dataset(home)
+            verify_media(dataset, settings.cache_dir)
+        except DataError:
+            return False
+        return set(dataset.meta["media_sha256"]) == {video.media for video in dataset.videos}
+
     home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{settings.demo_videos}"
     home.parent.mkdir(parents=True, exist_ok=True)
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
-    if _sound(home, settings.cache_dir):  # without a lock: a finished demo serves from a folder that cannot be written
+    if is_sound():  # without a lock: a finished demo serves from a folder that cannot be written
         return home
     with locked(f"{home}.lock"):  # one process generates, the other ranks wait
-        if not _sound(home, settings.cache_dir):
+        if not is_sound():
             shutil.rmtree(home, ignore_errors=True)
             simulator.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
     return home
 
 
-def _sound(home: Path, cache: Path) -> bool:
-    """True if the demo is there, whole and unchanged."""
+def fetch(
+    repo: str,
+    revision: str | None = None,
+    *,
+    kind: Literal["dataset", "model"] = "dataset",
+    only: Sequence[str] | None = None,
+    asked: str = "SIMING_DATA=",
+) -> Path:
+    """Download a repository, or find it in the local cache.
+
+    ``HF_ENDPOINT``, ``HF_TOKEN``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` mean what they mean to ``huggingface_hub``.
+
+    Args:
+        repo: ``org/name``.
+        revision: branch, tag or commit (default: the main branch).
+        kind: of repository.
+        only: patterns of the files to take; None: all.
+        asked: what the user wrote before the name; begins the message.
+
+    Returns:
+        The snapshot folder, named by commit.
+
+    Raises:
+        DataError: gated, unknown, or unreachable and not cached; says what to do.
+    """
+    from huggingface_hub import errors, snapshot_download
+
+    what = f"{repo}@{revision}" if revision else repo
     try:
-        dataset = open_dataset(home)
-        verify_media(dataset, cache)
-    except DataError:
-        return False
-    return set(dataset.meta["media_sha256"]) == {video.media for video in dataset.videos}
+        return Path(snapshot_download(repo, repo_type=kind, revision=revision, allow_patterns=only and list(only)))
+    except errors.GatedRepoError:
+        page = f"datasets/{repo}" if kind == "dataset" else repo
+        reason = (
+            f"access to this {kind} is granted person by person. Ask for it on its page ({page}), then run "
+            "`hf auth login` or set HF_TOKEN."
+        )
+    except errors.RevisionNotFoundError:
+        reason = f"the repository has no revision {revision!r}. Leave out @{revision} for the newest."
+    except errors.RepositoryNotFoundError:
+        reason = f"no such {kind}, or it is private. Check the name; for a private one run `hf auth login`."
+    except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
+        reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
+    except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
+        reason = f"{str(error).splitlines()[0] if str(error) else type(error).__name__}. Try again or use a folder."
+    raise DataError(f"{asked}{what}: {reason}")

@@ -10,8 +10,6 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import StepLabel, Video
 
-__all__ = ["MAX_VIDEO_ID", "VIDEO_ID", "DatasetInfo", "StepRow", "VideoRow", "problems_of"]
-
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
 
@@ -83,19 +81,14 @@ def problems_of(
     error: ValidationError, file: str, line: int | None = None, row: Any = None, code: str = "row-invalid"
 ) -> list[Problem]:
     """Pydantic's findings as ours; ``row`` is the raw data, from which the step's id is read."""
-    return [
-        Problem(code, f"{item['msg'].removeprefix('Value error, ')}{_found(item)}.", _FIX, file, line, where)
-        for item in error.errors(include_url=False)
-        for where in [_where(item["loc"], row)]
-    ]
-
-
-_FIX = f"See {see('data')} for the format."
-
-
-def _found(item: Any) -> str:
-    value = item.get("input")
-    return "" if isinstance(value, dict | list) or item["type"] == "missing" else f", found {str(value)[:60]!r}"
+    problems = []
+    for item in error.errors(include_url=False):
+        value = item.get("input")
+        told = isinstance(value, dict | list) or item["type"] == "missing"
+        what = item["msg"].removeprefix("Value error, ") + ("" if told else f", found {str(value)[:60]!r}")
+        fix = f"See {see('data')} for the format."
+        problems.append(Problem(code, f"{what}.", fix, file, line, _where(item["loc"], row)))
+    return problems
 
 
 def _where(place: tuple[int | str, ...], row: Any) -> str | None:

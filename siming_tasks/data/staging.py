@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write, read_text, read_yaml, sha256_file
+from siming_tasks.common.files import atomic_write, read_text, read_yaml
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.withholding import write_public
-
-__all__ = ["GATE", "stage"]
+from siming_tasks.data.withholding import checked_digest, write_public
 
 GATE = (
     "These are recordings of examinations. By asking for access you agree not to hand the files on, not to try to find "
@@ -58,9 +55,17 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
     """
     if labels and dataset.withheld:
         raise DataError(f"{dataset.root}: holds no labels. Leave --with-labels out.")
-    canary = {"canary": dataset.meta.get("canary") or _canary(dataset)}
+    made = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, dataset.digest)}"
+    canary = {"canary": dataset.meta.get("canary") or made}
     if labels:
-        _write_all(dataset, folder, canary)
+        media = {}
+        for video in dataset.videos:
+            path = dataset.media_path(video)
+            media[video.media] = checked_digest(dataset, video, path)
+            _link(path, folder / video.media)
+        rows = [row for _, row in read_jsonl(dataset.root / "videos.jsonl") if isinstance(row, dict)]
+        info = read_yaml(dataset.root / "dataset.yaml")
+        write_folder(folder, dataset.root / "rubric.yaml", rows, {**info, **canary}, media)
     else:
         write_public(dataset, folder, canary, _link)
     own = dataset.root / _CARD
@@ -75,27 +80,9 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def _write_all(dataset: Dataset, folder: Path, more: Mapping[str, Any]) -> None:
-    """The folder with its labels, its rows as they are."""
-    media = {}
-    for video in dataset.videos:
-        path = dataset.media_path(video)
-        media[video.media] = sha256_file(path)
-        if (stated := dataset.meta["media_sha256"].get(video.media, media[video.media])) != media[video.media]:
-            raise DataError.of([media_difference(dataset.root, video.media, stated, media[video.media])])
-        _link(path, folder / video.media)
-    rows = [row for _, row in read_jsonl(dataset.root / "videos.jsonl") if isinstance(row, dict)]
-    info = read_yaml(dataset.root / "dataset.yaml")
-    write_folder(folder, dataset.root / "rubric.yaml", rows, {**info, **more}, media)
-
-
 def _link(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     os.symlink(path.resolve(), target)
-
-
-def _canary(dataset: Dataset) -> str:
-    return f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, dataset.digest)}"
 
 
 def _headed(text: str, gated: bool) -> str:

@@ -1,26 +1,40 @@
-"""Comparison of a data set's media with the SHA-256 that its digest was taken of."""
+"""Media and the SHA-256 that a data set's digest was taken of: compared, or stated anew after a meant change."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import VERIFIED, digest_of, known_digest, sha256_json
-from siming_tasks.common.locks import locked
-from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.digest import media_difference
+import yaml
 
-__all__ = ["verify_media"]
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import (
+    VERIFIED,
+    atomic_write,
+    digest_of,
+    known_digest,
+    read_text,
+    read_yaml,
+    sha256_file,
+    sha256_json,
+)
+from siming_tasks.common.locks import locked
+from siming_tasks.data.dataset import Dataset, scan
+from siming_tasks.data.digest import label_digest, media_difference
+from siming_tasks.data.folder_files import write_croissant
+from siming_tasks.data.row_schema import DatasetInfo
 
 _log = logging.getLogger(__name__)
 
 _WORTH_A_WORD = 2_000_000_000
 """Bytes above which reading them is announced: some seconds."""
+
+_READING = "Reading %d videos (%.1f GB) once, to make sure that they are those that the labels were made for."
+_MAX_CARD = 4_000_000
 
 
 def verify_media(dataset: Dataset, cache: Path) -> None:
@@ -39,8 +53,18 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
     stated: Mapping[str, str] = dataset.meta.get("media_sha256") or {}
     paths = {video.media: dataset.media_path(video) for video in dataset.videos if video.media in stated}
     if any(known_digest(path, cache) is None for path in paths.values()):
-        with _alone(dataset.root, cache):
-            _read([path for path in paths.values() if known_digest(path, cache) is None], cache)
+        with ExitStack() as stack:  # one process reads, the others wait; no lock where none can be written
+            with suppress(OSError):
+                (cache / VERIFIED).mkdir(parents=True, exist_ok=True)
+                folder = sha256_json(str(dataset.root.resolve()))[:16]
+                stack.enter_context(locked(cache / VERIFIED / f"{folder}.lock"))
+            unread = [path for path in paths.values() if known_digest(path, cache) is None]
+            size = sum(path.stat().st_size for path in unread)
+            if size > _WORTH_A_WORD:
+                _log.warning(_READING, len(unread), size / 1e9)
+            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+                for _ in pool.map(lambda path: digest_of(path, cache), unread):
+                    pass
     wrong = [
         media_difference(dataset.root, media, stated[media], digest)
         for media, path in paths.items()
@@ -50,21 +74,37 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
         raise DataError.of(wrong)
 
 
-def _read(paths: list[Path], cache: Path) -> None:
-    size = sum(path.stat().st_size for path in paths)
-    if size > _WORTH_A_WORD:
-        what = "Reading %d videos (%.1f GB) once, to make sure that they are those that the labels were made for."
-        _log.warning(what, len(paths), size / 1e9)
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        for _ in pool.map(lambda path: digest_of(path, cache), paths):
-            pass
+def restate(root: str | Path) -> tuple[str | None, str]:
+    """Make ``dataset.yaml`` (and what repeats it: card, ``croissant.json``) state what the folder holds now.
 
+    Args:
+        root: a folder in which nothing is wrong but its digests.
 
-@contextmanager
-def _alone(root: Path, cache: Path) -> Iterator[None]:
-    """One process reads the media of a folder, the others wait; no lock where none can be written."""
-    with ExitStack() as stack:
-        with suppress(OSError):
-            (cache / VERIFIED).mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(cache / VERIFIED / f"{sha256_json(str(root.resolve()))[:16]}.lock"))
-        yield
+    Returns:
+        The digest stated before (None if there was none) and the new one.
+
+    Raises:
+        DataError: something else is wrong, or the folder is the copy of a hub's.
+    """
+    root = Path(root)
+    dataset, problems = scan(root)
+    if errors := [item for item in problems if item.severity == "error" and item.code != "digest-mismatch"]:
+        raise DataError.of(errors)
+    if dataset is None:
+        raise DataError(f"{root}: no dataset could be read.")
+    if "revision" in dataset.meta:
+        raise DataError(f"{root}: a copy fetched from a hub is not changed here. Fetch it again, or copy the folder.")
+    media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
+    info = read_yaml(root / "dataset.yaml", DatasetInfo)
+    before, now = info.get("digest"), label_digest(root, dataset.rubric, media)
+    info |= {"digest": now, "media_sha256": dict(sorted(media.items()))}
+    with atomic_write(root / "dataset.yaml") as stream:
+        yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)
+    card = root / "README.md"
+    if before and card.is_file():
+        text = read_text(card, _MAX_CARD)
+        with atomic_write(card) as stream:
+            stream.write(text.replace(before, now))
+    if (root / "croissant.json").is_file():
+        write_croissant(root, info, media)
+    return before, now

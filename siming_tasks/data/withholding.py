@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import sha256_file
+from pydantic import BaseModel, ValidationError
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import atomic_write, read_bytes, sha256_file, sha256_json
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.data.label_key import Points, read_key, write_key
+from siming_tasks.data.row_schema import Number, Sha256, problems_of
 
-__all__ = ["check_reference", "with_labels", "withhold", "write_public"]
+FORMAT = "siming-labels-1"
+
+MAX_KEY = 400_000_000
+"""Largest label file in bytes: 20,000 videos with three raters have 50 million."""
+
+_MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
+
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
 
@@ -51,7 +60,7 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         write_public(dataset, part)
-        write_key(key, dataset, open_dataset(part).digest)
+        _write_key(key, dataset, open_dataset(part).digest)
         part.chmod(0o755)
         os.replace(part, out)
     except BaseException:
@@ -66,8 +75,14 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     Raises:
         DataError: not a label file, one of another dataset, or one that was changed; lists what is wrong.
     """
-    scores = read_key(Path(key), dataset)
-    return replace(dataset, videos=tuple(_labelled(video, scores[video.video_id]) for video in dataset.videos))
+    scores = _read_key(Path(key), dataset)
+
+    def labelled(video: Video) -> Video:
+        points = scores[video.video_id]
+        steps = tuple(replace(step, scores=dict(points.get(step.step_id, {}))) for step in video.steps)
+        return replace(video, steps=steps)
+
+    return replace(dataset, videos=tuple(map(labelled, dataset.videos)))
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
@@ -83,13 +98,6 @@ def check_reference(dataset: Dataset, rater: str) -> None:
             f"{dataset.root}: the labels are withheld. Give the label file with --labels, or only check the "
             "predictions (`siming score --validate-only`) and send them to the keeper of the labels."
         )
-
-
-def _labelled(video: Video, scores: Mapping[str, Points]) -> Video:
-    def labelled(step: StepLabel) -> StepLabel:
-        return replace(step, scores=dict(scores.get(step.step_id, {})))
-
-    return replace(video, steps=tuple(map(labelled, video.steps)))
 
 
 def write_public(
@@ -110,30 +118,123 @@ def write_public(
         DataError: a video is not the one that is stated.
     """
     (part / "media").mkdir()
-    rows, media = [], {}
+    rows: list[dict[str, Any]] = []
+    media = {}
     for video in dataset.videos:
         target = f"media/{video.video_id}.mp4"
         place(dataset.media_path(video), part / target)
-        media[target] = sha256_file(part / target)
-        if (stated := dataset.meta["media_sha256"].get(video.media, media[target])) != media[target]:
-            raise DataError.of([media_difference(dataset.root, video.media, stated, media[target])])
-        rows.append(_public_row(video, target))
+        media[target] = checked_digest(dataset, video, part / target)
+        about = {"site": video.site, "split": video.extra.get("split"), "canary": video.extra.get("canary")}
+        rows.append(
+            {
+                "video_id": video.video_id,
+                "media": target,
+                "duration": video.duration,
+                **{name: value for name, value in about.items() if value is not None},
+                "steps": [_public_step(label) for label in video.steps],
+            }
+        )
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
     info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}
     write_folder(part, dataset.root / "rubric.yaml", rows, {**info, **(more or {}), "labels": "withheld"}, media)
 
 
-def _public_row(video: Video, media: str) -> dict[str, Any]:
-    def step(label: StepLabel) -> dict[str, Any]:
-        if not label.applicable:
-            return {"step_id": label.step_id, "applicable": False}
-        return {"step_id": label.step_id, "start": label.start, "end": label.end, "score": {"consensus": None}}
+def checked_digest(dataset: Dataset, video: Video, path: Path) -> str:
+    """SHA-256 of a video's file or its copy (DataError: ``dataset.yaml`` states another one)."""
+    digest = sha256_file(path)
+    if (stated := dataset.meta["media_sha256"].get(video.media, digest)) != digest:
+        raise DataError.of([media_difference(dataset.root, video.media, stated, digest)])
+    return digest
 
-    about = {"site": video.site, "split": video.extra.get("split"), "canary": video.extra.get("canary")}
-    return {
-        "video_id": video.video_id,
-        "media": media,
-        "duration": video.duration,
-        **{name: value for name, value in about.items() if value is not None},
-        "steps": [step(label) for label in video.steps],
+
+def _public_step(label: StepLabel) -> dict[str, Any]:
+    if not label.applicable:
+        return {"step_id": label.step_id, "applicable": False}
+    return {"step_id": label.step_id, "start": label.start, "end": label.end, "score": {"consensus": None}}
+
+
+class _Key(BaseModel):
+    """For which public folder, made from which full one, and the points; ``digest`` is of all the rest."""
+
+    format: str
+    public_digest: Sha256
+    source_digest: Sha256
+    digest: Sha256 | None = None  # absent from label files of the first releases
+    scores: dict[str, dict[str, dict[str, Number | None]]]
+
+
+def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
+    """Write the labels of a data set for its public folder, readable by the file's owner only."""
+    key = {
+        "format": FORMAT,
+        "public_digest": public_digest,
+        "source_digest": dataset.digest,
+        "scores": {
+            video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
+        },
     }
+    with atomic_write(path, private=True) as stream:
+        json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
+
+
+def _read_key(path: Path, dataset: Dataset) -> dict[str, dict[str, Mapping[str, float | None]]]:
+    """The points of a label file by video, step and rater: exactly the applicable steps of a public folder."""
+    text = read_bytes(path, MAX_KEY, "Give the file that `siming data split` wrote.")
+    try:
+        content = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: Invalid JSON: {error}. {_MEND}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: not an object. Give the file that `siming data split` wrote.")
+    try:
+        key = _Key.model_validate(content)
+    except ValidationError as error:
+        raise DataError.of(problems_of(error, str(path))) from None
+    if key.format != FORMAT:
+        raise DataError(f"{path}: format {key.format[:40]!r}; this version reads {FORMAT!r}. Update siming-tasks.")
+    if key.source_digest == dataset.digest:
+        raise DataError(f"{path}: {dataset.root} is the data set with these labels in it. Leave out the label file.")
+    if key.public_digest != dataset.digest:
+        raise DataError(
+            f"{path}: these are the labels of dataset {key.public_digest[:12]}, the folder is {dataset.digest[:12]}."
+            " Use the public folder that was written together with this file."
+        )
+    if problems := sorted(_problems(key, dataset, str(path)), key=lambda problem: problem.code, reverse=True):
+        raise DataError.of(problems)
+    if key.digest and sha256_json({name: content[name] for name in content if name != "digest"}) != key.digest:
+        raise DataError(f"{path}: changed after it was written: its digest is not that of these points. {_MEND}")
+    return {video: dict(steps) for video, steps in key.scores.items()}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no name stands twice; of two values Python would keep the last."""
+    entries: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in entries:
+            raise ValueError(f"{name[:128]!r} stands twice in one object")
+        entries[name] = value
+    return entries
+
+
+def _problems(key: _Key, dataset: Dataset, file: str) -> Iterator[Problem]:
+    """Videos, steps and points that do not fit the folder."""
+    for name in [name for name in key.scores if name not in dataset.by_id]:
+        yield Problem("video-unknown", f"the folder has no video {name[:128]!r}.", _MEND, file)
+    for video in dataset.videos:
+        scores = key.scores.get(video.video_id)
+        if scores is None:
+            yield Problem("labels-missing", f"no labels of video {video.video_id!r}.", _MEND, file)
+            continue
+        asked = {step.step_id for step in video.applicable}
+        for code, names, what in (
+            ("labels-missing", asked - scores.keys(), "no labels of step"),
+            ("step-unknown", scores.keys() - asked, "labels of a step that is not asked,"),
+        ):
+            for name in sorted(names):
+                yield Problem(code, f"video {video.video_id!r}: {what} {name[:64]!r}.", _MEND, file)
+        for step_id in sorted(asked & scores.keys()):
+            top = dataset.rubric.by_id[step_id].max_score
+            for rater, value in scores[step_id].items():
+                if value is not None and not 0 <= value <= top:
+                    what = f"video {video.video_id!r}, step {step_id!r}: {value:g} points are off the step's scale."
+                    yield Problem("score-off-scale", what, _MEND, file, field=rater)

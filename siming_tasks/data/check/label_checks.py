@@ -9,14 +9,14 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from pydantic import BaseModel
+
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
 from siming_tasks.rubrics.score_increment import HALF_POINTS_HINT, is_on_increment
-
-__all__ = ["label_problems"]
 
 _FILE = "videos.jsonl"
 _SHORT = 0.2
@@ -51,13 +51,12 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
     for line, row in read_jsonl(dataset.root / _FILE):
         if isinstance(row, Problem) or line not in sound:
             continue
-        places: list[tuple[dict[str, Any], list[str]]] = [(row, list(VideoRow.model_fields))]
-        places += [(step, list(StepRow.model_fields)) for step in row["steps"]]
-        for mapping, known in places:
-            for name in mapping.keys() - set(known):
-                if close := difflib.get_close_matches(name, known, 1, 0.8):
-                    what = f"key {name!r} has no meaning here."
-                    fix = f"Is it {close[0]!r}?"
+        places: list[tuple[dict[str, Any], type[BaseModel]]] = [(row, VideoRow)]
+        places += [(step, StepRow) for step in row["steps"]]
+        for mapping, model in places:
+            for name in mapping.keys() - model.model_fields.keys():
+                if close := difflib.get_close_matches(name, list(model.model_fields), 1, 0.8):
+                    what, fix = f"key {name!r} has no meaning here.", f"Is it {close[0]!r}?"
                     yield Problem("key-unknown", what, fix, _FILE, line, mapping.get("step_id"), "warning")
 
 
@@ -107,16 +106,14 @@ def _steps(dataset: Dataset, video: Video) -> Iterator[Problem]:
         if lacking and len(lacking) < len(steps):
             what = f"skill {skill.id!r} lacks {_shown(lacking)}."
             yield _warn(dataset, video, "step-missing", what, "Add them, or say `applicable: false`.", "steps")
-    scored = [step.step_id for step in video.steps if not step.applicable and any(map(_known, step.scores.values()))]
+    scored = [
+        step.step_id for step in video.steps if not step.applicable and any(v is not None for v in step.scores.values())
+    ]
     if scored:
         what = f"{_shown(scored)} are not applicable but have points, which are not used."
         yield _warn(dataset, video, "na-with-score", what, "Remove the one or the other.", "steps")
     if not video.applicable:
         yield _warn(dataset, video, "no-applicable-step", "no step is applicable; it is never asked.", "Remove it.")
-
-
-def _known(value: float | None) -> bool:
-    return value is not None
 
 
 def _scores(dataset: Dataset) -> Iterator[Problem]:
@@ -147,10 +144,8 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
                 (broken if rater == CONSENSUS else off[rater]).append(f"{video.video_id}/{step.step_id} {value:g}")
     if odd:
         what = f"the consensus lies outside the raters' points for {_shown(odd, 3)}."
-        problem = _warn(
-            dataset, None, "consensus-outside", what, "Fine after adjudication; else correct it.", CONSENSUS
-        )
-        yield _odd(dataset, problem)
+        fix = "Fine after adjudication; else correct it."
+        yield _odd(dataset, _warn(dataset, None, "consensus-outside", what, fix, CONSENSUS))
     if broken:
         what = f"the consensus is not a whole number (or half, where the rubric has halves) for {_shown(broken, 3)}; "
         fix = f"Adjudicate instead of taking means. {HALF_POINTS_HINT}"
@@ -158,9 +153,8 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
     for rater, places in off.items():
         what = f"{len(places)} of {rater}'s points are between those that the rubric has ({_shown(places, 3)})."
         yield Problem("score-off-increment", what, f"Correct them. {HALF_POINTS_HINT}", _FILE, None, rater)
-    full = [
-        step.consensus == dataset.rubric.by_id[step.step_id].max_score for _, step in steps if _known(step.consensus)
-    ]
+    known = [step for _, step in steps if step.consensus is not None]
+    full = [step.consensus == dataset.rubric.by_id[step.step_id].max_score for step in known]
     if full and (all(full) or not any(full)):
         what = f"every step of every video is {'correct' if full[0] else 'wrong'}; most metrics are undefined."
         yield _warn(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)

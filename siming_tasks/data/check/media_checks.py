@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-__all__ = ["SAMPLES", "Inspection", "inspect"]
-
 SAMPLES = 16
 """Pictures per video that are kept, small and grey, to find copies and empty recordings."""
 
@@ -103,18 +101,18 @@ class _About:
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
     """Problems in the container's header."""
     rebuild = "`siming data build` writes it as every reader expects."
-    if "mp4" not in container.format.name:
-        what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
+    form, codec, pixels = container.format.name, stream.codec_context.name, stream.pix_fmt
+    gamut = WIDE_GAMUTS.get(stream.codec_context.color_primaries)
+    if "mp4" not in form:
+        what = f"is called .mp4 but is {form.split(',')[0]}; some readers go by the name."
         yield about.problem("media-container", what, rebuild, "warning")
-    codec, pixels = stream.codec_context.name, stream.pix_fmt
     if codec != "h264" or pixels not in ("yuv420p", "yuvj420p"):
         what = f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0."
         yield about.problem("media-codec", what, rebuild, "warning")
     if stream.width % 2 or stream.height % 2:
         what = f"has odd sides ({stream.width}x{stream.height}); some readers refuse it."
         yield about.problem("media-odd-size", what, rebuild, "warning")
-    if stream.codec_context.color_primaries in WIDE_GAMUTS:
-        gamut = WIDE_GAMUTS[stream.codec_context.color_primaries]
+    if gamut:
         what = f"has wide-gamut colours ({gamut}), which models are shown pale."
         yield about.problem("media-colours", what, rebuild, "warning")
     if container.streams.audio:
@@ -150,9 +148,8 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
     stated, real = about.video.duration, timeline.duration
     if abs(stated - real) > max(0.5, 0.01 * real):
         what = f"lasts {real:.2f} s, but its row says {stated:g} s."
-        yield about.problem(
-            "media-duration", what, "Correct `duration`, or check that it is the right file.", where="duration"
-        )
+        fix = "Correct `duration`, or check that it is the right file."
+        yield about.problem("media-duration", what, fix, where="duration")
     times, between = timeline.times, []
     for step in about.video.applicable:
         if step.span is None:
@@ -190,9 +187,8 @@ def _decode(
                     damaged += 1
                     first_bad = frame.time if first_bad is None else first_bad
                 if frames in wanted:
-                    kept.append(
-                        frame.to_ndarray(format="gray", width=_THUMB[0], height=_THUMB[1], interpolation="AREA")
-                    )
+                    width, height = _THUMB
+                    kept.append(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"))
                 frames += 1
     except MediaError as error:
         reason = str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +19,6 @@ from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.rubrics import DEFAULT_ID
 from siming_tasks.tasks.exam_context import EMERGENCY_EXAM, exam_context
-
-__all__ = ["NOT_CHECKED", "CheckReport", "check_dataset"]
 
 NOT_CHECKED = (
     "faces, name badges, screens and other people in the picture",
@@ -43,17 +41,20 @@ class CheckReport:
     @property
     def errors(self) -> tuple[Problem, ...]:
         """Problems that stop a run or make its numbers wrong."""
-        return tuple(problem for problem in self.problems if problem.severity == "error")
+        return self._of("error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """Problems that deserve a look."""
-        return tuple(problem for problem in self.problems if problem.severity == "warning")
+        return self._of("warning")
 
     @property
     def notes(self) -> tuple[Problem, ...]:
         """Remarks on what is legal and usual."""
-        return tuple(problem for problem in self.problems if problem.severity == "note")
+        return self._of("note")
+
+    def _of(self, severity: str) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == severity)
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
@@ -183,9 +184,8 @@ def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[
             yield media_difference(dataset.root, media, stated[media], real[media])
     if lacking := sorted({video.media for video in dataset.videos} - stated.keys()):
         fix = f"`siming data check {dataset.root} --restate` writes it."
-        yield Problem(
-            "digest-absent", f"{lacking[0]} has no digest.", fix, "dataset.yaml", None, "media_sha256", "warning"
-        )
+        what = f"{lacking[0]} has no digest."
+        yield Problem("digest-absent", what, fix, "dataset.yaml", None, "media_sha256", "warning")
 
 
 def _about(dataset: Dataset) -> Iterator[Problem]:
@@ -207,7 +207,10 @@ def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
     blobs = home.parent.parent / "blobs"  # where a Hugging Face snapshot keeps its files
     named = {video.media for video in dataset.videos} if dataset else set()
     spare: list[str] = []
-    for path in _walk(root):
+    inside = (Path(folder) / name for folder, names, files in os.walk(root) for name in sorted([*names, *files]))
+    for path in inside:
+        if path.name.startswith(".git"):
+            continue
         relative = path.relative_to(root).as_posix()
         if path.is_symlink():
             target = path.resolve()
@@ -220,16 +223,5 @@ def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
             fix = "Keep it outside the folder."
             yield Problem("private-inside", "looks like a private table of names or labels.", fix, relative)
     if spare:
-        what = f"{len(spare)} files in media/ belong to no video ({_first(spare)})."
+        what = f"{len(spare)} files in media/ belong to no video ({', '.join(spare[:3])}{', ...' * (len(spare) > 3)})."
         yield Problem("media-spare", what, "Remove them, or add their rows.", "media", severity="warning")
-
-
-def _walk(root: Path) -> Iterator[Path]:
-    for folder, names, files in os.walk(root):
-        for name in sorted([*names, *files]):
-            if not name.startswith(".git"):
-                yield Path(folder) / name
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_file, sha256_json
-from siming_tasks.data.hub import fetch
+from siming_tasks.data.resolve import fetch
 from siming_tasks.models.nano.frame_features import FrameReader, best_device
 
 if TYPE_CHECKING:
