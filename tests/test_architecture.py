@@ -115,7 +115,7 @@ def test_folders_do_not_import_each_other_in_a_circle() -> None:
     ("file", "line", "problem"),
     [
         ("metrics/kappa.py", "from siming_tasks.report.build import write_report", "siming_tasks.report.build"),
-        ("data/hub.py", "from siming_tasks.tools import board", "siming_tasks.tools.board"),
+        ("data/resolve.py", "from siming_tasks.tools import board", "siming_tasks.tools.board"),
         ("results/run.py", "import lmms_eval.tasks", "lmms_eval.tasks"),
         ("media/x.py", "if TYPE_CHECKING:\n    from siming_tasks.data import Dataset", "siming_tasks.data"),
         ("tasks/x.py", "def late():\n    from siming_tasks.media import view", "siming_tasks.media"),
