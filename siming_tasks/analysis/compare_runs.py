@@ -22,15 +22,12 @@ from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_e
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS
 
-__all__ = ["RunComparison", "common_settings", "compare"]
-
 
 @dataclass(frozen=True)
 class RunComparison:
     """Result of :func:`compare`.
 
     Attributes:
-        setting: name of the setting.
         physicians: those whose labels make the human ratio; with fewer than two there is none.
         comparison: paired differences, ranks, detectable effects.
         contribution: by run, contribution of the video.
@@ -101,30 +98,25 @@ def compare(
     """
     check_allowed(allow)
     options = options or Options()
-    labelling: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
-    sampling: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how |= {"resamples": options.resamples, "seed": options.seed}
     with one_thread():
         entries = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
-        comparison = compare_scores(entries, allow=allow, against=against, **labelling, **sampling)
+        comparison = compare_scores(entries, allow=allow, against=against, **how)
         dataset = runs[0].dataset
-        aligned = {entry.name: entry.panel for entry in align(entries, allow)}
+        matrices = {entry.name: entry.panel for entry in align(entries, allow)}
         ratios: dict[str, Mapping[str, Estimate]] = {}
         if len(dataset.physicians) > 1:
-            for name, matrix in aligned.items():
-                references = rater_references(dataset, setting, matrix)
-                ratios[name] = human_ratio(matrix, *references, **labelling, **sampling)
+            for name, matrix in matrices.items():
+                ratios[name] = human_ratio(matrix, *rater_references(dataset, setting, matrix), **how)
         return RunComparison(
             setting=setting,
             physicians=dataset.physicians,
             comparison=comparison,
             contribution={
                 name: run_video_contribution(matrix, options, comparison.estimates[name])
-                for name, matrix in aligned.items()
+                for name, matrix in matrices.items()
             },
             human_ratio=ratios,
-            two_way={
-                name: two_way_intervals(matrix, **labelling, **sampling)
-                for name, matrix in aligned.items()
-                if steps_too
-            },
+            two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
         )

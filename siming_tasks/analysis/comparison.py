@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.paired_tests import (
-    AnsweredDifference,
-    Paired,
-    answered_difference,
-    detectable,
-    holm,
-    max_t,
-    negated,
-    paired_difference,
-)
+from siming_tasks.analysis import paired_tests
+from siming_tasks.analysis.paired_tests import AnsweredDifference, Paired
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
@@ -30,85 +22,7 @@ from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
-__all__ = ["Comparison", "Detectable", "Difference", "RunRank", "capped_values", "compare_scores", "compute_ranks"]
-
-
-@dataclass(frozen=True)
-class RunRank:
-    """Rank of one run in one metric.
-
-    Attributes:
-        rank: 1 = best; equal values share the better rank. A run whose lead over another is not a lead of its answers
-            ranks with that other run, not above it.
-        low: lower end of the 95 % interval of the rank, by value in every resample.
-        high: upper end.
-        first: share of the resamples in which it came first.
-        tied_with: runs with a smaller value that it does not rank above, since it is not ahead on the items that both
-            answered.
-    """
-
-    rank: int
-    low: int
-    high: int
-    first: float
-    tied_with: tuple[str, ...] = ()
-
-
-def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
-    """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
-
-    Args:
-        value: metric of each run with missing answers imputed, ``float64[K]``.
-        holds: of (a, b), True if a lead of a over b is also a lead of a's answers, ``bool[K, K]``.
-    """
-    capped: FloatArray = value.copy()
-    for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final
-        limits = capped[(value < value[k] - NOISE) & ~holds[k]]
-        capped[k] = min([capped[k], *limits.tolist()])
-    return capped
-
-
-def compute_ranks(
-    names: Sequence[str],
-    sign: float,
-    value: FloatArray,
-    replicates: FloatArray,
-    holds: Mapping[tuple[str, str], bool],
-) -> dict[str, RunRank]:
-    """Ranks of runs in one metric.
-
-    Args:
-        names: names of K runs with a value.
-        sign: 1.0 if larger is better, else -1.0.
-        value: metric of each run with missing answers imputed, ``float64[K]``.
-        replicates: its bootstrap, ``float64[B, K]``; resamples in which a value is undefined are left out.
-        holds: of (a, b), True if a lead of a over b is also a lead of a's answers.
-    """
-
-    def ranks_of(values: FloatArray) -> IntArray:
-        larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
-        return 1 + larger
-
-    lead_holds = np.array([[a == b or holds[a, b] for b in names] for a in names], dtype=np.bool_)
-    above = sign * value[:, None] > sign * value[None, :] + NOISE
-    rank = ranks_of(capped_values(sign * value, lead_holds))
-    drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
-    tail = (1 - LEVEL) / 2
-    low, high, first = rank, rank, (rank == 1).astype(np.float64)
-    if len(drawn):
-        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
-        first = (drawn == 1).mean(axis=0)
-    return {
-        name: RunRank(
-            rank=int(rank[k]),
-            # Capping can move the rank out of the interval, which knows the values alone.
-            low=min(int(low[k]), int(rank[k])),
-            high=max(int(high[k]), int(rank[k])),
-            first=float(first[k]),
-            tied_with=tuple(names[j] for j in np.flatnonzero(above[k] & ~lead_holds[k]).tolist()),
-        )
-        for k, name in enumerate(names)
-    }
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -116,19 +30,14 @@ class Difference:
     """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
 
     Attributes:
-        metric: key of the metric.
-        a: name of one run.
-        b: name of the other run.
         primary: the metric is the declared primary metric; else it is secondary.
         value: with every missing answer taken as full points or "correct".
         stderr: by the jackknife; None where a value without some video is undefined.
         low: lower end of the 95 % interval; None where there is none.
-        high: upper end.
         p: two-sided, of the same construction as the interval.
         p_holm: corrected by Holm over all comparisons of the primary metric, or of all secondary ones.
         p_max_t: by the step-down maximum over the comparisons of the metric.
-        answered: the difference on the items that both answered; None if it is undefined there.
-        answered_p: its p.
+        answered: the difference on the items that both answered; None if it is undefined there. ``answered_p``: its p.
         holds: the lead is also a lead of the answers
             (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
     """
@@ -172,11 +81,30 @@ class Detectable:
 
 
 @dataclass(frozen=True)
+class RunRank:
+    """Rank of one run in one metric.
+
+    Attributes:
+        rank: 1 = best; equal values share the better rank. A run whose lead over another is not a lead of its answers
+            ranks with that other run, not above it.
+        low: lower end of the 95 % interval of the rank, by value in every resample; ``high``: upper end.
+        first: share of the resamples in which it came first.
+        tied_with: runs with a smaller value that it does not rank above, since it is not ahead on the items that both
+            answered.
+    """
+
+    rank: int
+    low: int
+    high: int
+    first: float
+    tied_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Result of :func:`compare_scores`.
 
     Attributes:
-        runs: names of the runs.
         n_videos: number of videos that all runs share.
         primary: the declared primary metric; all others are secondary.
         estimates: by run and metric, of the answers that each run gave.
@@ -184,8 +112,8 @@ class Comparison:
         differences: of every pair in every metric in which both have a value.
         ranks: by metric and run.
         detectable: by metric.
-        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
         skipped: by metric and run, the reason why the run could not be compared in this metric.
+        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
         options: options of the comparison and the facts that all runs share.
     """
 
@@ -208,19 +136,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        return {
-            "runs": list(self.runs),
-            "n_videos": self.n_videos,
-            "primary": self.primary,
-            "estimates": plain(self.estimates),
-            "imputed": plain(self.imputed),
-            "differences": [asdict(item) for item in self.differences],
-            "ranks": {name: {run: asdict(item) for run, item in row.items()} for name, row in self.ranks.items()},
-            "detectable": {name: asdict(item) for name, item in self.detectable.items()},
-            "skipped": plain(self.skipped),
-            "footnote": plain(self.footnote),
-            "options": plain(self.options),
-        }
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 def compare_scores(
@@ -255,7 +171,7 @@ def compare_scores(
     if len(runs) < 2:
         raise DataError(f"A comparison needs at least two runs; {len(runs)} given.")
     runs = align(runs, allow)
-    names = tuple(run.name for run in runs)
+    names, answer = tuple(run.name for run in runs), runs[0].panel.answer
     if against is not None and against not in names:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(names)}.")
     n = len(runs[0].panel.video_ids)
@@ -269,96 +185,99 @@ def compare_scores(
         tally = tallies[silent[0]]
         raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
 
-    full = {name: tally.imputed() for name, tally in tallies.items()}
-    both = {("own", name): tally for name, tally in tallies.items()}
-    both |= {("imputed", name): tally for name, tally in full.items() if tally is not tallies[name]}
-    values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
-    summarised = summaries(both, values, drawn, errors)
-    compared = select(runs[0].panel.answer, compared=True)
-    # A run without a missing answer has one tally, under "own", for both readings.
-    source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in names}
-    estimates = {name: summarised["own", name] for name in names}
-    imputed = {name: {metric: summarised[source[name]][metric] for metric in compared} for name in names}
-
-    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
-    on_imputed, on_answered = _pair_differences(names, tallies, full, compared)
-    primary = headline(runs[0].panel.answer)
-    differences: list[Difference] = []
-    ranks: dict[str, dict[str, RunRank]] = {}
-    skipped: dict[str, dict[str, str]] = {}
-    for metric in compared:
-        sign = CATALOGUE[metric].sign
-        estimated = {name: imputed[name][metric] for name in names}
-        reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
-        skipped |= {metric: reasons} if reasons else {}
-        ranked = [name for name in names if name not in reasons]
-        value = np.array([values[source[name], metric] for name in ranked])
-        replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
-        if len(ranked) > 1:
-            lead_holds = {pair: difference.holds(metric, sign) for pair, difference in on_answered.items()}
-            ranks[metric] = compute_ranks(ranked, sign, value, replicates, lead_holds)
-        column = {name: k for k, name in enumerate(ranked)}
-        for_test = [pair for pair in pairs if not {*pair} & {*reasons}]
-        deltas = np.array([replicates[:, column[a]] - replicates[:, column[b]] for a, b in for_test]).T
-        differences += _test_pairs(metric, metric == primary, for_test, on_imputed, on_answered, deltas)
-    differences = _correct_by_holm(differences)
     facts = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
+    options: dict[str, Any] = {
+        "mapping": mapping,
+        "positive": positive,
+        "resamples": resamples,
+        "seed": seed,
+        "level": LEVEL,
+    }
+    options |= {"unit": "video", "against": against, "allowed": sorted(allow)}
+    options |= {"facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1}}
+    options |= {"missing": "full points", "cut": CUTS.get(mapping)}
+    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
     return Comparison(
         runs=names,
         n_videos=n,
-        primary=primary,
-        estimates=estimates,
-        imputed=imputed,
-        differences=tuple(differences),
-        ranks=ranks,
-        detectable={metric: _detectable(metric, primary, ranks[metric], imputed, differences) for metric in ranks},
-        skipped=skipped,
+        primary=headline(answer),
+        **_compare_metrics(tallies, pairs, headline(answer), select(answer, compared=True), n, resamples, seed),
         footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
-        options={
-            "mapping": mapping,
-            "positive": positive,
-            "resamples": resamples,
-            "seed": seed,
-            "level": LEVEL,
-            "unit": "video",
-            "against": against,
-            "allowed": sorted(allow),
-            "facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1},
-            "missing": "full points",
-            "cut": CUTS.get(mapping),
-        },
+        options=options,
     )
 
 
-def _pair_differences(
-    names: Sequence[str], tallies: Mapping[str, Tally], full: Mapping[str, Tally], metrics: Sequence[str]
-) -> tuple[dict[tuple[str, str], Mapping[str, Paired]], dict[tuple[str, str], AnsweredDifference]]:
-    """Differences of every ordered pair: with missing answers imputed, and on the items that both answered."""
-    compared = {name: replace(tally, metrics=tuple(metrics)) for name, tally in full.items()}
-    on_imputed: dict[tuple[str, str], Mapping[str, Paired]] = {}
-    on_answered: dict[tuple[str, str], AnsweredDifference] = {}
-    for a, b in combinations(names, 2):
-        difference = paired_difference(compared[a], compared[b])
-        answered = answered_difference(tallies[a], tallies[b], difference)
-        on_imputed[a, b], on_imputed[b, a] = difference, negated(difference)
+def _compare_metrics(
+    tallies: Mapping[str, Tally],
+    pairs: Sequence[Pair],
+    primary: str,
+    metrics: tuple[str, ...],
+    n: int,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Estimates, differences, ranks and detectable effects of all metrics; fields of :class:`Comparison`."""
+    full = {name: tally.imputed() for name, tally in tallies.items()}
+    # A run without a missing answer has one tally, under "own", for both readings.
+    source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in tallies}
+    both = {("own", name): tally for name, tally in tallies.items()}
+    both |= {source[name]: tally for name, tally in full.items()}
+    values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
+    summarised = summaries(both, values, drawn, errors)
+    imputed = {name: {metric: summarised[source[name]][metric] for metric in metrics} for name in tallies}
+
+    on_imputed: dict[Pair, Mapping[str, Paired]] = {}
+    on_answered: dict[Pair, AnsweredDifference] = {}
+    for a, b in combinations(tallies, 2):
+        sides = (replace(full[name], metrics=metrics) for name in (a, b))
+        difference = paired_tests.paired_difference(*sides)
+        answered = paired_tests.answered_difference(tallies[a], tallies[b], difference)
+        on_imputed[a, b], on_imputed[b, a] = difference, paired_tests.negated(difference)
         on_answered[a, b], on_answered[b, a] = answered, answered.negated()
-    return on_imputed, on_answered
+
+    rows: list[Difference] = []
+    ranks: dict[str, dict[str, RunRank]] = {}
+    skipped: dict[str, dict[str, str]] = {}
+    for metric in metrics:
+        estimated = {name: imputed[name][metric] for name in tallies}
+        reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
+        skipped |= {metric: reasons} if reasons else {}
+        ranked = [name for name in tallies if name not in reasons]
+        value = np.array([values[source[name], metric] for name in ranked])
+        replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
+        if len(ranked) > 1:
+            ranks[metric] = _compute_ranks(ranked, metric, value, replicates, on_answered)
+        tested = [pair for pair in pairs if not {*pair} & {*reasons}]
+        if tested:
+            deltas = np.array([replicates[:, ranked.index(a)] - replicates[:, ranked.index(b)] for a, b in tested]).T
+            rows += _test_pairs(metric, metric == primary, tested, on_imputed, on_answered, deltas)
+    for is_primary in (True, False):  # Holm's correction within each of the two families
+        places = [k for k, row in enumerate(rows) if row.primary == is_primary and row.p is not None]
+        adjusted = paired_tests.holm(np.array([rows[k].p for k in places], float)).tolist()
+        for k, p in zip(places, adjusted, strict=True):
+            rows[k] = replace(rows[k], p_holm=p)
+    return {
+        "estimates": {name: summarised["own", name] for name in tallies},
+        "imputed": imputed,
+        "differences": tuple(rows),
+        "ranks": ranks,
+        "detectable": {metric: _detectable(metric, primary, ranks[metric], imputed, rows) for metric in ranks},
+        "skipped": skipped,
+    }
 
 
 def _test_pairs(
     metric: str,
     primary: bool,
-    pairs: Sequence[tuple[str, str]],
-    on_imputed: Mapping[tuple[str, str], Mapping[str, Paired]],
-    on_answered: Mapping[tuple[str, str], AnsweredDifference],
+    pairs: Sequence[Pair],
+    on_imputed: Mapping[Pair, Mapping[str, Paired]],
+    on_answered: Mapping[Pair, AnsweredDifference],
     deltas: FloatArray,
 ) -> list[Difference]:
     """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
-    if not pairs:
-        return []
     sign = CATALOGUE[metric].sign
     differences = [on_imputed[pair][metric] for pair in pairs]
-    joint = max_t(np.array([difference.value for difference in differences]), deltas)
+    joint = paired_tests.max_t(np.array([difference.value for difference in differences]), deltas)
     rows = []
     for (a, b), difference, p_joint in zip(pairs, differences, joint.tolist(), strict=True):
         lead = sign * difference.value
@@ -366,27 +285,65 @@ def _test_pairs(
         shared = on_answered[a, b].difference[metric]
         numbers = (*difference[1:], shared.value, shared.p)
         stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
-        significant = p is not None and p <= ALPHA
-        holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=significant)
+        holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=p is not None and p <= ALPHA)
         # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
-        p_max_t = None if p is None else max(p_joint, p)
-        rows.append(
-            Difference(
-                metric, a, b, primary, difference.value, stderr, low, high, p, p, p_max_t, answered, answered_p, holds
-            )
-        )
+        ps = (p, p, None if p is None else max(p_joint, p))
+        value = difference.value
+        rows.append(Difference(metric, a, b, primary, value, stderr, low, high, *ps, answered, answered_p, holds))
     return rows
 
 
-def _correct_by_holm(rows: Sequence[Difference]) -> list[Difference]:
-    """Holm's correction within the primary metric, and over all secondary ones."""
-    corrected = list(rows)
-    for primary in (True, False):
-        places = [k for k, row in enumerate(corrected) if row.primary == primary and row.p is not None]
-        adjusted = holm(np.array([corrected[k].p for k in places], float)).tolist()
-        for k, p in zip(places, adjusted, strict=True):
-            corrected[k] = replace(corrected[k], p_holm=p)
-    return corrected
+def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
+    """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
+
+    Args:
+        value: metric of each run with missing answers imputed, ``float64[K]``.
+        holds: of (a, b), True if a lead of a over b is also a lead of a's answers, ``bool[K, K]``.
+    """
+    capped: FloatArray = value.copy()
+    for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final
+        limits = capped[(value < value[k] - NOISE) & ~holds[k]]
+        capped[k] = min([capped[k], *limits.tolist()])
+    return capped
+
+
+def _compute_ranks(
+    names: Sequence[str],
+    metric: str,
+    value: FloatArray,
+    replicates: FloatArray,
+    on_answered: Mapping[Pair, AnsweredDifference],
+) -> dict[str, RunRank]:
+    """Ranks of K runs with a value ``float64[K]`` and its bootstrap ``float64[B, K]``.
+
+    Resamples in which a value is undefined are left out.
+    """
+
+    def ranks_of(values: FloatArray) -> IntArray:
+        larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
+        return 1 + larger
+
+    sign = CATALOGUE[metric].sign
+    holds = np.array([[a == b or on_answered[a, b].holds(metric, sign) for b in names] for a in names], dtype=np.bool_)
+    above = sign * value[:, None] > sign * value[None, :] + NOISE
+    rank = ranks_of(capped_values(sign * value, holds))
+    drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
+    tail = (1 - LEVEL) / 2
+    low, high, first = rank, rank, (rank == 1).astype(np.float64)
+    if len(drawn):
+        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
+        first = (drawn == 1).mean(axis=0)
+    return {
+        name: RunRank(
+            rank=int(rank[k]),
+            # Capping can move the rank out of the interval, which knows the values alone.
+            low=min(int(low[k]), int(rank[k])),
+            high=max(int(high[k]), int(rank[k])),
+            first=float(first[k]),
+            tied_with=tuple(names[j] for j in np.flatnonzero(above[k] & ~holds[k]).tolist()),
+        )
+        for k, name in enumerate(names)
+    }
 
 
 def _detectable(
@@ -403,7 +360,7 @@ def _detectable(
     def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
         # A constant run has no standard error, which says nothing of the noise of the others.
         known = [value for value in stderrs if value is not None and value > NOISE]
-        effect = detectable(float(np.median(known)), max(1, tests)) if known else None
+        effect = paired_tests.detectable(float(np.median(known)), max(1, tests)) if known else None
         return effect if effect is not None and effect <= row.high else None
 
     paired = [item.stderr for item in differences if item.metric == metric]

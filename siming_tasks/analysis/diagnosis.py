@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -36,10 +36,6 @@ from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["Diagnostics", "diagnose_matrix", "diagnose_with_raters", "rater_pair_values"]
-
-SeedLike = int | np.random.SeedSequence
-
 
 @dataclass(frozen=True)
 class Diagnostics:
@@ -47,10 +43,7 @@ class Diagnostics:
 
     Attributes:
         answer: ``score`` or ``error``.
-        videos: number of videos.
         coverage: answered / asked steps, None if nothing was asked.
-        steps: the step sheet.
-        severity: offset and Bland-Altman limits.
         history: local against history steps.
         state: agreement by the state of required steps, error propagation.
         sequence: first divergence and sequential credit.
@@ -60,8 +53,8 @@ class Diagnostics:
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
         non_inferiority: test of the judge in the place of a physician; None without two physicians who scored the same
             videos.
-        pairs: with more than two physicians, :func:`rater_pair_values` of each pair; else empty. The
-            physicians beside the judge are then the first pair.
+        pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
+            empty. The physicians beside the judge are then the first pair.
         options: options of the diagnosis, as far as the caller states them.
     """
 
@@ -83,15 +76,9 @@ class Diagnostics:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        tables: dict[str, Any] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in ("pairs", "options", "clusters") and not value:
-                continue
-            if item.name == "clusters":
-                value = [asdict(each) for each in value]
-            tables[item.name] = plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value)
-        return tables
+        kept = {name: part for name, part in vars(self).items() if part or name not in ("pairs", "options", "clusters")}
+        # asdict also takes the caveats, which are fields without a place in the instance.
+        return {name: plain(asdict(part) if hasattr(part, "__dict__") else part) for name, part in kept.items()}
 
 
 def diagnose_matrix(
@@ -129,6 +116,7 @@ def diagnose_matrix(
         raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
     labels = label_matrices(matrix, rater_a, rater_b, mapping)
     asked = int(matrix.asked.sum())
+    # In this order, which is that of the draws from `rng`.
     return Diagnostics(
         answer=matrix.answer,
         videos=len(matrix.video_ids),
@@ -145,7 +133,12 @@ def diagnose_matrix(
 
 
 def diagnose_with_raters(
-    matrix: ScoreMatrix, rubric: Rubric, physicians: Mapping[str, FloatArray], *, seed: SeedLike, **options: Any
+    matrix: ScoreMatrix,
+    rubric: Rubric,
+    physicians: Mapping[str, FloatArray],
+    *,
+    seed: int | np.random.SeedSequence,
+    **options: Any,
 ) -> Diagnostics:
     """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
@@ -164,47 +157,35 @@ def diagnose_with_raters(
     }
     if not diagnostics:
         return diagnose_matrix(matrix, rubric, rng=np.random.default_rng(seed), **options)
-    first = next(iter(diagnostics.values()))
-    tested = _non_inferiority(matrix, physicians, options.get("mapping", "absolute"))
-    pairs = {name: rater_pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {}
-    return replace(first, non_inferiority=tested, pairs=pairs)
-
-
-def _non_inferiority(
-    matrix: ScoreMatrix, physicians: Mapping[str, FloatArray], mapping: LabelMapping
-) -> NonInferiority | None:
-    """Non-inferiority of the judge to the physicians at the steps that were asked; None without two shared videos."""
 
     def labels(points: FloatArray) -> FloatArray:
-        kept = np.where(matrix.asked, points, np.nan)
+        asked = np.where(matrix.asked, points, np.nan)
         if matrix.answer == "error":
-            return np.where(np.isnan(kept), np.nan, kept >= matrix.max_score - 1e-9)
-        rater_labels = ordinal_labels(kept, matrix.max_score, mapping)
-        return np.where(rater_labels < 0, np.nan, rater_labels)
+            return np.where(np.isnan(asked), np.nan, asked >= matrix.max_score - 1e-9)
+        of_points = ordinal_labels(asked, matrix.max_score, options.get("mapping", "absolute"))
+        return np.where(of_points < 0, np.nan, of_points)
 
-    judge_labels = (
-        labels(matrix.predicted) if matrix.answer == "score" else np.where(matrix.asked, 1 - matrix.predicted, np.nan)
-    )
+    correct = np.where(matrix.asked, 1 - matrix.predicted, np.nan)
+    of_judge = labels(matrix.predicted) if matrix.answer == "score" else correct
     try:
-        return non_inferiority(judge_labels, {name: labels(points) for name, points in physicians.items()})
+        tested = non_inferiority(of_judge, {name: labels(points) for name, points in physicians.items()})
     except DataError:
-        return None  # no two videos that two of them scored
+        tested = None  # no two videos that two of them scored
+    pairs = {name: _pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {}
+    return replace(next(iter(diagnostics.values())), non_inferiority=tested, pairs=pairs)
 
 
-def rater_pair_values(diagnostics: Diagnostics) -> dict[str, float | None]:
+def _pair_values(pair: Diagnostics) -> dict[str, float | None]:
     """Numbers of a pair of physicians beside the judge, and of the judge where they agreed and where they differed."""
-    numbers: dict[str, float | None] = {}
-    for scope, kappa in (diagnostics.history.human_kappa or {}).items():
-        numbers[f"kappa, {scope} steps"] = kappa.value
-    for name, estimate in (
-        ("kappa, a required step failed", diagnostics.state.human_failed),
-        ("kappa, none failed", diagnostics.state.human_passed),
-        ("kappa of pass decisions", diagnostics.exam.human_kappa if diagnostics.exam else None),
-        ("second minus first, points", diagnostics.severity.human.bias if diagnostics.severity.human else None),
-    ):
-        if estimate is not None:
-            numbers[name] = estimate.value
-    if diagnostics.disputed:
-        numbers["judge's accuracy where they agree"] = diagnostics.disputed.agreed.value
-        numbers["judge's accuracy where they differ"] = diagnostics.disputed.disputed.value
+    estimates = {
+        **{f"kappa, {scope} steps": kappa for scope, kappa in (pair.history.human_kappa or {}).items()},
+        "kappa, a required step failed": pair.state.human_failed,
+        "kappa, none failed": pair.state.human_passed,
+        "kappa of pass decisions": pair.exam.human_kappa if pair.exam else None,
+        "second minus first, points": pair.severity.human.bias if pair.severity.human else None,
+    }
+    numbers = {name: estimate.value for name, estimate in estimates.items() if estimate is not None}
+    if pair.disputed:
+        numbers["judge's accuracy where they agree"] = pair.disputed.agreed.value
+        numbers["judge's accuracy where they differ"] = pair.disputed.disputed.value
     return numbers

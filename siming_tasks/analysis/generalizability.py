@@ -12,8 +12,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.resample import jackknife_error
 from siming_tasks.metrics.score_matrix import FloatArray
 
-__all__ = ["COMPONENTS", "Component", "Design", "GStudy", "decision_study", "g_study", "raters_needed"]
-
 COMPONENTS: Mapping[str, str] = {
     "p": "trainee",
     "i": "step",
@@ -48,8 +46,6 @@ class Design:
     """An exam of ``steps`` steps and ``raters`` raters, on the scale of a mean over steps (0..1).
 
     Attributes:
-        steps: number of steps.
-        raters: number of raters whose mean is taken.
         fixed: the steps are the exam itself, not a sample of possible steps.
         relative: generalisability coefficient: ranks of trainees.
         absolute: dependability (phi): the totals as they stand.
@@ -85,54 +81,17 @@ def g_study(scores: FloatArray) -> GStudy:
     if np.isnan(scores).any():
         raise DataError("A generalisability study needs every step of every trainee scored by every rater.")
     components = _components(scores)
-    blocks = np.array_split(np.arange(len(scores)), min(len(scores), _BLOCKS))
-    several = len(scores) > 3
-    left = np.array([_components(np.delete(scores, block, axis=0)) for block in blocks]) if several else None
+    errors: list[float] | list[None] = [None] * len(components)
+    if len(scores) > 3:
+        blocks = np.array_split(np.arange(len(scores)), min(len(scores), _BLOCKS))
+        left_out = np.array([_components(np.delete(scores, block, axis=0)) for block in blocks])
+        errors = [jackknife_error(column) for column in left_out.T]
     whole = sum(max(value, 0.0) for value in components)
     parts = {
-        name: Component(
-            value, max(value, 0.0) / whole if whole > 0 else 0.0, None if left is None else jackknife_error(left[:, at])
-        )
-        for at, (name, value) in enumerate(zip(COMPONENTS, components, strict=True))
+        name: Component(value, max(value, 0.0) / whole if whole > 0 else 0.0, error)
+        for name, value, error in zip(COMPONENTS, components, errors, strict=True)
     }
     return GStudy(parts, *scores.shape)
-
-
-def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = (), fixed: bool = True) -> list[Design]:
-    """Reliability that exams of other sizes would reach; ``steps`` default to those of the study.
-
-    With ``fixed`` steps a trainee's strength at the steps belongs to what is measured; else the steps are a sample.
-    Negative components count as 0.
-    """
-    v = {name: max(part.variance, 0.0) for name, part in study.components.items()}
-    out = []
-    for i in steps or (study.steps,):
-        for r in raters:
-            universe = v["p"] + (v["pi"] / i if fixed else 0)
-            relative = v["pr"] / r + v["pir"] / (i * r) + (0 if fixed else v["pi"] / i)
-            absolute = relative + v["r"] / r + v["ir"] / (i * r) + (0 if fixed else v["i"] / i)
-            out.append(
-                Design(
-                    i,
-                    r,
-                    fixed,
-                    universe / (universe + relative) if universe + relative > 0 else None,
-                    universe / (universe + absolute) if universe + absolute > 0 else None,
-                    math.sqrt(absolute),
-                )
-            )
-    return out
-
-
-def raters_needed(study: GStudy, dependability: float, steps: int | None = None, fixed: bool = True) -> int | None:
-    """Number of raters whose mean reaches a dependability between 0 and 1; None if no number does."""
-    one_rater, many_raters = (decision_study(study, (r,), (steps or study.steps,), fixed)[0] for r in (1, 10**9))
-    if not one_rater.absolute or not many_raters.absolute or many_raters.absolute <= dependability:
-        return None
-    floor = many_raters.sem**2
-    universe = one_rater.absolute / (1 - one_rater.absolute) * one_rater.sem**2 if one_rater.absolute < 1 else math.inf
-    allowed = universe * (1 - dependability) / dependability - floor
-    return max(1, math.ceil((one_rater.sem**2 - floor) / allowed - 1e-9))
 
 
 def _components(x: FloatArray) -> tuple[float, ...]:
@@ -163,3 +122,32 @@ def _components(x: FloatArray) -> tuple[float, ...]:
         (ms_ir - ms) / n_p,
         ms,
     )
+
+
+def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = (), fixed: bool = True) -> list[Design]:
+    """Reliability that exams of other sizes would reach; ``steps`` default to those of the study.
+
+    With ``fixed`` steps a trainee's strength at the steps belongs to what is measured; else the steps are a sample.
+    Negative components count as 0.
+    """
+    v = {name: max(part.variance, 0.0) for name, part in study.components.items()}
+    designs = []
+    for i in steps or (study.steps,):
+        for r in raters:
+            universe = v["p"] + (v["pi"] / i if fixed else 0)
+            relative = v["pr"] / r + v["pir"] / (i * r) + (0 if fixed else v["pi"] / i)
+            absolute = relative + v["r"] / r + v["ir"] / (i * r) + (0 if fixed else v["i"] / i)
+            ranks, totals = (universe / (universe + e) if universe + e > 0 else None for e in (relative, absolute))
+            designs.append(Design(i, r, fixed, ranks, totals, math.sqrt(absolute)))
+    return designs
+
+
+def raters_needed(study: GStudy, dependability: float, steps: int | None = None, fixed: bool = True) -> int | None:
+    """Number of raters whose mean reaches a dependability between 0 and 1; None if no number does."""
+    one_rater, many_raters = decision_study(study, (1, 10**9), (steps or study.steps,), fixed)
+    if not one_rater.absolute or not many_raters.absolute or many_raters.absolute <= dependability:
+        return None
+    floor = many_raters.sem**2
+    universe = one_rater.absolute / (1 - one_rater.absolute) * one_rater.sem**2 if one_rater.absolute < 1 else math.inf
+    allowed = universe * (1 - dependability) / dependability - floor
+    return max(1, math.ceil((one_rater.sem**2 - floor) / allowed - 1e-9))

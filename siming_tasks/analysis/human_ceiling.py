@@ -23,8 +23,6 @@ from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 
-__all__ = ["MARGIN", "NonInferiority", "ReplacedRater", "human_difference", "human_ratio", "non_inferiority"]
-
 
 def human_ratio(
     run: ScoreMatrix,
@@ -35,8 +33,6 @@ def human_ratio(
     seed: int = 0,
 ) -> dict[str, Estimate]:
     """Mean of metric(run, rater) over the raters / mean of metric(rater, rater) over their pairs, bootstrapped jointly.
-
-    With two raters: ``mean(metric(run, A), metric(run, B)) / metric(A, B)``.
 
     1 is a run that agrees with a physician as well as another physician does. Comparing with the consensus instead
     would flatter the physicians, who made it.
@@ -58,32 +54,24 @@ def human_ratio(
         DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
             all raters.
     """
-    run, judged, humans = _sides(run, raters)
-    metrics = select(run.answer, symmetric=True)
-    pairs, own = ([Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (humans, judged))
+    judged, humans = _tallies(run, raters, mapping, positive)
+    first, n = judged[0], len(run.video_ids)
 
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
-        run_values, human_values = ([tally.compute(weights) for tally in group] for group in (own, pairs))
-        return {
-            name: _ratio([estimates[name] for estimates in run_values], [estimates[name] for estimates in human_values])
-            for name in metrics
-        }
+        sides = [[tally.compute(weights) for tally in group] for group in (judged, humans)]
+        ratios = {}
+        for name in first.metrics:
+            own, human = (sum((v[name] for v in side), np.zeros(len(weights))) / len(side) for side in sides)
+            # Without agreement of the raters there is no ratio.
+            ratios[name] = np.divide(own, human, out=np.full(len(human), np.nan), where=human > 0)
+        return ratios
 
-    values, drawn = sample(compute, len(run.video_ids), resamples=resamples, seed=seed)
-    spread = spreads(drawn, {name: own[0].size(name)[0] for name in drawn})
-    once = np.ones((1, len(run.video_ids)))
-    alone = [side.compute(once) for side in own]
-
-    def why(name: str) -> str:
-        undefined = (side for side, estimates in zip(own, alone, strict=True) if np.isnan(estimates[name][0]))
-        silent = next(undefined, None)
-        return (
-            silent.reason(name)
-            if silent
-            else "The raters do not agree beyond chance, so there is no ceiling to compare with."
-        )
-
-    return {name: derived(own[0], name, values[name], spread.get(name), why=why(name)) for name in metrics}
+    values, drawn = sample(compute, n, resamples=resamples, seed=seed)
+    spread = spreads(drawn, {name: first.size(name)[0] for name in drawn})
+    why = dict.fromkeys(first.metrics, "The raters do not agree beyond chance, so there is no ceiling to compare with.")
+    for tally in reversed(judged):
+        why |= {name: tally.reason(name) for name in first.metrics if np.isnan(tally.observed[name])}
+    return {name: derived(first, name, values[name], spread.get(name), why=why[name]) for name in first.metrics}
 
 
 def human_difference(
@@ -92,25 +80,12 @@ def human_difference(
     """Mean of metric(run, rater) over the raters - mean of metric(rater, rater) over their pairs, answers imputed.
 
     Below 0 the run agrees with a physician less than another physician does. Interval and p are the jackknife's t over
-    videos, as those of every difference.
-
-    Args:
-        run: the run; its own reference is ignored.
-        raters: as in :func:`human_ratio`.
-        mapping: how points become labels for kappa.
-        positive: the class of F1.
-
-    Returns:
-        By symmetric metric; NaN where an agreement is undefined.
-
-    Raises:
-        DataError: as :func:`human_ratio`.
+    videos, as those of every difference. Arguments, metrics and errors are those of :func:`human_ratio`; NaN where an
+    agreement is undefined.
     """
-    run, judged, humans = _sides(run.imputed(), raters)
-    metrics = select(run.answer, symmetric=True)
-    groups = [[Tally.of(panel, mapping, positive, metrics) for panel in group] for group in (judged, humans)]
+    groups = _tallies(run.imputed(), raters, mapping, positive)
     differences = {}
-    for name in metrics:
+    for name in groups[0][0].metrics:
         rests_on = reduce(np.union1d, [tally.contributing(name) for tally in (*groups[0], *groups[1])])
         value = [sum(tally.observed[name] for tally in group) / len(group) for group in groups]
         without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in groups]
@@ -118,8 +93,10 @@ def human_difference(
     return differences
 
 
-def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix, list[ScoreMatrix], list[ScoreMatrix]]:
-    """A run, itself judged by each rater, and the raters judged by each other, all on what every rater has scored.
+def _tallies(
+    run: ScoreMatrix, raters: Sequence[ScoreMatrix], mapping: LabelMapping, positive: Positive
+) -> tuple[list[Tally], list[Tally]]:
+    """A run judged by each rater, and the raters judged by each other, on what all have scored, in symmetric metrics.
 
     Raises:
         DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
@@ -137,21 +114,17 @@ def _sides(run: ScoreMatrix, raters: Sequence[ScoreMatrix]) -> tuple[ScoreMatrix
     if any((run.video_ids, run.step_ids) != (rater.video_ids, rater.step_ids) for rater in labels):
         raise DataError("The run and the raters' labels are not of the same videos and steps.")
     asked = run.asked & asked
-    humans = [replace(rater_pair_matrix(a, b), asked=asked) for a, b in combinations(labels, 2)]
     judged = [replace(run, asked=asked, reference=np.where(asked, rater.reference, np.nan)) for rater in labels]
-    return run, judged, humans
-
-
-def _ratio(run: Sequence[FloatArray], humans: Sequence[FloatArray]) -> FloatArray:
-    """Undefined where an agreement is; without agreement of the raters there is no ratio."""
-    mean, human = (sum(side, np.zeros(len(side[0]))) / len(side) for side in (run, humans))
-    ratio: FloatArray = np.divide(mean, human, out=np.full(len(human), np.nan), where=human > 0)
-    return ratio
+    humans = [replace(rater_pair_matrix(a, b), asked=asked) for a, b in combinations(labels, 2)]
+    metrics = select(run.answer, symmetric=True)
+    of_run, of_humans = ([Tally.of(panel, mapping, positive, metrics) for panel in side] for side in (judged, humans))
+    return of_run, of_humans
 
 
 MARGIN = 0.1
 """Share of steps by which the judge may be the worse of the two and still count as not inferior."""
-_Q = 0.05
+
+_FALSE_DISCOVERY_RATE = 0.05
 
 
 @dataclass(frozen=True)
@@ -183,7 +156,9 @@ class NonInferiority:
 
 
 def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], margin: float = MARGIN) -> NonInferiority:
-    """The test over all physicians.
+    """The alternative annotator test (Calderon, Reichart & Dror 2025).
+
+    Each physician is left out in turn, and judge and physician are compared with the others.
 
     Args:
         judge: labels ``float64[V, S]``; NaN at a step that two physicians have labelled is a missing answer, which is
@@ -198,45 +173,44 @@ def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], mar
         raise DataError(f"Non-inferiority to a physician needs two physicians' labels; {len(physicians)} given.")
     if not 0 <= margin < 1:
         raise DataError(f"the margin is {margin:g}; give a share of steps, at least 0 and below 1.")
-    comparisons = {name: _without(name, judge, physicians) for name in physicians}
-    tests = {name: _test(*shares, margin) for name, shares in comparisons.items()}
-    holds = _benjamini_yekutieli({name: p for name, (_, _, p, _) in tests.items()})
-    rows = {name: ReplacedRater(a, b, p, holds[name], n) for name, (a, b, p, n) in tests.items()}
+    shares = {name: _shares_near_the_others(name, judge, physicians) for name in physicians}
+    from scipy.stats import t  # not at import time: slow
+
+    p_values = {}
+    for name, (of_judge, of_physician) in shares.items():
+        gap = of_physician - of_judge - margin
+        n, mean, sd = len(gap), float(gap.mean()), float(gap.std(ddof=1))
+        p_values[name] = float(t.cdf(mean / (sd / math.sqrt(n)), n - 1)) if sd > 1e-12 else float(mean >= -1e-12)
+    names = sorted(p_values, key=p_values.__getitem__)
+    allowed = _FALSE_DISCOVERY_RATE / (len(names) * sum(1 / rank for rank in range(1, len(names) + 1)))
+    passed = [rank for rank, name in enumerate(names, 1) if p_values[name] <= rank * allowed]
+    holds = {name: rank <= max(passed, default=0) for rank, name in enumerate(names, 1)}
+    rows = {
+        name: ReplacedRater(float(own.mean()), float(theirs.mean()), p_values[name], holds[name], len(own))
+        for name, (own, theirs) in shares.items()
+    }
     return NonInferiority(margin, sum(row.holds for row in rows.values()) / len(rows), rows)
 
 
-def _without(name: str, judge: FloatArray, physicians: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+def _shares_near_the_others(
+    name: str, judge: FloatArray, physicians: Mapping[str, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
     """For each video, shares of steps at which the judge, and the physician, is at least as near to the others."""
     own = physicians[name]
     others = np.stack([labels for other, labels in physicians.items() if other != name])
-    rated = ~np.isnan(own) & ~np.isnan(others).all(axis=0)
-    if rated.any(axis=1).sum() < 2:
+    known = ~np.isnan(others)
+    rated = ~np.isnan(own) & known.any(axis=0)
+    n = rated.sum(axis=1)
+    if (n > 0).sum() < 2:
         raise DataError(f"Fewer than two videos were scored by {name} and another physician.")
 
     def distance(labels: FloatArray) -> FloatArray:
-        known = ~np.isnan(others)
         gaps = np.where(known, np.abs(labels[None] - np.where(known, others, 0)), 0)
-        return np.where(np.isnan(labels), np.inf, gaps.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+        mean = gaps.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        rounded: FloatArray = np.where(np.isnan(labels), np.inf, mean).round(9)
+        return rounded
 
-    mine, theirs = distance(judge).round(9), distance(own).round(9)
-    n = rated.sum(axis=1)
-    kept = n > 0
-    wins = [np.where(rated, win, 0).sum(axis=1)[kept] / n[kept] for win in (mine <= theirs, theirs <= mine)]
-    return wins[0], wins[1]
-
-
-def _test(judge: FloatArray, physician: FloatArray, margin: float) -> tuple[float, float, float, int]:
-    from scipy.stats import t
-
-    gap = physician - judge - margin
-    n, mean, sd = len(gap), float(gap.mean()), float(gap.std(ddof=1))
-    p = float(t.cdf(mean / (sd / math.sqrt(n)), n - 1)) if sd > 1e-12 else float(mean >= -1e-12)
-    return float(judge.mean()), float(physician.mean()), p, n
-
-
-def _benjamini_yekutieli(p_values: Mapping[str, float]) -> dict[str, bool]:
-    names = sorted(p_values, key=p_values.__getitem__)
-    m = len(names)
-    harmonic = sum(1 / rank for rank in range(1, m + 1))
-    passed = [rank for rank, name in enumerate(names, 1) if p_values[name] <= rank * _Q / (m * harmonic)]
-    return {name: rank <= max(passed, default=0) for rank, name in enumerate(names, 1)}
+    of_judge, of_physician = distance(judge), distance(own)
+    wins = (of_judge <= of_physician, of_physician <= of_judge)
+    first, second = (np.where(rated, win, 0).sum(axis=1)[n > 0] / n[n > 0] for win in wins)
+    return first, second

@@ -1,17 +1,13 @@
-"""Input ablations of a run: the share of a metric that is retained when the evidence is altered.
+"""Controls of the input: ablations (evidence is altered) and minimal pairs (evidence differs in one act).
 
-A metric that a model keeps without the video, or on another exam's video, was not earned by watching. Both values are
-computed on the steps that were answered both times and on the same resamples of videos, so that their difference and
-their ratio are paired.
+Ablations give the share of a metric that is retained when the evidence is altered. A metric that a model keeps without
+the video, or on another exam's video, was not earned by watching. Both values are computed on the steps that were
+answered both times and on the same resamples of videos, so that their difference and their ratio are paired.
 
-Minimal pairs: changes of an answer where, and only where, the true score differs.
-
-Two exams of a pair differ in one act. A judge is right on a pair if its answer to the step whose true score differs
-moves in that direction, and its answers to the steps whose true scores are equal do not move.
-
-In a *history* pair the frames of the step's clip are the same in both videos. A judge that sees only the clip and
-answers equal inputs equally cannot move there: at most the share of *local* pairs can be right
-(:func:`clip_only_bound`).
+Minimal pairs: two exams of a pair differ in one act. A judge is right on a pair if its answer to the step whose true
+score differs moves in that direction, and its answers to the steps whose true scores are equal do not move. In a
+*history* pair the frames of the step's clip are the same in both videos. A judge that sees only the clip and answers
+equal inputs equally cannot move there: at most the share of *local* pairs can be right.
 """
 
 from __future__ import annotations
@@ -31,23 +27,13 @@ from siming_tasks.metrics.evaluate import RESAMPLES
 from siming_tasks.metrics.intervals import derived, wilson
 from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.resample import sample, spreads
-from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import Z
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import CONDITIONS, TaskRun
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation
-
-__all__ = [
-    "AblationEffect",
-    "AblationResult",
-    "MinimalPairScores",
-    "ablation_effects",
-    "analyse_ablations",
-    "clip_only_bound",
-    "score_minimal_pairs",
-]
 
 NO_AGREEMENT = "The plain task shows no agreement beyond chance, so there is nothing to survive."
 
@@ -57,9 +43,7 @@ class AblationEffect:
     """One metric with and without the evidence, on the steps that were answered both times.
 
     Attributes:
-        metric: key of the metric.
-        plain: of the plain task.
-        ablated: of the ablation.
+        plain: of the plain task; ``ablated``: of the ablation.
         change: ``ablated - plain``, paired.
         retained: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined
             where ``plain`` is not above 0, in the data or in a resample.
@@ -151,24 +135,21 @@ def analyse_ablations(
     for name in names:
         task = TASKS[name]
         ablated_run = TaskRun.of(run, name, options.rater)
-        refused = _reason_not_comparable(plain_run, ablated_run, task.ablation, allow)
+        refused = _reason_not_comparable(plain_run, ablated_run, (*allow, *task.ablation.changes))
         effects: Mapping[str, AblationEffect] = {}
         history = None
         if not refused:
-            if history_steps:
-                on_history = ablation_effects(plain_run.panel, ablated_run.panel, history_steps, **how)
-                history = on_history[headline(task.answer)]
             effects = ablation_effects(plain_run.panel, ablated_run.panel, **how)
+        if history_steps and not refused:
+            on_history = ablation_effects(plain_run.panel, ablated_run.panel, history_steps, **how)
+            history = on_history[headline(task.answer)]
         results.append(AblationResult(name, task.ablation, task.answer, refused, effects, history))
     return tuple(results)
 
 
-def _reason_not_comparable(
-    plain_run: TaskRun, ablated_run: TaskRun, ablation: InputAblation, allow: Collection[str]
-) -> str:
-    """First difference that the ablation itself does not explain, in a sentence; empty if there is none."""
+def _reason_not_comparable(plain_run: TaskRun, ablated_run: TaskRun, accepted: Collection[str]) -> str:
+    """First difference that is not accepted, in a sentence; empty if there is none."""
     conditions = {request.partition("/")[2]: asked for request, asked in plain_run.conditions.items()}
-    accepted = (*allow, *ablation.changes)
     for request, asked in ablated_run.conditions.items():
         before = conditions.get(request.partition("/")[2])
         for name, plain_value, value in zip(CONDITIONS, before or (), asked, strict=bool(before)):
@@ -180,9 +161,8 @@ def _reason_not_comparable(
                 f"The plain task and the ablation differ in {name}: {plain_value} against {value} ({request}). Ask "
                 f"both with the same {name}{way}, or allow the difference ({name})."
             )
-    if not set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids):
-        return "The plain task and the ablation share no video."
-    return ""
+    shared = set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids)
+    return "" if shared else "The plain task and the ablation share no video."
 
 
 def ablation_effects(
@@ -211,20 +191,17 @@ def ablation_effects(
         share of the asked steps that were answered both times.
     """
     shared = sorted(set(plain.video_ids) & set(ablated.video_ids))
-    chosen = plain.step_ids if steps is None else tuple(steps)
     matrices = []
     for matrix in (plain, ablated):
         row = {name: index for index, name in enumerate(matrix.video_ids)}
-        matrices.append(matrix.videos([row[name] for name in shared]).subset(chosen))
+        matrices.append(
+            matrix.videos([row[name] for name in shared]).subset(plain.step_ids if steps is None else steps)
+        )
     asked = matrices[0].asked & matrices[1].asked
     both = matrices[0].answered & matrices[1].answered
     metrics = tuple(name for name in select(plain.answer, lifted=True) if CATALOGUE[name].compared)
-    tallies = [
-        Tally.of(
-            replace(matrix, asked=asked, predicted=np.where(both, matrix.predicted, np.nan)), mapping, positive, metrics
-        )
-        for matrix in matrices
-    ]
+    kept = [replace(matrix, asked=asked, predicted=np.where(both, matrix.predicted, np.nan)) for matrix in matrices]
+    tallies = [Tally.of(matrix, mapping, positive, metrics) for matrix in kept]
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         before, after = (tally.compute(weights) for tally in tallies)
@@ -237,19 +214,13 @@ def ablation_effects(
 
     values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
     spread = spreads(drawn, {key: tallies[0].size(key[0])[0] for key in drawn})
-
-    def estimate(name: str, part: str) -> Estimate:
-        undefined = (
-            tally
-            for tally, side in zip(tallies, ("plain", "ablated"), strict=True)
-            if np.isnan(values[name, side]) and part in (side, "change", "retained")
-        )
-        tally = next(undefined, None)
-        why = tally.reason(name) if tally else NO_AGREEMENT
-        return derived(tallies[0], name, values[name, part], spread.get((name, part)), why=why)
-
-    parts = ("plain", "ablated", "change", "retained")
-    return {name: AblationEffect(name, *(estimate(name, part) for part in parts)) for name in metrics}
+    effects: dict[str, dict[str, Estimate]] = {name: {} for name in metrics}
+    for (name, part), value in values.items():
+        sides = zip(tallies, ("plain", "ablated"), strict=True)
+        undefined = [t for t, side in sides if np.isnan(values[name, side]) and part in (side, "change", "retained")]
+        why = undefined[0].reason(name) if undefined else NO_AGREEMENT
+        effects[name][part] = derived(tallies[0], name, value, spread.get((name, part)), why=why)
+    return {name: AblationEffect(name, **parts) for name, parts in effects.items()}
 
 
 @dataclass(frozen=True)
@@ -261,7 +232,8 @@ class MinimalPairScores:
         moved: moved the right way on the step, whatever happened elsewhere.
         wrong_way: moved the wrong way on the step.
         elsewhere: mean share of the steps with equal truth on which the answer moved all the same.
-        bound: largest ``right`` (and ``moved``) that a clip-only deterministic judge can reach.
+        bound: largest ``right`` (and ``moved``) that a clip-only deterministic judge can reach: the share of local
+            pairs; None without pairs.
     """
 
     right: Estimate
@@ -276,11 +248,11 @@ class MinimalPairScores:
 
 
 def score_minimal_pairs(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    target: NDArray[np.int64],
-    direction: NDArray[np.float64],
-    unchanged: NDArray[np.bool_],
+    first: FloatArray,
+    second: FloatArray,
+    target: IntArray,
+    direction: FloatArray,
+    unchanged: BoolArray,
     kinds: Sequence[str],
     answer: Literal["score", "error"] = "score",
 ) -> MinimalPairScores:
@@ -312,47 +284,35 @@ def score_minimal_pairs(
     if unchanged[row, target].any():
         raise ValueError("a target step is listed as unchanged; nothing could move there")
 
-    sign = direction * (1.0 if answer == "score" else -1.0)
     change = second - first
-    movement = change[row, target] * sign
+    movement = change[row, target] * direction * (1.0 if answer == "score" else -1.0)
     answered = np.isfinite(movement)
     comparable = unchanged & np.isfinite(change)
     strayed = (np.nan_to_num(change) != 0) & comparable
     share = strayed.sum(1) / np.maximum(comparable.sum(1), 1)
     moved = movement[answered] > 0
     coverage = float(answered.mean()) if number else None
+    scored = [kind for kind, known in zip(kinds, answered, strict=True) if known]
+
+    def estimate(shares: NDArray[Any], nothing: str) -> Estimate:
+        """Share of hits with its Wilson interval, or mean of shares with a normal one; a pair is the unit."""
+        n = len(shares)
+        if n == 0:
+            return Estimate(None, reason=nothing, coverage=coverage)
+        value, stderr, low, high = float(shares.mean()), None, None, None
+        if shares.dtype == np.bool_:
+            interval = wilson(int(shares.sum()), n)
+            stderr, low, high = float(np.sqrt(value * (1 - value) / n)), interval.low, interval.high
+        elif n > 1:
+            stderr = float(shares.std(ddof=1) / np.sqrt(n))
+            low, high = max(value - Z * stderr, 0.0), min(value + Z * stderr, 1.0)
+        return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)
+
+    none = "No pair was answered."
     return MinimalPairScores(
-        right=_share(moved & ~strayed[answered].any(1), coverage),
-        moved=_share(moved, coverage),
-        wrong_way=_share(movement[answered] < 0, coverage),
-        elsewhere=_mean(share[answered & (comparable.sum(1) > 0)], coverage),
-        bound=clip_only_bound([kind for kind, there in zip(kinds, answered, strict=True) if there]),
+        right=estimate(moved & ~strayed[answered].any(1), none),
+        moved=estimate(moved, none),
+        wrong_way=estimate(movement[answered] < 0, none),
+        elsewhere=estimate(share[answered & (comparable.sum(1) > 0)], "No pair was answered elsewhere."),
+        bound=sum(kind == "local" for kind in scored) / len(scored) if scored else None,
     )
-
-
-def clip_only_bound(kinds: Sequence[str]) -> float | None:
-    """Share of pairs that a deterministic clip-only judge can get right at most: the local ones; None without pairs."""
-    return sum(kind == "local" for kind in kinds) / len(kinds) if kinds else None
-
-
-def _share(hits: NDArray[np.bool_], coverage: float | None) -> Estimate:
-    """Share of hits with its Wilson interval; a pair is the unit."""
-    n = len(hits)
-    if n == 0:
-        return Estimate(None, reason="No pair was answered.", coverage=coverage)
-    interval = wilson(int(hits.sum()), n)
-    value = float(hits.mean())
-    stderr = float(np.sqrt(value * (1 - value) / n))
-    return Estimate(value, stderr, interval.low, interval.high, n_videos=2 * n, n_items=n, coverage=coverage)
-
-
-def _mean(shares: NDArray[np.float64], coverage: float | None) -> Estimate:
-    """Mean with a normal interval; a pair is the unit."""
-    n = len(shares)
-    if n == 0:
-        return Estimate(None, reason="No pair was answered elsewhere.", coverage=coverage)
-    value = float(shares.mean())
-    stderr = float(shares.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    half = Z * stderr if stderr is not None else None
-    low, high = (max(value - half, 0.0), min(value + half, 1.0)) if half is not None else (None, None)
-    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)

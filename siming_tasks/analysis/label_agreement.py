@@ -1,15 +1,12 @@
-"""Labels that every diagnosis looks at: reference, judge, and the two physicians beside the judge.
+"""Agreement of labels: step by step, on agreed and disputed steps, and in severity, which no correlation can see.
 
 Labels are those of the answer: 0..3 for points, 0 (wrong) and 1 (correct) for verdicts. With two labels the weights of
 kappa do not matter, so one formula serves both.
-
-Agreement step by step, and accuracy on the steps where the physicians agreed and where they did not.
-
-Severity: the offset of the judge's points from the examiners', which no correlation can see.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,19 +20,6 @@ from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, k
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import THIN, Z
 
-__all__ = [
-    "DisputedSteps",
-    "LabelMatrices",
-    "Severity",
-    "StepRow",
-    "StepTable",
-    "TotalsAgreement",
-    "disputed_steps",
-    "label_matrices",
-    "severity",
-    "step_table",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelMatrices:
@@ -43,11 +27,9 @@ class LabelMatrices:
 
     Attributes:
         scores: points or verdicts that the labels are made of, videos sorted by id.
-        reference: labels of the reference; known for the same steps as ``predicted`` (see :attr:`known`).
-        predicted: labels of the judge.
+        reference: known for the same steps as ``predicted`` (see :attr:`known`).
         top_label: label of a fully correct step.
         points: points of the two physicians, ``float64[V, S]`` each.
-        raters: labels of the two physicians.
         rated: steps that both physicians rated, ``bool[V, S]``.
         disputed: steps to which they gave different points.
     """
@@ -64,20 +46,7 @@ class LabelMatrices:
     @property
     def known(self) -> BoolArray:
         """Steps that count: asked, with a reference, answered."""
-        known: BoolArray = self.reference >= 0
-        return known
-
-    @property
-    def failed_reference(self) -> BoolArray:
-        """Steps with the lowest label by the reference."""
-        failed: BoolArray = self.reference == 0
-        return failed
-
-    @property
-    def failed_predicted(self) -> BoolArray:
-        """Steps with the lowest label by the judge."""
-        failed: BoolArray = self.predicted == 0
-        return failed
+        return np.greater_equal(self.reference, 0)
 
 
 def label_matrices(
@@ -97,17 +66,14 @@ def label_matrices(
         raise DataError("Diagnostics compare two physicians: give both raters or neither.")
     order = np.array(sorted(range(len(matrix.video_ids)), key=matrix.video_ids.__getitem__), dtype=np.intp)
     matrix = matrix.videos(order)
-    known = matrix.counted & matrix.answered
+    known, is_score = matrix.counted & matrix.answered, matrix.answer == "score"
 
     def to_labels(values: FloatArray, keep: BoolArray) -> Labels:
-        if matrix.answer == "score":
+        if is_score:
             return ordinal_labels(np.where(keep, values, np.nan), matrix.max_score, mapping)
         return np.where(keep, values >= matrix.max_score, -1).astype(np.int8)
 
-    if matrix.answer == "score":
-        predicted = to_labels(matrix.predicted, known)
-    else:
-        predicted = np.where(known, matrix.predicted == 0, -1).astype(np.int8)
+    verdicts = np.where(known, matrix.predicted == 0, -1).astype(np.int8)
     points: tuple[FloatArray, FloatArray] | None = None
     raters: tuple[Labels, Labels] | None = None
     rated, disputed = np.zeros_like(known), np.zeros_like(known)
@@ -119,16 +85,9 @@ def label_matrices(
         rated = matrix.counted & ~np.isnan(a) & ~np.isnan(b)
         disputed = rated & (a != b)
         raters = to_labels(a, rated), to_labels(b, rated)
-    return LabelMatrices(
-        scores=matrix,
-        reference=to_labels(matrix.reference, known),
-        predicted=predicted,
-        top_label=3 if matrix.answer == "score" else 1,
-        points=points,
-        raters=raters,
-        rated=rated,
-        disputed=disputed,
-    )
+    predicted = to_labels(matrix.predicted, known) if is_score else verdicts
+    reference, top_label = to_labels(matrix.reference, known), 3 if is_score else 1
+    return LabelMatrices(matrix, reference, predicted, top_label, points, raters, rated, disputed)
 
 
 @dataclass(frozen=True)
@@ -136,14 +95,10 @@ class StepRow:
     """One rubric step.
 
     Attributes:
-        step_id: the step.
-        skill: its skill.
-        imperfect: videos in which the reference has it less than fully correct.
+        imperfect: videos in which the reference has it less than fully correct; ``prevalence``: the share of them.
         thin: ``imperfect`` is below :data:`siming_tasks.metrics.thresholds.THIN`: read nothing into the row.
-        prevalence: share of videos in which it is less than fully correct.
         kappa: of judge and reference, quadratic weights.
-        sensitivity: share of the imperfect ones that the judge calls so.
-        specificity: share of the correct ones that the judge calls so.
+        sensitivity: share of the imperfect ones that the judge calls so; ``specificity``: of the correct ones.
         bias: mean of judge minus reference; points, or for verdicts the share called correct minus the share correct.
         human: kappa of the two physicians on the same step, if their labels are given.
     """
@@ -176,10 +131,9 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
         column = slice(s, s + 1)
         both = labels.known[:, column]
         wrong, called = both & matrix.reference_wrong[:, column], both & matrix.predicted_wrong[:, column]
+        gap = wrong.astype(np.float64) - called
         if matrix.answer == "score":
             gap = np.where(both, matrix.predicted[:, column] - matrix.reference[:, column], 0.0)
-        else:
-            gap = wrong.astype(np.float64) - called
         stats[name, "prevalence"] = ratio(wrong, both)
         stats[name, "kappa"] = kappa_stat(labels.reference[:, column], labels.predicted[:, column])
         stats[name, "sensitivity"] = ratio(wrong & called, wrong, "No video has this step wrong.")
@@ -189,17 +143,17 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
             a, b = labels.raters
             stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
     estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
-    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0)
+    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0).tolist()
     rows = tuple(
         StepRow(
             step_id=name,
             skill=skill,
-            imperfect=int(imperfect[s]),
-            thin=bool(imperfect[s] < THIN),
+            imperfect=number,
+            thin=number < THIN,
             human=estimates.get((name, "human")),
             **{key: estimates[name, key] for key in ("prevalence", "kappa", "sensitivity", "specificity", "bias")},
         )
-        for s, (name, skill) in enumerate(zip(matrix.step_ids, matrix.skills, strict=True))
+        for name, skill, number in zip(matrix.step_ids, matrix.skills, imperfect, strict=True)
     )
     errors = [row.kappa.stderr for row in rows if row.kappa.stderr is not None and not row.thin]
     spread = f" (here {min(errors):.2f} to {max(errors):.2f} where not shaded)" if errors else ""
@@ -211,25 +165,15 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
     return StepTable(rows, caveat)
 
 
-CAVEAT = (
-    "Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. Kappa is not "
-    "given on the disputed steps: they were selected by disagreement, which distorts it. A constant stands beside each "
-    "accuracy because the two sets differ in how many steps are correct."
-)
-
-
 @dataclass(frozen=True)
 class DisputedSteps:
     """Accuracy (same label as the reference) where the physicians gave the same points, and where they did not.
 
     Attributes:
         agreed: accuracy on agreed steps.
-        agreed_constant: that of calling each of them fully correct.
         disputed: accuracy on disputed steps, whose reference is the adjudicated label.
-        disputed_constant: that of calling each of them fully correct.
-        with_a: share of disputed steps with physician A's label.
-        with_b: with physician B's.
-        caveat: what to bear in mind.
+        agreed_constant: accuracy of calling each agreed step fully correct; ``disputed_constant``: each disputed one.
+        with_a: share of disputed steps with physician A's label; ``with_b``: with physician B's.
     """
 
     agreed: Proportion
@@ -238,7 +182,12 @@ class DisputedSteps:
     disputed_constant: Proportion
     with_a: Proportion
     with_b: Proportion
-    caveat: str = field(default=CAVEAT, init=False)
+    caveat: str = field(
+        default="Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. "
+        "Kappa is not given on the disputed steps: they were selected by disagreement, which distorts it. A constant "
+        "stands beside each accuracy because the two sets differ in how many steps are correct.",
+        init=False,
+    )
 
 
 def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
@@ -248,21 +197,8 @@ def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
     rated = labels.rated & labels.known
     sure, unsure = rated & ~labels.disputed, rated & labels.disputed
     right, constant = labels.predicted == labels.reference, labels.reference == labels.top_label
-
-    return DisputedSteps(
-        agreed=share(right, sure),
-        agreed_constant=share(constant, sure),
-        disputed=share(right, unsure),
-        disputed_constant=share(constant, unsure),
-        with_a=share(labels.predicted == labels.raters[0], unsure),
-        with_b=share(labels.predicted == labels.raters[1], unsure),
-    )
-
-
-SEVERITY_CAVEAT = (
-    "PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of videos if "
-    "the differences are near normal and no larger for strong examinees than for weak ones."
-)
+    own = [share(right, sure), share(constant, sure), share(right, unsure), share(constant, unsure)]
+    return DisputedSteps(*own, *(share(labels.predicted == side, unsure) for side in labels.raters))
 
 
 @dataclass(frozen=True)
@@ -272,8 +208,7 @@ class TotalsAgreement:
     Attributes:
         bias: mean difference (Bland & Altman 1999).
         sd: standard deviation of the differences.
-        lower: lower limit of agreement.
-        upper: upper limit.
+        lower: lower limit of agreement; ``upper``: upper limit.
         slope: change of the difference for each point of the mean of both: below 0 if the first spreads the examinees
             less than the second.
         icc: ICC(A,1), absolute agreement of the totals (McGraw & Wong 1996).
@@ -289,9 +224,6 @@ class TotalsAgreement:
     concordance: Estimate
 
 
-_STATISTICS = ("bias", "sd", "lower", "upper", "slope", "icc", "concordance")
-
-
 @dataclass(frozen=True)
 class Severity:
     """Strictness of the judge.
@@ -299,10 +231,8 @@ class Severity:
     Attributes:
         totals: judge minus reference, points; None for verdicts.
         human: physician A minus physician B, if given and points were asked.
-        called_wrong: share of steps that the judge calls less than fully correct.
-        prevalence: share that is.
+        called_wrong: share of steps that the judge calls less than fully correct; ``prevalence``: share that is.
         offset: ``called_wrong - prevalence``; above 0 is strict.
-        caveat: what to bear in mind.
     """
 
     totals: TotalsAgreement | None
@@ -310,11 +240,15 @@ class Severity:
     called_wrong: Estimate
     prevalence: Estimate
     offset: Estimate
-    caveat: str = field(default=SEVERITY_CAVEAT, init=False)
+    caveat: str = field(
+        default="PLCC and SRCC do not change when every total is shifted; an exam result does. The limits hold 95 % of "
+        "videos if the differences are near normal and no larger for strong examinees than for weak ones.",
+        init=False,
+    )
 
 
 def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> Severity:
-    """Offsets of a judge and, beside them, of first physician from the second."""
+    """Offsets of a judge and, beside them, of the first physician from the second."""
     matrix = labels.scores
     wrong, called = labels.known & matrix.reference_wrong, labels.known & matrix.predicted_wrong
     stats: dict[str, Stat] = {
@@ -322,80 +256,82 @@ def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) ->
         "prevalence": ratio(wrong, labels.known),
         "offset": ratio(called.astype(np.float64) - wrong, labels.known),
     }
-    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
+    own = tuple(stats)
+    limits: dict[str, list[str]] = {}
     if matrix.answer == "score":
-        reference, predicted = totals(matrix)
-        pairs["totals"] = predicted, reference
+        pairs = {"totals": totals(matrix)[::-1]}
         if labels.points:
             complete = (labels.rated == matrix.counted).all(axis=1) & matrix.counted.any(axis=1)
-            first, second = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
-            pairs["human"] = np.where(complete, first, np.nan), np.where(complete, second, np.nan)
-    for name, (first, second) in pairs.items():
-        stats |= {f"{name}.{key}": stat for key, stat in _bland_altman(first - second).items()}
-        stats |= {f"{name}.{key}": stat for key, stat in _slope_and_concordance(first, second).items()}
+            sums = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
+            first, second = (np.where(complete, side, np.nan) for side in sums)
+            pairs["human"] = first, second
+        for name, sides in pairs.items():
+            totals_stats = _totals_stats(*sides)
+            limits[name] = list(totals_stats)
+            stats |= {f"{name}.{key}": stat for key, stat in totals_stats.items()}
     estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
-    limits = {name: TotalsAgreement(**{key: estimates[f"{name}.{key}"] for key in _STATISTICS}) for name in pairs}
-    return Severity(
-        limits.get("totals"),
-        limits.get("human"),
-        estimates["called_wrong"],
-        estimates["prevalence"],
-        estimates["offset"],
-    )
+    agreement = {
+        name: TotalsAgreement(**{key: estimates[f"{name}.{key}"] for key in keys}) for name, keys in limits.items()
+    }
+    return Severity(agreement.get("totals"), agreement.get("human"), **{name: estimates[name] for name in own})
 
 
-def _bland_altman(gap: FloatArray) -> dict[str, Stat]:
+def _totals_stats(first: FloatArray, second: FloatArray) -> dict[str, Stat]:
+    """Limits and slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
+    gap = first - second
     known = ~np.isnan(gap)
     d = np.where(known, gap, 0.0)
-    counts = np.stack([known, d, d * d], axis=1).astype(np.float64)
-    items = int(known.sum())
-
-    def stat(formula: float | None) -> Stat:
-        def value(sums: FloatArray) -> FloatArray:
-            n, first, second = sums.T
-            with np.errstate(invalid="ignore", divide="ignore"):
-                mean = first / n
-                sd = np.sqrt(np.maximum(second - n * mean**2, 0) / (n - 1))
-            sd = np.where(n > 1, sd, np.nan)
-            return sd if formula is None else mean + formula * sd if formula else mean
-
-        return Stat(counts, value, items, "No video has both totals.")
-
-    return {"bias": stat(0.0), "sd": stat(None), "lower": stat(-Z), "upper": stat(Z)}
-
-
-def _slope_and_concordance(first: FloatArray, second: FloatArray) -> dict[str, Stat]:
-    """Slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
-    known = ~np.isnan(first) & ~np.isnan(second)
     middle = np.median(np.concatenate([first[known], second[known]])) if known.any() else 0.0  # keeps the sums small
     x, y = (np.where(known, side - middle, 0.0) for side in (first, second))
-    counts = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
+    of_gap = np.stack([known, d, d * d], axis=1).astype(np.float64)
+    of_both = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
+
+    def limit(sums: FloatArray, width: float | None) -> FloatArray:
+        n, total, squares = sums.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total / n
+            sd = np.sqrt(np.maximum(squares - n * mean**2, 0) / (n - 1))
+        sd = np.where(n > 1, sd, np.nan)
+        return sd if width is None else mean + width * sd if width else mean
 
     def moments(sums: FloatArray) -> tuple[FloatArray, ...]:
         n, sx, sy, sxx, syy, sxy = sums.T
         with np.errstate(invalid="ignore", divide="ignore"):
-            parts = sxx / n - (sx / n) ** 2, syy / n - (sy / n) ** 2, sxy / n - sx * sy / n**2, (sx - sy) / n
+            vx, vy, cov, offset = (
+                sxx / n - (sx / n) ** 2,
+                syy / n - (sy / n) ** 2,
+                sxy / n - sx * sy / n**2,
+                (sx - sy) / n,
+            )
         noise = 1e-12 * np.maximum(1.0, (sxx + syy) / np.maximum(n, 1))
-        return n, np.where(parts[0] > noise, parts[0], 0), np.where(parts[1] > noise, parts[1], 0), parts[2], parts[3]
+        return n, np.where(vx > noise, vx, 0), np.where(vy > noise, vy, 0), cov, offset
 
     def slope(sums: FloatArray) -> FloatArray:
         _, vx, vy, cov, _ = moments(sums)
         return _ratio((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
 
     def concordance(sums: FloatArray) -> FloatArray:
-        _, vx, vy, cov, gap = moments(sums)
-        return _ratio(2 * cov, vx + vy + gap**2)
+        _, vx, vy, cov, offset = moments(sums)
+        return _ratio(2 * cov, vx + vy + offset**2)
 
     def icc(sums: FloatArray) -> FloatArray:
-        n, vx, vy, cov, gap = moments(sums)
+        n, vx, vy, cov, offset = moments(sums)
         with np.errstate(invalid="ignore", divide="ignore"):
             rows, rest = (n / (n - 1) * part for part in ((vx + vy) / 2 + cov, (vx + vy) / 2 - cov))
-            columns = n * gap**2 / 2
+            columns = n * offset**2 / 2
             return _ratio(rows - rest, rows + rest + 2 / n * (columns - rest))
 
-    items = int(known.sum())
-    formulas = {"slope": slope, "icc": icc, "concordance": concordance}
-    return {name: Stat(counts, formula, items, "No video has both totals.") for name, formula in formulas.items()}
+    formulas: dict[str, tuple[FloatArray, Callable[[FloatArray], FloatArray]]] = {
+        "bias": (of_gap, lambda sums: limit(sums, 0.0)),
+        "sd": (of_gap, lambda sums: limit(sums, None)),
+        "lower": (of_gap, lambda sums: limit(sums, -Z)),
+        "upper": (of_gap, lambda sums: limit(sums, Z)),
+        "slope": (of_both, slope),
+        "icc": (of_both, icc),
+        "concordance": (of_both, concordance),
+    }
+    needs, items = "No video has both totals.", int(known.sum())
+    return {name: Stat(counts, formula, items, needs) for name, (counts, formula) in formulas.items()}
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:

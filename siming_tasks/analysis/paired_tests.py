@@ -13,18 +13,6 @@ from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER
 
-__all__ = [
-    "AnsweredDifference",
-    "Paired",
-    "answered_difference",
-    "detectable",
-    "holm",
-    "jackknife_t",
-    "max_t",
-    "negated",
-    "paired_difference",
-]
-
 
 class Paired(NamedTuple):
     """A difference with its standard error, both ends of its interval, and its p-value; NaN where there is none."""
@@ -106,10 +94,7 @@ class AnsweredDifference:
 def answered_difference(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> AnsweredDifference:
     """Difference of two runs that were asked the same questions, on the items that both answered.
 
-    Args:
-        a: one run, as it answered.
-        b: the other run.
-        imputed: their differences with missing answers imputed; these are returned if no answer is missing.
+    ``imputed``, their differences with missing answers imputed, are returned if no answer is missing.
     """
     a_answered, b_answered = (tally.panel.answered & tally.panel.counted for tally in (a, b))
     both, numbers = a_answered & b_answered, (int(a_answered.sum()), int(b_answered.sum()))
@@ -123,10 +108,8 @@ def answered_difference(a: Tally, b: Tally, imputed: Mapping[str, Paired]) -> An
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Holm's step-down p-values of one family, ``float64[K]``: valid for any dependence between the tests.
-
-    Kept here because ``statsmodels`` takes a second to import; a test holds this function equal to it.
-    """
+    """Holm's step-down p-values of one family, ``float64[K]``: valid for any dependence between the tests."""
+    # Kept here because statsmodels takes a second to import; a test holds this function equal to it.
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)

@@ -1,6 +1,7 @@
-"""A small model of raters and judges, for planning a data set. Everything it makes is synthetic.
+"""Sample size by simulation: detectable effects of a number of videos, and videos needed for an effect.
 
-Every quantity is a standard normal latent, cut into the labels 0..3 at the quantiles that give the wanted prevalence::
+The data sets are synthetic. Every quantity is a standard normal latent, cut into the labels 0..3 at the quantiles that
+give the wanted prevalence::
 
     quality    t = sqrt(video) a_v + sqrt(step) b_s + sqrt(1 - video - step) e_vs
     reference  c = sqrt(ρ) t + sqrt(1 - ρ) n_vs                ρ: two such raters reach the wanted quadratic kappa
@@ -10,12 +11,9 @@ Every quantity is a standard normal latent, cut into the labels 0..3 at the quan
 a video for reasons of its own. Points are the labels, a video's total their sum. A judge with w = 0 knows nothing; one
 with w = 1 sees the true quality and still differs from the noisy reference, which is the ceiling of every metric.
 
-Sample size by simulation: detectable effects of a number of videos, and videos needed for an effect.
-
-The data sets are synthetic (:mod:`siming_tasks.analysis.power`). Three questions, each a two-sided test at
-level alpha: does one judge differ from one that sees no video (``zero``), do two judges on the same videos differ
-(``two``), and does the pair still differ when it is the hardest to show among k comparisons under Holm's correction
-(``holm``: the first step of Holm tests at alpha / k)?
+Three questions, each a two-sided test at level alpha: does one judge differ from one that sees no video (``zero``), do
+two judges on the same videos differ (``two``), and does the pair still differ when it is the hardest to show among k
+comparisons under Holm's correction (``holm``: the first step of Holm tests at alpha / k)?
 """
 
 from __future__ import annotations
@@ -35,23 +33,19 @@ from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.classification import binary_counts
 from siming_tasks.metrics.correlation import Paired
 from siming_tasks.metrics.kappa import confusion
+from siming_tasks.metrics.ratio_estimates import Labels
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import ALPHA, POWER
 
-__all__ = [
-    "QUESTIONS",
-    "PowerSettings",
-    "SimulatedRatings",
-    "SmallestEffect",
-    "StudyDesign",
-    "VideosNeeded",
-    "draw",
-    "plan",
-    "score",
-    "smallest_effects",
-]
+QUESTIONS = {"zero": "one judge against one that sees no video", "two": "two judges", "holm": "two judges, after Holm"}
+CELLS = 2_000_000
+"""Labels held at once; replicates are drawn in batches of about this many."""
+PILOT = 200
+LARGEST = 5000
+"""Videos up to which a plan is checked by drawing data sets of that size."""
 
-Labels = NDArray[np.int8]
+Progress = Callable[[int], None]
+"""Called with the number of data sets that were just drawn."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +57,7 @@ class StudyDesign:
         prevalence: share of reference labels below 3, in (0, 1).
         agreement: quadratic weighted kappa of two raters, in (0, 1).
         split: shares of the labels 2, 1 and 0 among those below 3.
-        video: share of the quality's variance that belongs to the video.
-        step: share that belongs to the step.
+        video: share of the quality's variance that belongs to the video; ``step``: to the step.
         halo: share of a judge's own error that is the same for all steps of a video.
         skew: skewness of the examinees' ability, 0 (normal) or negative: a few very weak ones (a gamma distribution
             turned round). With -2.2 the totals' is about -3, without about -1.2.
@@ -83,8 +76,7 @@ class StudyDesign:
     skew: float = 0.0
 
     def __post_init__(self) -> None:
-        shares = {"prevalence": self.prevalence, "agreement": self.agreement}
-        for name, value in shares.items():
+        for name, value in {"prevalence": self.prevalence, "agreement": self.agreement}.items():
             if not 0 < value < 1:
                 raise DataError(f"{name} is {value:g}; it must lie between 0 and 1.")
         if self.steps < 1:
@@ -100,23 +92,23 @@ class StudyDesign:
     def cuts(self) -> FloatArray:
         """The three thresholds of a latent: below the first is label 0, above the last label 3."""
         two_points, one_point, no_points = (self.prevalence * share for share in self.split)
-        return np.asarray(
-            stats.norm.ppf([no_points, no_points + one_point, no_points + one_point + two_points]), dtype=np.float64
-        )
+        below = [no_points, no_points + one_point, no_points + one_point + two_points]
+        return np.asarray(stats.norm.ppf(below), dtype=np.float64)
 
     @cached_property
     def reliability(self) -> float:
         """Latent correlation of two raters whose labels have the wanted quadratic weighted kappa."""
-        return float(brentq(lambda rho: self._kappa(rho) - self.agreement, 0, 1 - 1e-9))
-
-    def _kappa(self, rho: float) -> float:
-        # A label is the number of cuts below it, so the covariance of two labels sums that of pairs of indicators.
         cuts = self.cuts[np.isfinite(self.cuts)]
         below = stats.norm.cdf(cuts)
-        both = np.array([[_both_below(a, b, rho) for b in cuts] for a in cuts])
-        same = np.minimum.outer(below, below)
-        product = np.outer(below, below)
-        return float((both - product).sum() / (same - product).sum())
+        same, product = np.minimum.outer(below, below), np.outer(below, below)
+
+        def kappa(rho: float) -> float:
+            # A label is the number of cuts below it, so the covariance of two labels sums that of pairs of indicators.
+            normal = stats.multivariate_normal(cov=[[1, rho], [rho, 1]])
+            both = np.array([[float(normal.cdf([a, b])) for b in cuts] for a in cuts])
+            return float((both - product).sum() / (same - product).sum())
+
+        return float(brentq(lambda rho: kappa(rho) - self.agreement, 0, 1 - 1e-9))
 
 
 @dataclass(frozen=True)
@@ -152,16 +144,22 @@ def draw(
     ease = stats.norm.ppf((np.arange(design.steps) + 0.5) / design.steps).astype(np.float32)
     if design.steps > 1:
         ease /= ease.std()
-    rest = 1 - design.video - design.step
     ability = noise(replicates, videos, 1)
     if design.skew:
         shape_of = 4 / design.skew**2
         ability = ((shape_of - rng.gamma(shape_of, size=ability.shape)) / math.sqrt(shape_of)).astype(np.float32)
-    quality = mix((design.video, ability), (design.step, ease), (rest, noise()))
+    quality = mix((design.video, ability), (design.step, ease), (1 - design.video - design.step, noise()))
     rho = design.reliability
     reference = _labels(mix((rho, quality), (1 - rho, noise())), design.cuts)
     errors = tuple(mix((design.halo, noise(replicates, videos, 1)), (1 - design.halo, noise())) for _ in range(judges))
     return SimulatedRatings(design, quality, reference, errors)
+
+
+def _labels(latent: NDArray[np.float32], cuts: FloatArray) -> Labels:
+    labels = np.zeros(latent.shape, np.int8)
+    for cut in cuts.astype(np.float32):
+        labels += latent > cut
+    return labels
 
 
 def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:
@@ -179,39 +177,15 @@ def score(reference: Labels, judged: Labels, metric: str) -> FloatArray:
     x, y = (side.reshape(len(reference), -1) for side in (reference, judged))
     counts = confusion(x, y) if row.family == "labels" else binary_counts(x < 3, y < 3, np.ones_like(x, dtype=np.bool_))
     scores: FloatArray = np.nan_to_num(row.function(counts))
-    if not row.corrected:
-        scores = scores - np.nan_to_num(row.function(_by_chance(counts)))
-    return scores
-
-
-def _by_chance(counts: FloatArray) -> FloatArray:
-    """The counts expected of two sides with these margins that know nothing of each other."""
+    if row.corrected:
+        return scores
+    # The counts expected of two sides with these margins that know nothing of each other.
     k = math.isqrt(counts.shape[1])
     table = counts.reshape(-1, k, k)
     product = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    expected: FloatArray = (product / table.sum(axis=(1, 2), keepdims=True)).reshape(counts.shape)
-    return expected
-
-
-def _labels(latent: NDArray[np.float32], cuts: FloatArray) -> Labels:
-    labels = np.zeros(latent.shape, np.int8)
-    for cut in cuts.astype(np.float32):
-        labels += latent > cut
-    return labels
-
-
-def _both_below(a: float, b: float, rho: float) -> float:
-    return float(stats.multivariate_normal.cdf([a, b], cov=[[1, rho], [rho, 1]]))
-
-
-QUESTIONS = {"zero": "one judge against one that sees no video", "two": "two judges", "holm": "two judges, after Holm"}
-CELLS = 2_000_000
-"""Labels held at once; replicates are drawn in batches of about this many."""
-PILOT = 200
-LARGEST = 5000
-"""Videos up to which a plan is checked by drawing data sets of that size."""
-
-Progress = Callable[[int], None]
+    by_chance: FloatArray = (product / table.sum(axis=(1, 2), keepdims=True)).reshape(counts.shape)
+    gain: FloatArray = scores - np.nan_to_num(row.function(by_chance))
+    return gain
 
 
 @dataclass(frozen=True)
@@ -288,21 +262,20 @@ def smallest_effects(
     """Smallest detectable effects for a number of videos.
 
     The spread of an estimate is taken from ``replicates`` data sets with judges that know nothing; its own error is
-    about ``1 / sqrt(2 replicates)`` of it. ``progress`` is told of every data set drawn. ``metrics``: by default
-    all that have a lift.
+    about ``1 / sqrt(2 replicates)`` of it. ``metrics``: by default all that have a lift.
     """
     test, metrics = test or PowerSettings(), select(lifted=True) if metrics is None else metrics
     of_one_judge: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
-    two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
+    of_two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     for sample in _batches(design, videos, replicates, rng, progress):
         judged = [sample.judged(0.0, judge) for judge in (0, 1)]
         for metric in metrics:
             first, second = (score(sample.reference, labels, metric) for labels in judged)
             of_one_judge[metric].append(first)
-            two[metric].append(second - first)
+            of_two[metric].append(second - first)
     smallest = []
     for metric in metrics:
-        alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (of_one_judge, two))
+        alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (of_one_judge, of_two))
         reach = {name: test.reach(name) * (alone if name == "zero" else apart) for name in QUESTIONS}
         most = CATALOGUE[metric].high  # over a judge that sees nothing
         effects = {name: value if value <= most else None for name, value in reach.items()}
@@ -332,13 +305,31 @@ def plan(
     if not effect > 0:
         raise DataError(f"effect is {effect:g}; give the difference to be shown, above 0.")
     calibration = draw(design, 2000, 10, rng, judges=1)
-    ceiling = _mean(calibration, 1.0, metric)
+
+    def mean(skill: float) -> float:
+        return float(score(calibration.reference, calibration.judged(skill), metric).mean())
+
+    ceiling = mean(1.0)
     if effect >= ceiling:
         reason = f"A judge that sees the truth reaches {ceiling:.2f} on average against raters with this agreement."
         return tuple(VideosNeeded(metric, effect, question, None, None, reason) for question in QUESTIONS)
-    skill = _skill(calibration, metric, effect)
-    pilot = _estimates(design, metric, skill, PILOT, replicates, rng, progress)
-    plans = []
+    blind = mean(0.0)  # sampling error of the sample itself, near 0
+    low, high = 0.0, 1.0
+    for _ in range(16):  # bisection: the metric grows with the skill
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean(middle) - blind < effect else (low, middle)
+    skill = (low + high) / 2
+
+    def estimates(videos: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Per question, estimates without and with the effect, one per data set."""
+        columns: list[tuple[FloatArray, ...]] = []
+        for sample in _batches(design, videos, replicates, rng, progress):
+            judged = sample.judged(0.0, 0), sample.judged(skill, 0), sample.judged(0.0, 1)
+            columns.append(tuple(score(sample.reference, labels, metric) for labels in judged))
+        null, able, other = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return {"zero": (null, able), "two": (null - other, able - other), "holm": (null - other, able - other)}
+
+    pilot, plans = estimates(PILOT), []
     for question in QUESTIONS:
         null, real = pilot[question]
         beyond = test.reach(question) - test.critical(question)
@@ -347,28 +338,10 @@ def plan(
         if videos > LARGEST:
             plans.append(VideosNeeded(metric, effect, question, videos, None, f"Sizes above {LARGEST} are not drawn."))
             continue
-        null, real = _estimates(design, metric, skill, videos, replicates, rng, progress)[question]
+        null, real = estimates(videos)[question]
         power = float((np.abs(real) > test.critical(question) * null.std(ddof=1)).mean())
         plans.append(VideosNeeded(metric, effect, question, videos, power))
     return tuple(plans)
-
-
-def _estimates(
-    design: StudyDesign,
-    metric: str,
-    skill: float,
-    videos: int,
-    replicates: int,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Per question, estimates without and with the effect, one per data set."""
-    columns: list[tuple[FloatArray, ...]] = []
-    for sample in _batches(design, videos, replicates, rng, progress):
-        judged = sample.judged(0.0, 0), sample.judged(skill, 0), sample.judged(0.0, 1)
-        columns.append(tuple(score(sample.reference, labels, metric) for labels in judged))
-    blind, able, other = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return {"zero": (blind, able), "two": (blind - other, able - other), "holm": (blind - other, able - other)}
 
 
 def _batches(
@@ -380,17 +353,3 @@ def _batches(
         yield draw(design, videos, now, rng)
         replicates -= now
         progress(now)
-
-
-def _mean(sample: SimulatedRatings, skill: float, metric: str) -> float:
-    return float(score(sample.reference, sample.judged(skill), metric).mean())
-
-
-def _skill(sample: SimulatedRatings, metric: str, effect: float) -> float:
-    """Bisection on one large sample; its metric grows with the skill."""
-    blind = _mean(sample, 0.0, metric)  # sampling error of the sample itself, near 0
-    low, high = 0.0, 1.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _mean(sample, middle, metric) - blind < effect else (low, middle)
-    return (low + high) / 2

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from siming_tasks.analysis.label_agreement import LabelMatrices
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.kappa import confusion, qwk
-from siming_tasks.metrics.ratio_estimates import Labels, Stat, difference, estimate_stats, kappa_stat, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.rubrics import Rubric
 
-__all__ = [
-    "SCOPES",
-    "HistoryContrast",
-    "RequiredStepState",
-    "SequentialCredit",
-    "history_contrast",
-    "required_state",
-    "requirement_state",
-    "sequential_credit",
-    "steps_before_divergence",
-]
-
 SCOPES = ("local", "mixed", "history")
 SPLITS = 2_000
+NONE_FAILED = "No step follows a failed requirement."
+NONE_PASSED = "No step has requirements that all passed."
 
 
 @dataclass(frozen=True)
@@ -39,10 +30,8 @@ class HistoryContrast:
         contrast: kappa(local) - kappa(history); above 0 is what failing to track state predicts.
         null: 2.5 % and 97.5 % points of the contrast when steps are assigned to the scopes at random; None without it.
         rank: share of random assignments with a contrast at least as large (a one-sided p-value); None without it.
-        human_kappa: kappa of the two physicians by scope, if given.
-        human: the physicians' own contrast, if given.
+        human_kappa: kappa of the two physicians by scope, if given; ``human``: their own contrast.
         excess: ``contrast - human``: what is left after the steps' own difficulty.
-        caveat: what to bear in mind.
     """
 
     steps: dict[str, int]
@@ -62,20 +51,29 @@ def history_contrast(
     """Contrast of local and history steps of a judge and, if given, of the physicians."""
     scope = np.array([rubric.by_id[name].scope for name in labels.scores.step_ids])
     at = {name: scope == name for name in SCOPES}
-    stats = _kappa_by_scope("judge", labels.reference, labels.predicted, at)
+    pairs = {"judge": (labels.reference, labels.predicted)} | ({"human": labels.raters} if labels.raters else {})
+    stats: dict[tuple[str, str], Stat] = {}
+    for who, (first, other) in pairs.items():
+        for name, mask in at.items():
+            where = np.broadcast_to(mask, first.shape)
+            stats[who, name] = kappa_stat(first, other, where, f"The rubric has no {name} step here.")
+        stats[who, "contrast"] = difference(stats[who, "local"], stats[who, "history"])
     if labels.raters:
-        stats |= _kappa_by_scope("human", *labels.raters, at)
         stats["judge", "excess"] = difference(stats["judge", "contrast"], stats["human", "contrast"])
     estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
     contrast = estimates["judge", "contrast"]
-    null, rank = _random_splits(labels, scope, contrast, rng)
+
+    null, rank = None, None
+    if contrast.value is not None and not contrast.undefined:
+        columns = [(labels.reference[:, [s]], labels.predicted[:, [s]]) for s in range(len(scope))]
+        per_step = np.stack([confusion(*sides).sum(axis=0) for sides in columns])
+        shuffled = rng.permuted(np.broadcast_to(scope, (SPLITS, len(scope))), axis=1)
+        local, history = (qwk((shuffled == name) @ per_step) for name in ("local", "history"))
+        drawn = (local - history)[~np.isnan(local - history)]
+        if len(drawn):
+            low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+            null, rank = (low, high), (1 + int((drawn >= contrast.value - 1e-12).sum())) / (1 + len(drawn))
     spread = f" Random assignments of the same sizes alone give {null[0]:+.2f} to {null[1]:+.2f}." if null else ""
-    caveat = (
-        "Scopes are the rubric author's, and steps differ in difficulty and in how often they fail."
-        + spread
-        + " Read the "
-        "contrast by its rank among random assignments and beside the physicians' own."
-    )
     return HistoryContrast(
         steps={name: int(mask.sum()) for name, mask in at.items()},
         kappa={name: estimates["judge", name] for name in SCOPES},
@@ -85,47 +83,9 @@ def history_contrast(
         human_kappa={name: estimates["human", name] for name in SCOPES} if labels.raters else None,
         human=estimates.get(("human", "contrast")),
         excess=estimates.get(("judge", "excess")),
-        caveat=caveat,
+        caveat="Scopes are the rubric author's, and steps differ in difficulty and in how often they fail."
+        f"{spread} Read the contrast by its rank among random assignments and beside the physicians' own.",
     )
-
-
-def _kappa_by_scope(who: str, first: Labels, other: Labels, at: dict[str, BoolArray]) -> dict[tuple[str, str], Stat]:
-    stats = {
-        (who, name): kappa_stat(
-            first, other, np.broadcast_to(mask, first.shape), f"The rubric has no {name} step here."
-        )
-        for name, mask in at.items()
-    }
-    stats[who, "contrast"] = difference(stats[who, "local"], stats[who, "history"])
-    return stats
-
-
-def _random_splits(
-    labels: LabelMatrices, scope: np.ndarray, contrast: Estimate, rng: np.random.Generator
-) -> tuple[tuple[float, float] | None, float | None]:
-    if contrast.value is None or contrast.undefined:
-        return None, None
-    per_step = np.stack(
-        [confusion(labels.reference[:, [s]], labels.predicted[:, [s]]).sum(axis=0) for s in range(len(scope))]
-    )
-    shuffled = rng.permuted(np.broadcast_to(scope, (SPLITS, len(scope))), axis=1)
-    local, history = (qwk((shuffled == name) @ per_step) for name in ("local", "history"))
-    drawn = (local - history)[~np.isnan(local - history)]
-    if not len(drawn):
-        return None, None
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    reached = int((drawn >= contrast.value - 1e-12).sum())
-    return (float(low), float(high)), (1 + reached) / (1 + len(drawn))
-
-
-STATE_CAVEAT = (
-    "A required step seldom fails, so what follows a failure rests on few videos. The graph is the rubric author's; "
-    "where it caps or voids the later step by rule, a judge that noticed the first failure and knows the rule gets the "
-    "second for nothing. Each step is compared with itself, weighted by how often its requirements failed; weak "
-    "examinees still fail more steps of every kind, in the reference and in the answers of any judge that sees them."
-)
-NONE_FAILED = "No step follows a failed requirement."
-NONE_PASSED = "No step has requirements that all passed."
 
 
 @dataclass(frozen=True)
@@ -134,10 +94,9 @@ class RequiredStepState:
 
     Attributes:
         requirements: edges of the rubric's graph among the steps at hand.
-        kappa_failed: kappa of judge and reference where a required step truly failed.
-        kappa_passed: where none did.
-        human_failed: kappa of the two physicians where a required step failed by the reference, if given.
-        human_passed: where none did.
+        kappa_failed: kappa of judge and reference where a required step truly failed; ``kappa_passed``: where none did.
+        human_failed: kappa of the two physicians where a required step failed by the reference, if given;
+            ``human_passed``: where none did.
         propagation_reference: error propagation in the reference: share of steps less than fully correct after a failed
             requirement, minus the share of the same steps after none.
         propagation_judge: the same difference in the judge's answers, by the *true* state of the requirements.
@@ -147,7 +106,6 @@ class RequiredStepState:
             carries little.
         shortfall: ``expected - propagation_judge``; above 0, failures are carried forward less than the judge's own hit
             rate explains.
-        caveat: what to bear in mind.
     """
 
     requirements: int
@@ -160,27 +118,40 @@ class RequiredStepState:
     propagation_own_state: Estimate
     expected: Estimate
     shortfall: Estimate
-    caveat: str = field(default=STATE_CAVEAT, init=False)
+    caveat: str = field(
+        default="A required step seldom fails, so what follows a failure rests on few videos. The graph is the rubric "
+        "author's; where it caps or voids the later step by rule, a judge that noticed the first failure and knows the "
+        "rule gets the second for nothing. Each step is compared with itself, weighted by how often its requirements "
+        "failed; weak examinees still fail more steps of every kind, in the reference and in the answers of any judge "
+        "that sees them.",
+        init=False,
+    )
 
 
 def required_state(
     labels: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator
 ) -> RequiredStepState:
     """Judge, reference and physicians by the state of required steps."""
-    needs = {
-        name: [r.id for r in rubric.by_id[name].requires if r.id in labels.scores.step_ids]
-        for name in labels.scores.step_ids
-    }
-    failed, passed = requirement_state(labels, labels.failed_reference, needs)
-    failed_said, pass_rate_judge = requirement_state(labels, labels.failed_predicted, needs)
-    wrong, called = labels.known & labels.scores.reference_wrong, labels.known & labels.scores.predicted_wrong
+    column = {name: s for s, name in enumerate(labels.scores.step_ids)}
+    needs = [[column[r.id] for r in rubric.by_id[name].requires if r.id in column] for name in column]
 
+    def after(failed: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Steps after a failed requirement, and steps whose requirements are all known and none failed."""
+        after_failed, after_passed = np.zeros_like(failed), np.zeros_like(failed)
+        for s, required in enumerate(needs):
+            if required:
+                bad = failed[:, required].any(axis=1)
+                after_failed[:, s], after_passed[:, s] = bad, ~bad & labels.known[:, required].all(axis=1)
+        return after_failed & labels.known, after_passed & labels.known
+
+    failed, passed = after(labels.reference == 0)
+    wrong, called = labels.known & labels.scores.reference_wrong, labels.known & labels.scores.predicted_wrong
     stats = {
         "kappa_failed": kappa_stat(labels.reference, labels.predicted, failed, NONE_FAILED),
         "kappa_passed": kappa_stat(labels.reference, labels.predicted, passed, NONE_PASSED),
         "propagation_reference": _propagation(wrong, failed, passed),
         "propagation_judge": _propagation(called, failed, passed),
-        "propagation_own_state": _propagation(called, failed_said, pass_rate_judge),
+        "propagation_own_state": _propagation(called, *after(labels.predicted == 0)),
     }
     stats["expected"] = _expected_propagation(stats["propagation_reference"], wrong, called, failed | passed)
     stats["shortfall"] = difference(stats["expected"], stats["propagation_judge"])
@@ -188,36 +159,8 @@ def required_state(
         stats["human_failed"] = kappa_stat(*labels.raters, failed, NONE_FAILED)
         stats["human_passed"] = kappa_stat(*labels.raters, passed, NONE_PASSED)
     estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
-    names = (
-        "kappa_failed",
-        "kappa_passed",
-        "propagation_reference",
-        "propagation_judge",
-        "propagation_own_state",
-        "expected",
-        "shortfall",
-    )
-    return RequiredStepState(
-        requirements=sum(map(len, needs.values())),
-        human_failed=estimates.get("human_failed"),
-        human_passed=estimates.get("human_passed"),
-        **{name: estimates[name] for name in names},
-    )
-
-
-def requirement_state(
-    labels: LabelMatrices, failed: BoolArray, needs: dict[str, list[str]]
-) -> tuple[BoolArray, BoolArray]:
-    """Steps after a failed requirement, and steps whose requirements are all known and none failed, ``bool[V, S]``."""
-    column = {name: s for s, name in enumerate(labels.scores.step_ids)}
-    after_failed, after_passed = np.zeros_like(failed), np.zeros_like(failed)
-    for name, required in needs.items():
-        if required:
-            at = [column[other] for other in required]
-            bad = failed[:, at].any(axis=1)
-            after_failed[:, column[name]] = bad
-            after_passed[:, column[name]] = ~bad & labels.known[:, at].all(axis=1)
-    return after_failed & labels.known, after_passed & labels.known
+    humans: dict[str, Any] = {"human_failed": None, "human_passed": None}
+    return RequiredStepState(requirements=sum(map(len, needs)), **humans | estimates)
 
 
 def _propagation(marked: BoolArray, after_failed: BoolArray, after_passed: BoolArray) -> Stat:
@@ -232,10 +175,7 @@ def _propagation(marked: BoolArray, after_failed: BoolArray, after_passed: BoolA
         hit_f, n_f, hit_p, n_p = np.split(sums, 4, axis=1)
         usable = (n_f > 0) & (n_p > 0)
         gap = np.where(usable, hit_f - n_f * hit_p / np.maximum(n_p, 1), 0).sum(axis=1)
-        weight = np.where(usable, n_f, 0).sum(axis=1)
-        out = np.full(len(sums), np.nan)
-        np.divide(gap, weight, out=out, where=weight > 0)
-        return out
+        return _ratio(gap, np.where(usable, n_f, 0).sum(axis=1))
 
     items = int(after_failed[:, after_failed.any(axis=0) & after_passed.any(axis=0)].sum())
     return Stat(counts, value, items, NONE_FAILED if after_passed.any() else NONE_PASSED)
@@ -256,13 +196,6 @@ def _expected_propagation(carried: Stat, wrong: BoolArray, called: BoolArray, am
     return Stat(np.concatenate([carried.counts, counts], axis=1), value, carried.items, carried.needs)
 
 
-DIVERGENCE_CAVEAT = (
-    "A step is judged right when judge and reference agree on whether it is fully correct; unanswered steps are passed "
-    "over. Credit by itself flatters constants: where most steps are correct, saying so of every step can earn more "
-    "than a weak judge does. Only the difference from the best constant means anything."
-)
-
-
 @dataclass(frozen=True)
 class SequentialCredit:
     """Steps judged right before the first one judged wrong, in rubric order.
@@ -273,7 +206,6 @@ class SequentialCredit:
         gain: ``credit - constant``, the number to read.
         flawless: share of videos without any divergence.
         median: median position (1 = the first step) of the first divergence among videos that have one; None if none.
-        caveat: what to bear in mind.
     """
 
     credit: Estimate
@@ -281,42 +213,42 @@ class SequentialCredit:
     gain: Estimate
     flawless: Estimate
     median: float | None
-    caveat: str = field(default=DIVERGENCE_CAVEAT, init=False)
+    caveat: str = field(
+        default="A step is judged right when judge and reference agree on whether it is fully correct; unanswered "
+        "steps are passed over. Credit by itself flatters constants: where most steps are correct, saying so of every "
+        "step can earn more than a weak judge does. Only the difference from the best constant means anything.",
+        init=False,
+    )
 
 
 def sequential_credit(labels: LabelMatrices, resamples: int, rng: np.random.Generator) -> SequentialCredit:
     """Strict sequential credit of a judge."""
-    both = labels.known
-    wrong, called = labels.scores.reference_wrong, labels.scores.predicted_wrong
-    asked = both.sum(axis=1)
+    both, wrong = labels.known, labels.scores.reference_wrong
+    called, asked = labels.scores.predicted_wrong, labels.known.sum(axis=1)
     known = (asked > 0).astype(np.float64)
-    share = {}
-    for name, says in (("judge", called), ("correct", np.zeros_like(called)), ("wrong", np.ones_like(called))):
-        share[name] = steps_before_divergence(wrong == says, both) / np.maximum(asked, 1)
-    counts = np.stack([share["judge"], share["correct"], share["wrong"], known], axis=1) * known[:, None]
+    before, share = [], []
+    for says in (called, np.zeros_like(called), np.ones_like(called)):
+        open_until = np.cumsum(both & (wrong != says), axis=1) == 0
+        before.append((open_until & both).sum(axis=1).astype(np.float64))
+        share.append(before[-1] / np.maximum(asked, 1))
+    counts = np.stack([*share, known], axis=1) * known[:, None]
     items, needs = int(known.sum()), "No step was answered."
 
-    def stat(pick: str) -> Stat:
+    def stat(of_judge: int, of_constant: int) -> Stat:
         def value(sums: FloatArray) -> FloatArray:
             judge, correct, all_wrong, n = sums.T
-            constant = np.maximum(correct, all_wrong)
-            top = {"credit": judge, "constant": constant, "gain": judge - constant}[pick]
-            out = np.full(len(sums), np.nan)
-            np.divide(top, n, out=out, where=n > 0)
-            return out
+            return _ratio(of_judge * judge + of_constant * np.maximum(correct, all_wrong), n)
 
         return Stat(counts, value, items, needs)
 
-    stats = {name: stat(name) for name in ("credit", "constant", "gain")}
-    flawless = (share["judge"] == 1) & (asked > 0)
+    flawless = (share[0] == 1) & (asked > 0)
+    stats = {"credit": stat(1, 0), "constant": stat(0, 1), "gain": stat(1, -1)}
     stats["flawless"] = ratio(flawless, known, needs)
-    first = (steps_before_divergence(wrong == called, both) + 1)[(asked > 0) & ~flawless]
-    return SequentialCredit(
-        **estimate_stats(stats, len(asked), resamples, rng), median=float(np.median(first)) if len(first) else None
-    )
+    first = (before[0] + 1)[(asked > 0) & ~flawless]
+    median = float(np.median(first)) if len(first) else None
+    return SequentialCredit(**estimate_stats(stats, len(asked), resamples, rng), median=median)
 
 
-def steps_before_divergence(right: BoolArray, both: BoolArray) -> FloatArray:
-    """Counted steps before the first counted step that is not right, ``float64[V]``."""
-    open_until = np.cumsum(both & ~right, axis=1) == 0
-    return np.asarray((open_until & both).sum(axis=1), dtype=np.float64)
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    return ratio

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -20,13 +20,7 @@ from siming_tasks.analysis.standard_setting import (
     contrasting_groups,
     livingston_lewis,
 )
-from siming_tasks.analysis.totals_agreement import (
-    BlandAltman,
-    IntraclassCorrelation,
-    bland_altman,
-    concordance,
-    icc,
-)
+from siming_tasks.analysis.totals_agreement import BlandAltman, IntraclassCorrelation, bland_altman, concordance, icc
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
@@ -35,8 +29,6 @@ from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, S
 from siming_tasks.options import Options
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
-
-__all__ = ["GLOBAL_RATING", "MOST_TRAINEES", "Psychometrics", "psychometrics"]
 
 GLOBAL_RATING = "global_rating"
 """Key of ``videos.jsonl``: the examiners' overall impression of an exam, a number; higher is better."""
@@ -64,7 +56,6 @@ class Psychometrics:
         sites: steps that are harder at one site than at another for trainees of the same ability.
         cuts: pass marks from examinees.
         decisions: accuracy and consistency at the pass mark and at each of ``cuts``.
-        missing: what could not be computed, and why.
     """
 
     raters: tuple[str, ...]
@@ -106,89 +97,65 @@ def psychometrics(
     Raises:
         DataError: fewer than two physicians.
     """
-    options = options or Options()
     setting = benchmark_task("full", "score").name
     panel = build_reference_matrix(dataset, setting, CONSENSUS).sorted()
-    every_rater = {
-        name: build_reference_matrix(dataset, setting, name).sorted().reference for name in names or dataset.physicians
-    }
-    points = {name: values for name, values in every_rater.items() if not np.isnan(values).all()}
-    if len(points) < 2:
+    points: dict[str, FloatArray] = {}
+    for name in names or dataset.physicians:
+        values = build_reference_matrix(dataset, setting, name).sorted().reference
+        points |= {} if np.isnan(values).all() else {name: values}
+    raters, n = tuple(points), len(panel.video_ids)
+    if len(raters) < 2:
         raise DataError(
-            f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(points) or 'none'}."
+            f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(raters) or 'none'}."
         )
     shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
     rows, columns = _complete(shares)
     part, worth = shares[rows][:, columns], panel.max_score[columns]
     totals = np.einsum("vsr,s->vr", part, worth) / worth.sum() if len(columns) else np.full((0, len(points)), np.nan)
-    tables: dict[str, Any] = {"raters": tuple(points), "videos": len(panel.video_ids), "complete": part.shape[:2]}
+    pairs = {f"{raters[a]} - {raters[b]}": totals[:, [a, b]].T for a, b in combinations(range(len(raters)), 2)}
     missing: dict[str, str] = {}
 
-    def attempt(name: str, compute: Any) -> None:
+    def attempt(name: str, compute: Callable[[], Any], default: Any = None) -> Any:
         try:
-            tables[name] = compute()
+            return compute()
         except DataError as error:
             missing[name] = str(error)
+            return default
 
-    pairs = list(combinations(range(len(points)), 2))
-    named = {f"{tables['raters'][a]} - {tables['raters'][b]}": (totals[:, a], totals[:, b]) for a, b in pairs}
-    tables["icc"] = icc(totals)
-    tables["concordance"] = {name: concordance(*sides) for name, sides in named.items()}
-    tables["limits"] = {name: bland_altman(*sides) for name, sides in named.items()}
-    attempt("generalizability", lambda: g_study(part))
-    if study := tables.get("generalizability"):
-        tables["designs"] = tuple(
-            d for fixed in (True, False) for d in decision_study(study, (1, 2, 3, 4), fixed=fixed)
-        )
-    correct, some = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9), _evenly_chosen_videos(len(panel.video_ids))
-    attempt("rasch", lambda: rasch(correct[some], panel.step_ids, tuple(points)))
-    sites = [dataset.video(name).site for name in panel.video_ids]
-    attempt("sites", lambda: differential(correct[some], [sites[at] for at in some], panel.step_ids, tuple(points)))
-    _decisions(tables, missing, dataset, panel, points, pass_mark, borderline, options.seed)
-    return Psychometrics(**tables, missing=missing)
+    study: GStudy | None = attempt("generalizability", lambda: g_study(part))
+    fixed, random = (decision_study(study, (1, 2, 3, 4), fixed=f) if study else [] for f in (True, False))
+    correct = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9)
+    some = np.unique(np.linspace(0, n - 1, min(n, MOST_TRAINEES)).astype(np.int64))
+    fitted = attempt("rasch", lambda: rasch(correct[some], panel.step_ids, raters))
+    sites = [dataset.video(panel.video_ids[at]).site for at in some]
+    by_site = attempt("sites", lambda: differential(correct[some], sites, panel.step_ids, raters))
+    known, reference, of_consensus = _consensus_shares(panel, points)
+    seed = (options or Options()).seed
+    cut = attempt("cuts", lambda: _cut_score(dataset, panel, known, reference, of_consensus, borderline, seed))
+    cuts = (cut,) if cut else ()
 
-
-def _decisions(
-    tables: dict[str, Any],
-    missing: dict[str, str],
-    dataset: Dataset,
-    panel: ScoreMatrix,
-    points: Mapping[str, FloatArray],
-    pass_mark: float,
-    borderline: float | None,
-    seed: int,
-) -> None:
-    """Cut scores, and how often decisions at them and at the pass mark are right; totals are the consensus's."""
-    known = panel.counted
-    reference = panel.reference if known.any() else np.nanmean(np.stack(list(points.values())), axis=0)
-    known = known if known.any() else ~np.isnan(reference)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(known, reference, 0).sum(axis=1) / np.where(known, panel.max_score, 0).sum(axis=1)
-    cuts: list[CutScore] = []
-    must = np.array([dataset.rubric.by_id[name].critical for name in panel.step_ids])
-    try:
-        ratings = np.array([_rating(dataset, name) for name in panel.video_ids])
-        if not np.isnan(ratings).all() and borderline is not None:
-            cuts.append(borderline_regression(shares, ratings, borderline))
-        elif not np.isnan(ratings).all():
-            raise DataError("Borderline regression: say which global rating means borderline (--borderline).")
-        elif must.any():
-            failed: BoolArray = np.asarray(((reference <= 0) & known)[:, must].any(axis=1))
-            cuts.append(contrasting_groups(shares, ~failed, seed=seed))
-        else:
-            raise DataError("No global rating in the data (`global_rating`), and no must-pass step in the rubric.")
-    except DataError as error:
-        missing["cuts"] = str(error)
-    tables["cuts"] = tuple(cuts)
-    study = tables.get("generalizability")
-    design = decision_study(study, (len(points),))[0] if study else None
-    try:
+    def decisions() -> tuple[Classification, ...]:
+        design = decision_study(study, (len(points),))[0] if study else None
         if design is None or not design.absolute:
             raise DataError("The reliability of the totals is unknown or 0.")
         marks = [pass_mark, *(cut.value for cut in cuts)]
-        tables["decisions"] = tuple(livingston_lewis(shares, design.absolute, mark) for mark in marks)
-    except DataError as error:
-        missing["decisions"] = str(error)
+        return tuple(livingston_lewis(of_consensus, design.absolute, mark) for mark in marks)
+
+    return Psychometrics(
+        raters=raters,
+        videos=n,
+        complete=(len(rows), len(columns)),
+        icc=icc(totals),
+        concordance={name: concordance(*sides) for name, sides in pairs.items()},
+        limits={name: bland_altman(*sides) for name, sides in pairs.items()},
+        generalizability=study,
+        designs=(*fixed, *random),
+        rasch=fitted,
+        sites=by_site,
+        cuts=cuts,
+        decisions=attempt("decisions", decisions, ()),
+        missing=missing,
+    )
 
 
 def _complete(shares: FloatArray) -> tuple[IntArray, IntArray]:
@@ -200,16 +167,42 @@ def _complete(shares: FloatArray) -> tuple[IntArray, IntArray]:
     return rows, columns
 
 
-def _evenly_chosen_videos(videos: int) -> IntArray:
-    return np.unique(np.linspace(0, videos - 1, min(videos, MOST_TRAINEES)).astype(np.int64))
+def _consensus_shares(panel: ScoreMatrix, points: Mapping[str, FloatArray]) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Steps with a consensus, its points ``[V, S]``, and its totals as shares ``[V]``; the raters' mean without one."""
+    known = panel.counted
+    reference = panel.reference if known.any() else np.nanmean(np.stack(list(points.values())), axis=0)
+    known = known if known.any() else ~np.isnan(reference)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(known, reference, 0).sum(axis=1) / np.where(known, panel.max_score, 0).sum(axis=1)
+    return known, reference, shares
 
 
-def _rating(dataset: Dataset, video: str) -> float:
-    value = dataset.video(video).extra.get(GLOBAL_RATING)
-    try:
-        number = float("nan") if value is None else float(value)
-    except (TypeError, ValueError):
-        number = float("inf")
-    if isinstance(value, bool) or math.isinf(number):
-        raise DataError(f"{GLOBAL_RATING} of video {video} is {str(value)[:40]!r}; give a number.")
-    return number
+def _cut_score(
+    dataset: Dataset,
+    panel: ScoreMatrix,
+    known: BoolArray,
+    reference: FloatArray,
+    shares: FloatArray,
+    borderline: float | None,
+    seed: int,
+) -> CutScore:
+    """Cut score from the examiners' global ratings, or else from failed must-pass steps."""
+    ratings = np.full(len(panel.video_ids), np.nan)
+    for row, video in enumerate(panel.video_ids):
+        value = dataset.video(video).extra.get(GLOBAL_RATING)
+        try:
+            number = float("nan") if value is None else float(value)
+        except (TypeError, ValueError):
+            number = float("inf")
+        if isinstance(value, bool) or math.isinf(number):
+            raise DataError(f"{GLOBAL_RATING} of video {video} is {str(value)[:40]!r}; give a number.")
+        ratings[row] = number
+    must = np.array([dataset.rubric.by_id[name].critical for name in panel.step_ids])
+    if not np.isnan(ratings).all():
+        if borderline is None:
+            raise DataError("Borderline regression: say which global rating means borderline (--borderline).")
+        return borderline_regression(shares, ratings, borderline)
+    if not must.any():
+        raise DataError("No global rating in the data (`global_rating`), and no must-pass step in the rubric.")
+    failed: BoolArray = np.asarray(((reference <= 0) & known)[:, must].any(axis=1))
+    return contrasting_groups(shares, ~failed, seed=seed)

@@ -3,9 +3,8 @@
 The log-odds that rater j calls step i of trainee n fully correct are ability_n - difficulty_i - severity_j.
 Difficulties and severities are estimated by conditional maximum likelihood (Andersen 1970; Fischer 1973 for facets):
 given the number of judgments of a trainee that are "fully correct", ability drops out, so that neither its distribution
-nor its estimate is needed, and trainees with missing judgments are used as they are.
-
-Differential item functioning: is a step harder at one site than at another for trainees of the same ability?
+nor its estimate is needed, and trainees with missing judgments are used as they are. Fitted site by site, the model
+shows differential item functioning: a step that is harder at one site than at another for trainees of the same ability.
 """
 
 from __future__ import annotations
@@ -19,20 +18,17 @@ import numpy as np
 
 from siming_tasks.analysis.paired_tests import holm
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.thresholds import ALPHA
 
-__all__ = [
-    "FEWEST",
-    "Difference",
-    "Facet",
-    "Likelihood",
-    "Rasch",
-    "SiteDifferences",
-    "ability",
-    "differential",
-    "rasch",
-]
+FEWEST = 30
+"""Trainees of a site below which its difficulties are not compared."""
+
+LARGE = 0.64
+"""Logits from which a difference is called large (1.5 on the delta scale; Zieky 1993)."""
+
+_STEP = 1e-5
+_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -81,96 +77,65 @@ def rasch(correct: FloatArray, step_ids: tuple[str, ...], raters: tuple[str, ...
     Raises:
         DataError: no trainee or fewer than two steps are left that tell something.
     """
-    data, kept, extreme = _informative(correct)
+    used, kept = np.ones(len(correct), dtype=np.bool_), np.ones(correct.shape[1], dtype=np.bool_)
+    while True:  # trainees and steps that are all 1 or all 0 are dropped in turn until none is left to drop
+        part, before = correct[used][:, kept], (used.sum(), kept.sum())
+        kept[kept], used[used] = _varies(part, (0, 2)), _varies(part, (1, 2))
+        if before == (used.sum(), kept.sum()):
+            break
     steps = np.flatnonzero(kept)
-    if len(steps) < 2 or not len(data):
+    n_i, n_r, n_p = len(steps), len(raters), int(used.sum())
+    if n_i < 2 or not n_p:
         raise DataError(
             "The Rasch model needs two steps and trainees that were judged neither all right nor all wrong."
         )
-    n_i, n_r = len(steps), len(raters)
-    x = data[:, steps, :].reshape(len(data), -1)
-    likelihood = Likelihood(x, _design(n_i, n_r))
+    x = correct[used][:, steps, :].reshape(n_p, -1)
+    # All difficulties and severities, each kind summing to 0, from the free ones: [I + R, I + R - 2].
+    expand = np.zeros((n_i + n_r, n_i + n_r - 2))
+    expand[: n_i - 1, : n_i - 1], expand[n_i - 1, : n_i - 1] = np.eye(n_i - 1), -1
+    expand[n_i:-1, n_i - 1 :], expand[-1, n_i - 1 :] = np.eye(n_r - 1), -1
+    cells = np.zeros((n_i * n_r, n_i + n_r))
+    for at in range(n_i * n_r):
+        cells[at, at // n_r] = cells[at, n_i + at % n_r] = 1
+    likelihood = Likelihood(x, cells @ expand)
     values, information = likelihood.maximum()
     covariance = np.linalg.pinv(information)
-    expand = _expand(n_i, n_r)
     measures, errors = expand @ values, np.sqrt(np.maximum(np.diag(expand @ covariance @ expand.T), 0))
-    infit, outfit = _fit(x, likelihood.difficulties(values), n_i, n_r)
-    counts = ~np.isnan(x.reshape(len(x), n_i, n_r))
-    n = np.concatenate([counts.sum(axis=(0, 2)), counts.sum(axis=(0, 1))])
+    *fit, counts = _fit(x, likelihood.difficulties(values), n_i, n_r)
+    infit, outfit = ([float(v) if np.isfinite(v) else None for v in squares] for squares in fit)
     facets = [
-        Facet(float(m), float(e), _finite_or_none(a), _finite_or_none(b), int(k))
-        for m, e, a, b, k in zip(measures, errors, infit, outfit, n, strict=True)
+        Facet(float(m), float(e), inner, outer, int(n))
+        for m, e, inner, outer, n in zip(measures, errors, infit, outfit, counts, strict=True)
     ]
     return Rasch(
         steps={step_ids[at]: facet for at, facet in zip(steps, facets, strict=False)},
         raters=dict(zip(raters, facets[n_i:], strict=True)),
         left_out=tuple(name for at, name in enumerate(step_ids) if not kept[at]),
-        trainees=len(data),
-        extreme=extreme,
+        trainees=n_p,
+        extreme=len(correct) - n_p,
         loglik=likelihood.value(values),
     )
-
-
-def _informative(correct: FloatArray) -> tuple[FloatArray, BoolArray, int]:
-    """Trainees and steps that are neither all 1 nor all 0, dropped in turn until none is left to drop."""
-    used = np.ones(len(correct), dtype=np.bool_)
-    kept = np.ones(correct.shape[1], dtype=np.bool_)
-    while True:
-        part = correct[used][:, kept]
-        kept_now, used_now = kept.copy(), used.copy()
-        kept_now[kept] = _varies(part, (0, 2))
-        used_now[used] = _varies(part, (1, 2))
-        if (kept_now == kept).all() and (used_now == used).all():
-            return correct[used], kept, int((~used).sum())
-        kept, used = kept_now, used_now
 
 
 def _varies(part: FloatArray, axes: tuple[int, int]) -> BoolArray:
     return np.asarray((part == 1).any(axis=axes) & (part == 0).any(axis=axes))
 
 
-def _design(n_i: int, n_r: int) -> FloatArray:
-    """Difficulty of each (step, rater) from the free parameters, ``float64[I * R, I + R - 2]``."""
-    cells = np.zeros((n_i * n_r, n_i + n_r))
-    for at in range(n_i * n_r):
-        cells[at, at // n_r] = cells[at, n_i + at % n_r] = 1
-    design: FloatArray = cells @ _expand(n_i, n_r)
-    return design
-
-
-def _expand(n_i: int, n_r: int) -> FloatArray:
-    """All difficulties and severities, each kind summing to 0, from the free ones: ``float64[I + R, I + R - 2]``."""
-    out = np.zeros((n_i + n_r, n_i + n_r - 2))
-    out[: n_i - 1, : n_i - 1] = np.eye(n_i - 1)
-    out[n_i - 1, : n_i - 1] = -1
-    out[n_i:-1, n_i - 1 :] = np.eye(n_r - 1)
-    out[-1, n_i - 1 :] = -1
-    return out
-
-
-def _fit(x: FloatArray, difficulty: FloatArray, n_i: int, n_r: int) -> tuple[FloatArray, FloatArray]:
-    """Infit and outfit of steps, then raters, at each trainee's maximum likelihood ability."""
+def _fit(x: FloatArray, difficulty: FloatArray, n_i: int, n_r: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Infit, outfit (at each trainee's maximum likelihood ability) and number of judgments of steps, then raters."""
+    shape = (-1, n_i, n_r)
     known = ~np.isnan(x)
     p = 1 / (1 + np.exp(difficulty[None, :] - ability(x, difficulty)[:, None]))
-    variance = np.where(known, p * (1 - p), 0).reshape(-1, n_i, n_r)
-    residual = np.where(known, x - p, 0).reshape(-1, n_i, n_r)
+    variance = np.where(known, p * (1 - p), 0).reshape(shape)
+    residual = np.where(known, x - p, 0).reshape(shape)
     squares = np.where(variance > 0, residual**2 / np.where(variance > 0, variance, 1), 0)
-
-    def both(axes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-        count: IntArray = known.reshape(-1, n_i, n_r).sum(axis=axes)
+    infit, outfit, counts = [], [], []
+    for axes in ((0, 2), (0, 1)):
+        counts.append(known.reshape(shape).sum(axis=axes))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (residual**2).sum(axis=axes) / variance.sum(axis=axes), squares.sum(axis=axes) / count
-
-    (step_in, step_out), (rater_in, rater_out) = both((0, 2)), both((0, 1))
-    return np.concatenate([step_in, rater_in]), np.concatenate([step_out, rater_out])
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-_STEP = 1e-5
-_TOLERANCE = 1e-7
+            infit.append((residual**2).sum(axis=axes) / variance.sum(axis=axes))
+            outfit.append(squares.sum(axis=axes) / counts[-1])
+    return np.concatenate(infit), np.concatenate(outfit), np.concatenate(counts)
 
 
 class Likelihood:
@@ -205,7 +170,7 @@ class Likelihood:
         Raises:
             DataError: there is none, since part of the judgments separate perfectly.
         """
-        from scipy.optimize import minimize
+        from scipy.optimize import minimize  # not at import time: slow
 
         solution = minimize(
             lambda free: tuple(-part for part in self._both(free)),
@@ -219,19 +184,12 @@ class Likelihood:
             raise DataError(
                 "The Rasch model has no finite estimate: some steps or raters separate the trainees perfectly."
             )
-        return free, self._information(free)
-
-    def _information(self, free: FloatArray) -> FloatArray:
-        rows = []
-        for at in range(len(free)):
-            shift = np.zeros(len(free))
-            shift[at] = _STEP
-            rows.append((self.gradient(free - shift) - self.gradient(free + shift)) / (2 * _STEP))
+        rows = [(self.gradient(free - h) - self.gradient(free + h)) / (2 * _STEP) for h in _STEP * np.eye(len(free))]
         matrix = np.array(rows).reshape(len(free), len(free))
-        information: FloatArray = (matrix + matrix.T) / 2
-        return information
+        return free, (matrix + matrix.T) / 2
 
     def _both(self, free: FloatArray) -> tuple[float, FloatArray]:
+        """Log-likelihood and its gradient, from elementary symmetric functions of the items before and after each."""
         difficulty = self.difficulties(free)
         easiness = np.where(self.patterns, np.exp(-difficulty)[None, :], 0.0)
         before, after = _symmetric_functions(easiness), _symmetric_functions(easiness[:, ::-1])[:, ::-1]
@@ -248,6 +206,17 @@ class Likelihood:
         return value, slope
 
 
+def _symmetric_functions(easiness: FloatArray) -> FloatArray:
+    """Elementary symmetric functions of the first 0, 1, ..., M items: ``float64[G, M + 1, M + 1]``."""
+    groups, items = easiness.shape
+    out = np.zeros((groups, items + 1, items + 1))
+    out[:, 0, 0] = 1
+    for item in range(items):
+        out[:, item + 1] = out[:, item]
+        out[:, item + 1, 1:] += out[:, item, :-1] * easiness[:, item, None]
+    return out
+
+
 def ability(x: FloatArray, difficulty: FloatArray) -> FloatArray:
     """Maximum likelihood ability of each row of 0/1 judgments (NaN: none), in logits, ``float64[P]``."""
     known = ~np.isnan(x)
@@ -262,33 +231,12 @@ def ability(x: FloatArray, difficulty: FloatArray) -> FloatArray:
     return theta
 
 
-def _symmetric_functions(easiness: FloatArray) -> FloatArray:
-    """Elementary symmetric functions of the first 0, 1, ..., M items: ``float64[G, M + 1, M + 1]``."""
-    groups, items = easiness.shape
-    out = np.zeros((groups, items + 1, items + 1))
-    out[:, 0, 0] = 1
-    for item in range(items):
-        out[:, item + 1] = out[:, item]
-        out[:, item + 1, 1:] += out[:, item, :-1] * easiness[:, item, None]
-    return out
-
-
-FEWEST = 30
-"""Trainees of a site below which its difficulties are not compared."""
-
-LARGE = 0.64
-"""Logits from which a difference is called large (1.5 on the delta scale; Zieky 1993)."""
-
-
 @dataclass(frozen=True)
 class Difference:
     """One step: difficulty at ``site`` minus difficulty at all other sites together, in logits.
 
     Attributes:
-        step: its name.
-        site: the site.
         value: the difference; above 0 is harder there.
-        stderr: of the difference.
         p_value: Wald test, Holm-adjusted over all steps and sites.
         large: significant and at least 0.64 logits.
     """
@@ -316,7 +264,7 @@ def differential(
     """Difficulties of each site against those of the rest (Wald test on conditional estimates).
 
     Args:
-        correct: ``float64[P, I, R]`` as for :func:`siming_tasks.analysis.rasch.rasch`.
+        correct: ``float64[P, I, R]`` as for :func:`rasch`.
         sites: of each trainee; None is unknown and belongs to no site.
         step_ids: I names.
         raters: R names.
@@ -330,7 +278,7 @@ def differential(
         raise DataError(f"Difficulty by site needs two sites with {FEWEST} videos each.")
     at = np.array([site if site in large else "" for site in sites], dtype=object)
     effects = []
-    for site in large if len(large) > 2 else large[:1]:
+    for site in large if len(large) > 2 else large[:1]:  # two sites are one comparison
         here = rasch(correct[at == site], step_ids, raters).steps
         there = rasch(correct[(at != site) & (at != "")], step_ids, raters).steps
         both = [name for name in step_ids if name in here and name in there]

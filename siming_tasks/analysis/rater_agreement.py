@@ -17,25 +17,13 @@ from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, Evaluation, estimates, evaluate
 from siming_tasks.metrics.intervals import derived
 from siming_tasks.metrics.kappa import LabelMapping
-from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
+from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
-
-__all__ = [
-    "InterRaterTable",
-    "RaterPair",
-    "RaterStep",
-    "inter_rater_table",
-    "inter_rater_tables",
-    "rater_pair_matrix",
-    "rater_pairs",
-    "rater_points",
-    "rater_references",
-]
 
 
 @dataclass(frozen=True)
@@ -46,18 +34,12 @@ class RaterStep:
     differ: Estimate
     imperfect: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; no NaN."""
-        fields: dict[str, Any] = plain(vars(self))
-        return fields
-
 
 @dataclass(frozen=True)
 class InterRaterTable:
     """Agreement of two raters before adjudication, by :func:`inter_rater_table`.
 
     Attributes:
-        raters: the two names.
         agreement: rater two against rater one by the code and intervals of every run; verdicts stand in its ``extra``.
         differ: ``steps`` and ``videos``: share of step instances, and of videos with at least one, whose points
             differ, that is, that need adjudication.
@@ -79,15 +61,7 @@ class InterRaterTable:
 
 
 def rater_pair_matrix(first: ScoreMatrix, second: ScoreMatrix) -> ScoreMatrix:
-    """Rater two as the prediction of rater one.
-
-    Args:
-        first: a panel whose reference holds rater one's points.
-        second: the same with rater two's.
-
-    Returns:
-        Of the same kind of answer; only steps that both raters have scored are asked.
-    """
+    """Rater two as the prediction of rater one, whose points are the references of the two; asked: what both scored."""
     if (first.video_ids, first.step_ids) != (second.video_ids, second.step_ids):
         raise DataError("The two raters' labels are not of the same videos and steps.")
     asked = first.counted & second.counted
@@ -126,21 +100,21 @@ def inter_rater_table(
     if not humans.asked.any():
         raise DataError(f"No step was scored by both {names[0]} and {names[1]}; their agreement cannot be computed.")
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed}
-    options = {"mapping": mapping, **drawn}
     inflation = {}
     if consensus is not None and consensus.counted.any():
         for name, rater in zip(names, (first, second), strict=True):
-            inflation[name] = _inflation(humans, rater_pair_matrix(consensus, rater).sorted(), **options)
+            against = rater_pair_matrix(consensus, rater).sorted()
+            inflation[name] = _inflation(humans, against, mapping=mapping, **drawn)
     steps = {name: humans.subset([name]) for name in humans.step_ids}
     kappas = estimates({k: Tally.of(v, mapping, metrics=("qwk",)) for k, v in steps.items()}, **drawn)
     parts = {("whole", ""): humans} | {("step", name): step for name, step in steps.items()}
     parts |= {("skill", name): humans.skill(name) for name in dict.fromkeys(humans.skills)}
-    differ = _differ(parts, **drawn)
+    differ = _differing_shares(parts, **drawn)
     return InterRaterTable(
         raters=names,
-        agreement=evaluate(humans, **options),
+        agreement=evaluate(humans, mapping=mapping, **drawn),
         differ=differ["whole", ""],
-        per_skill={name: estimate for (kind, name), estimate in differ.items() if kind == "skill"},
+        per_skill={name: row for (kind, name), row in differ.items() if kind == "skill"},
         per_step={
             name: RaterStep(
                 qwk=kappas[name]["qwk"],
@@ -153,24 +127,19 @@ def inter_rater_table(
     )
 
 
-def _differ(
-    panels: Mapping[tuple[str, str], ScoreMatrix], *, resamples: int, seed: int
+def _differing_shares(
+    parts: Mapping[tuple[str, str], ScoreMatrix], *, resamples: int, seed: int
 ) -> dict[tuple[str, str], dict[str, Estimate]]:
     """Share of the doubly scored steps, and of the videos, in which the raters' points differ."""
-    stats = {}
-    for key, panel in panels.items():
-        differ = panel.asked & np.not_equal(panel.reference, panel.predicted)
-        for unit, sides in {"steps": (differ, panel.asked), "videos": (_any(differ), _any(panel.asked))}.items():
-            share = ratio(*sides, needs="No step was scored by both raters.")
-            stats[key, unit] = replace(share, coverage=1.0 if panel.asked.any() else None)
-    videos = next(iter(panels.values())).video_ids
-    estimates = estimate_stats(stats, len(videos), resamples, seed)
-    return {key: {unit: estimates[key, unit] for unit in ("steps", "videos")} for key in panels}
-
-
-def _any(marked: BoolArray) -> BoolArray:
-    """Videos with a marked step."""
-    return np.asarray(marked.any(axis=1))
+    stats: dict[tuple[tuple[str, str], str], Stat] = {}
+    for key, part in parts.items():
+        differ = part.asked & np.not_equal(part.reference, part.predicted)
+        of_videos: BoolArray = np.asarray(np.stack([differ, part.asked]).any(axis=2))
+        for unit, (marked, asked) in (("steps", (differ, part.asked)), ("videos", of_videos)):
+            share = ratio(marked, asked, needs="No step was scored by both raters.")
+            stats[key, unit] = replace(share, coverage=1.0 if part.asked.any() else None)
+    shares = estimate_stats(stats, len(next(iter(parts.values())).video_ids), resamples, seed)
+    return {key: {unit: shares[key, unit] for unit in ("steps", "videos")} for key in parts}
 
 
 def _inflation(
@@ -186,10 +155,8 @@ def _inflation(
 
     values, drawn = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
     spread = spreads(drawn, {name: tallies[0].size(name)[0] for name in drawn})
-    return {
-        name: derived(tallies[0], name, values[name], spread.get(name), why="An agreement is undefined: 0/0.")
-        for name in metrics
-    }
+    why = "An agreement is undefined: 0/0."
+    return {name: derived(tallies[0], name, values[name], spread.get(name), why=why) for name in metrics}
 
 
 def inter_rater_tables(
@@ -209,18 +176,13 @@ def inter_rater_tables(
     for name in names or ():
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
-    setting = benchmark_task("full", "score").name
-    labels = {
-        name: build_reference_matrix(dataset, setting, name) for name in (*(names or dataset.physicians), CONSENSUS)
-    }
-    pairs = list(combinations(names or dataset.physicians, 2))
+    setting, raters = benchmark_task("full", "score").name, names or dataset.physicians
+    labels = {name: build_reference_matrix(dataset, setting, name) for name in (*raters, CONSENSUS)}
+    pairs = list(combinations(raters, 2))
     if names is None and len(pairs) > 1:
         pairs = [(a, b) for a, b in pairs if (labels[a].counted & labels[b].counted).any()]
-    drawn = {"resamples": options.resamples, "seed": options.seed}
-    return [
-        inter_rater_table(labels[a], labels[b], labels[CONSENSUS], names=(a, b), mapping=options.mapping, **drawn)
-        for a, b in pairs
-    ]
+    how: dict[str, Any] = {"mapping": options.mapping, "resamples": options.resamples, "seed": options.seed}
+    return [inter_rater_table(labels[a], labels[b], labels[CONSENSUS], names=(a, b), **how) for a, b in pairs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +217,7 @@ def rater_points(dataset: Dataset, panel: ScoreMatrix) -> dict[str, FloatArray]:
     points = {name: np.full(panel.reference.shape, np.nan) for name in dataset.physicians}
     for row, video in enumerate(panel.video_ids):
         for label in dataset.video(video).applicable:
-            for name, points_by_step in label.scores.items():
-                if name in points and points_by_step is not None and label.step_id in column:
-                    points[name][row, column[label.step_id]] = points_by_step
+            for name, score in label.scores.items():
+                if name in points and score is not None and label.step_id in column:
+                    points[name][row, column[label.step_id]] = score
     return points

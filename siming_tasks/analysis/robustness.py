@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.evaluate import adversarial_fill, zero_fill
 from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
 from siming_tasks.metrics.resample import jackknife_error, observed
-from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
-
-__all__ = ["AnalysisChoices", "Choice", "ClusterError", "ClusterErrors", "analysis_choices", "cluster_errors"]
-
-CHOICES_CAVEAT = (
-    "Values without intervals, to show how far a choice moves them. Imputed answers are no results: 'zero' takes a "
-    "missing answer as no points (verdict: wrong), 'adversarial' as far from the reference as the scale allows."
-)
 
 MOST_GROUPS = 1_000
 """Groups that are left out in turn; more are merged, as evenly as they come."""
@@ -44,7 +37,12 @@ class AnalysisChoices:
     """Metrics under every option of every choice, those of the headline among them, with a caveat."""
 
     options: tuple[Choice, ...]
-    caveat: str = field(default=CHOICES_CAVEAT, init=False)
+    caveat: str = field(
+        default="Values without intervals, to show how far a choice moves them. Imputed answers are no results: 'zero' "
+        "takes a missing answer as no points (verdict: wrong), 'adversarial' as far from the reference as the scale "
+        "allows.",
+        init=False,
+    )
 
 
 def analysis_choices(
@@ -55,29 +53,24 @@ def analysis_choices(
     The choices are the label mapping (scores), the positive class (verdicts), and the treatment of missing answers.
     """
     metrics = select(matrix.answer, compared=True)
-
-    def values(
-        data: ScoreMatrix,
-        names: tuple[str, ...] = metrics,
-        mapping: LabelMapping = mapping,
-        positive: Positive = positive,
-    ) -> dict[str, float | None]:
-        tally = Tally.of(data, mapping, positive, names)
-        if not tally.verdicts.any():
-            return dict.fromkeys(names)
-        computed = observed(tally.compute, len(data.video_ids))
-        return {name: 0.0 if math.isnan(value) else value for name, value in computed.items()}
-
+    how: dict[str, Any] = {"mapping": mapping, "positive": positive, "metrics": metrics}
     options = []
-    if matrix.answer == "score":
-        labelled = select("score", family="labels")
-        options += [Choice("mapping", name, values(matrix, labelled, mapping=name)) for name in MAPPINGS]
-    else:
-        classes: tuple[Positive, ...] = ("error", "correct")
-        options += [Choice("positive class", name, values(matrix, positive=name)) for name in classes]
-    options.append(Choice("missing answers", "left out", values(matrix)))
+
+    def add(choice: str, option: str, data: ScoreMatrix = matrix, **other: Any) -> None:
+        tally = Tally.of(data, **{**how, **other})
+        values: dict[str, float | None] = dict.fromkeys(tally.metrics)
+        if tally.verdicts.any():
+            computed = observed(tally.compute, len(data.video_ids))
+            values |= {name: 0.0 if math.isnan(value) else value for name, value in computed.items()}
+        options.append(Choice(choice, option, values))
+
+    for reading in MAPPINGS if matrix.answer == "score" else ():
+        add("mapping", reading, mapping=reading, metrics=select("score", family="labels"))
+    for positive_class in ("error", "correct") if matrix.answer == "error" else ():
+        add("positive class", positive_class, positive=positive_class)
+    add("missing answers", "left out")
     for name, fill in (("zero", zero_fill), ("adversarial", adversarial_fill)):
-        options.append(Choice("missing answers", name, values(matrix.predicting(fill(matrix)))))
+        add("missing answers", name, matrix.predicting(fill(matrix)))
     return AnalysisChoices(tuple(options))
 
 
@@ -103,7 +96,6 @@ class ClusterErrors:
     """Standard errors of a run's metrics if ``kind`` (``student`` or ``site``) is the unit that was sampled.
 
     Attributes:
-        kind: kind of the clusters.
         names: number of clusters; a video that belongs to none is a cluster of its own.
         largest: number of videos of the largest cluster.
         metrics: standard errors by metric.
@@ -145,29 +137,24 @@ def cluster_errors(
     names, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(names) < 2 or sizes.max() < 2:
         return None
-    tally = Tally.of(matrix, mapping, positive, select(matrix.answer, compared=True))
     if len(names) > MOST_GROUPS:
         number, names = number * MOST_GROUPS // len(names), np.arange(MOST_GROUPS).astype(str)
-    rows = {
-        metric: ClusterError(
-            _finite_or_none(tally.observed[metric]),
-            _finite_or_none(jackknife_error(tally.left_out[metric][tally.contributing(metric)])),
-            _finite_or_none(jackknife_error(values)) if len(names) > 2 else None,
-            {str(name)[1:]: _finite_or_none(value) for name, value in zip(names, values, strict=True)} if each else {},
+    tally = Tally.of(matrix, mapping, positive, select(matrix.answer, compared=True))
+    number, parts = number.reshape(-1), []
+    for start in range(0, len(names), _ROWS):
+        left_out = np.arange(start, min(start + _ROWS, len(names)))
+        parts.append(tally.compute((number[None, :] != left_out[:, None]).astype(np.float64)))
+
+    def finite(value: float) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+    rows = {}
+    for metric in tally.metrics:
+        without = np.concatenate([part[metric] for part in parts])
+        rows[metric] = ClusterError(
+            finite(tally.observed[metric]),
+            finite(jackknife_error(tally.left_out[metric][tally.contributing(metric)])),
+            finite(jackknife_error(without)) if len(names) > 2 else None,
+            {str(name)[1:]: finite(value) for name, value in zip(names, without, strict=True)} if each else {},
         )
-        for metric, values in _values_without(tally, number.reshape(-1).astype(np.intp), len(names)).items()
-    }
     return ClusterErrors(kind, len(sizes), int(sizes.max()), rows)
-
-
-def _values_without(tally: Tally, number: NDArray[np.intp], groups: int) -> dict[str, FloatArray]:
-    """Every metric without each group, ``float64[G]``."""
-    parts: list[dict[str, FloatArray]] = []
-    for start in range(0, groups, _ROWS):
-        wanted = np.arange(start, min(start + _ROWS, groups))
-        parts.append(tally.compute((number[None, :] != wanted[:, None]).astype(np.float64)))
-    return {metric: np.concatenate([part[metric] for part in parts]) for metric in tally.metrics}
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -15,7 +15,7 @@ from typing import Any
 from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rater_agreement import rater_points
-from siming_tasks.analysis.robustness import ClusterErrors, cluster_errors
+from siming_tasks.analysis.robustness import cluster_errors
 from siming_tasks.analysis.video_contribution import (
     VideoContribution,
     no_video_estimates,
@@ -27,8 +27,6 @@ from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
 from siming_tasks.results.run import Run
-
-__all__ = ["DETAIL_RESAMPLES", "PERMUTATIONS", "diagnose", "diagnose_scores", "run_video_contribution"]
 
 DETAIL_RESAMPLES = 1_000
 """Most resamples of diagnoses, of the contribution of the video, and of clip against full video."""
@@ -68,24 +66,18 @@ def diagnose_scores(
     Raises:
         DataError: the matrix is empty, or the pass mark is out of range.
     """
-    how = {"mapping": options.mapping, "positive": options.positive, "pass_mark": pass_mark}
-    how |= {"resamples": min(DETAIL_RESAMPLES, options.resamples)}
+    labelling: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how = {**labelling, "pass_mark": pass_mark, "resamples": min(DETAIL_RESAMPLES, options.resamples)}
     seed = stream(options.seed, Stream.DIAGNOSES)
     diagnosis = diagnose_with_raters(matrix, dataset.rubric, rater_points(dataset, matrix), seed=seed, **how)
-    clusters = _cluster_errors(matrix, dataset, options)
-    return replace(diagnosis, clusters=clusters, options={**how, "seed": options.seed})
-
-
-def _cluster_errors(matrix: ScoreMatrix, dataset: Dataset, options: Options) -> tuple[ClusterErrors, ...]:
-    """Standard errors by student and by site, where the data set names them."""
     videos = [dataset.video(name) for name in matrix.video_ids]
     named = {video.video_id: video.extra.get("student") for video in videos}
     students = {video: str(student) for video, student in named.items() if student is not None}
     sites = {video.video_id: video.site for video in videos}
-    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
-    by_student = cluster_errors(matrix, students, "student", **how)
-    by_site = cluster_errors(matrix, sites, "site", each=True, **how)
-    return tuple(errors for errors in (by_student, by_site) if errors)
+    by_student = cluster_errors(matrix, students, "student", **labelling)
+    by_site = cluster_errors(matrix, sites, "site", each=True, **labelling)
+    clusters = tuple(errors for errors in (by_student, by_site) if errors)
+    return replace(diagnosis, clusters=clusters, options={**how, "seed": options.seed})
 
 
 class _Questions:
@@ -111,10 +103,7 @@ def _no_video_estimates(questions: _Questions, **how: Any) -> Mapping[str, Mappi
 def run_video_contribution(matrix: ScoreMatrix, options: Options, known: Mapping[str, Estimate]) -> VideoContribution:
     """Contribution of the video to the agreement of a run.
 
-    Args:
-        matrix: answers of the run and their reference.
-        options: label mapping, positive class, resamples and seed.
-        known: metrics of this very matrix, with as many resamples as were asked for.
+    ``known`` are metrics of this very matrix, with as many resamples as were asked for.
     """
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
     return video_contribution(

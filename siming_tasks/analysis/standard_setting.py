@@ -12,15 +12,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
-__all__ = [
-    "Classification",
-    "CutScore",
-    "TrueScores",
-    "borderline_regression",
-    "contrasting_groups",
-    "livingston_lewis",
-    "true_scores",
-]
+_NODES = 200
 
 
 @dataclass(frozen=True)
@@ -104,9 +96,6 @@ def _crossing(able: FloatArray, others: FloatArray) -> float | None:
     return next((root for root in roots if m0 <= root <= m1), None)
 
 
-_NODES = 200
-
-
 @dataclass(frozen=True)
 class TrueScores:
     """A beta distribution of true scores on ``low``..``high``; ``moments``: how many moments it was fitted to."""
@@ -146,7 +135,7 @@ class Classification:
 
 
 def livingston_lewis(shares: FloatArray, reliability: float, cut: float) -> Classification:
-    """Accuracy and consistency of pass or fail.
+    """Accuracy and consistency of pass or fail (Livingston & Lewis 1995).
 
     Args:
         shares: of the available points, ``float64[V]`` in 0..1; NaN is left out.
@@ -163,14 +152,27 @@ def livingston_lewis(shares: FloatArray, reliability: float, cut: float) -> Clas
         raise DataError(f"the cut score is {cut:g}; give a share of the points between 0 and 1.")
     if len(x) < 10 or np.ptp(x) < 1e-9:
         raise DataError(f"{len(x)} totals; the classification needs ten that are not all equal.")
+    from scipy.stats import beta, binom  # not at import time: slow
+
     mean, variance = float(x.mean()), float(x.var(ddof=1))
     length = max(1, round((mean * (1 - mean) - reliability * variance) / (variance * (1 - reliability))))
     true = true_scores(np.rint(x * length), length)
-    needed = math.ceil(cut * length - 1e-9)
-    passing = _passing_probability(length, needed)
-    below, above = _mean_over(true, 0.0, cut, passing), _mean_over(true, cut, 1.0, passing)
-    mass = _mean_over(true, cut, 1.0, np.ones_like)
-    alike = _mean_over(true, 0.0, 1.0, lambda tau: passing(tau) ** 2 + (1 - passing(tau)) ** 2)
+    needed, scale = math.ceil(cut * length - 1e-9), true.high - true.low
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+
+    def passing(tau: FloatArray) -> FloatArray:
+        return np.asarray(binom.sf(needed - 1, length, tau))
+
+    def integral(start: float, stop: float, value: Callable[[FloatArray], FloatArray]) -> float:
+        """Integral of ``value`` over the true scores from ``start`` to ``stop``, in steps of equal probability."""
+        ends = beta.cdf([(start - true.low) / scale, (stop - true.low) / scale], true.a, true.b)
+        u = ends[0] + (ends[1] - ends[0]) * (nodes + 1) / 2
+        tau = true.low + scale * beta.ppf(u, true.a, true.b)
+        return float((ends[1] - ends[0]) / 2 * (weights @ value(np.asarray(tau))))
+
+    below, above = integral(0.0, cut, passing), integral(cut, 1.0, passing)
+    mass = integral(cut, 1.0, np.ones_like)
+    alike = integral(0.0, 1.0, lambda tau: passing(tau) ** 2 + (1 - passing(tau)) ** 2)
     passed = below + above
     chance = passed**2 + (1 - passed) ** 2
     return Classification(
@@ -220,21 +222,3 @@ def _four_parameter_beta(mean: float, variance: float, second: float, third: flo
     unit = math.sqrt(variance * (size + 1) / (a * b))
     low, high = mean - a * unit, mean + b * unit
     return TrueScores(a, b, low, high, 4) if low >= 0 and high <= 1 else None
-
-
-def _passing_probability(length: int, needed: int) -> Callable[[FloatArray], FloatArray]:
-    from scipy.stats import binom  # not at import time: slow
-
-    return lambda tau: np.asarray(binom.sf(needed - 1, length, tau))
-
-
-def _mean_over(true: TrueScores, start: float, stop: float, value: Callable[[FloatArray], FloatArray]) -> float:
-    """Integral of ``value`` over the true scores from ``start`` to ``stop``, in steps of equal probability."""
-    from scipy.stats import beta
-
-    scale = true.high - true.low
-    ends = beta.cdf([(start - true.low) / scale, (stop - true.low) / scale], true.a, true.b)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    u = ends[0] + (ends[1] - ends[0]) * (nodes + 1) / 2
-    tau = true.low + scale * beta.ppf(u, true.a, true.b)
-    return float((ends[1] - ends[0]) / 2 * (weights @ value(np.asarray(tau))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +11,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.thresholds import LEVEL, Z
-
-__all__ = ["BlandAltman", "IntraclassCorrelation", "bland_altman", "concordance", "icc"]
 
 _FEW = "Fewer than three videos with totals of all raters."
 _TAIL = (1 + LEVEL) / 2
@@ -46,8 +43,7 @@ class BlandAltman:
     Attributes:
         bias: mean difference.
         sd: standard deviation of the differences.
-        lower: lower limit of agreement, bias - 1.96 sd.
-        upper: upper limit.
+        lower: lower limit of agreement, bias - 1.96 sd; ``upper``: upper limit.
         slope: change of the difference for each unit of the mean of both: 0 if strong and weak examinees are treated
             alike.
     """
@@ -77,20 +73,37 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
     x = totals[~np.isnan(totals).any(axis=1)]
     n, k = x.shape
     if n < 3:
-        nothing = Estimate(None, n_videos=n, n_items=n, reason=_FEW)
-        return IntraclassCorrelation(nothing, nothing, nothing, nothing, k)
-    rows, columns, rest = _mean_squares(x)
+        none = Estimate(None, n_videos=n, n_items=n, reason=_FEW)
+        return IntraclassCorrelation(none, none, none, none, k)
+    # Mean squares of rows, columns and the rest of a two-way table.
+    grand, of_rows, of_columns = x.mean(), x.mean(axis=1), x.mean(axis=0)
+    residual = x - of_rows[:, None] - of_columns[None, :] + grand
+    rows = float(k * np.square(of_rows - grand).sum() / (n - 1))
+    columns = float(n * np.square(of_columns - grand).sum() / (k - 1))
+    rest = float(np.square(residual).sum() / ((n - 1) * (k - 1)))
     if rows + rest <= _NOISE * max(1.0, float(np.square(x).mean())):
-        nothing = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
-        return IntraclassCorrelation(nothing, nothing, nothing, nothing, k)
+        none = _all_equal(n)
+        return IntraclassCorrelation(none, none, none, none, k)
+    from scipy.stats import f as f_distribution  # not at import time: slow
+
+    def quantile(numerator_df: float, denominator_df: float) -> float:
+        return float(f_distribution.ppf(_TAIL, numerator_df, denominator_df))
+
     single_rater = float((rows - rest) / (rows + (k - 1) * rest + k / n * (columns - rest)))
-    low, high = _agreement_interval(single_rater, rows, columns, rest, n, k)
+    low, high = 1.0, 1.0
+    if single_rater < 1 - _NOISE:  # McGraw & Wong 1996, table 7, case 2A
+        a = k * single_rater / (n * (1 - single_rater))
+        b = 1 + k * single_rater * (n - 1) / (n * (1 - single_rater))
+        spread = (a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1))
+        freedom = (a * columns + b * rest) ** 2 / spread
+        error, above, below = k * columns + (k * n - k - n) * rest, quantile(n - 1, freedom), quantile(freedom, n - 1)
+        low = float(n * (rows - above * rest) / (above * error + n * rows))
+        high = float(n * (below * rows - rest) / (error + n * below * rows))
     f = float(rows / rest) if rest > 0 else math.inf
-    quantile = _f_quantile()
     f_low, f_high = f / quantile(n - 1, (n - 1) * (k - 1)), f * quantile((n - 1) * (k - 1), n - 1)
 
-    def estimate(value: float, ends: tuple[float, float]) -> Estimate:
-        return Estimate(value, low=ends[0], high=ends[1], n_videos=n, n_items=n)
+    def estimate(value: float, low: float, high: float) -> Estimate:
+        return Estimate(value, low=low, high=high, n_videos=n, n_items=n)
 
     def single(ratio: float) -> float:
         return 1.0 if math.isinf(ratio) else float((ratio - 1) / (ratio + k - 1))
@@ -99,12 +112,16 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
         return float(k * value / (1 + (k - 1) * value))
 
     return IntraclassCorrelation(
-        agreement=estimate(single_rater, (low, high)),
-        consistency=estimate(single(f), (single(f_low), single(f_high))),
-        mean_agreement=estimate((rows - rest) / (rows + (columns - rest) / n), (several(low), several(high))),
-        mean_consistency=estimate(1 - 1 / f, (1 - 1 / f_low, 1 - 1 / f_high)),
+        agreement=estimate(single_rater, low, high),
+        consistency=estimate(single(f), single(f_low), single(f_high)),
+        mean_agreement=estimate((rows - rest) / (rows + (columns - rest) / n), several(low), several(high)),
+        mean_consistency=estimate(1 - 1 / f, 1 - 1 / f_low, 1 - 1 / f_high),
         raters=k,
     )
+
+
+def _all_equal(n: int) -> Estimate:
+    return Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
 
 
 def concordance(first: FloatArray, second: FloatArray) -> Estimate:
@@ -117,7 +134,7 @@ def concordance(first: FloatArray, second: FloatArray) -> Estimate:
     vx, vy, cov = x.var(), y.var(), ((x - x.mean()) * (y - y.mean())).mean()
     scale = vx + vy + (x.mean() - y.mean()) ** 2
     if min(vx, vy) <= _NOISE * max(1.0, float(np.square(x).mean())):
-        return Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All totals of a rater are equal: 0/0.")
+        return _all_equal(n)
     value, r = 2 * cov / scale, cov / math.sqrt(vx * vy)
     if abs(value) >= 1 - _NOISE or abs(r) < _NOISE:
         return Estimate(max(-1.0, min(1.0, value)), n_videos=n, n_items=n)
@@ -134,7 +151,7 @@ def concordance(first: FloatArray, second: FloatArray) -> Estimate:
 
 def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
     """Mean difference, limits of agreement and slope of two ``float64[V]``; no value with fewer than three videos."""
-    from scipy.stats import linregress, t
+    from scipy.stats import linregress, t  # not at import time: slow
 
     known = ~np.isnan(first) & ~np.isnan(second)
     gap, middle = first[known] - second[known], (first[known] + second[known]) / 2
@@ -142,9 +159,10 @@ def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
     if n < 3:
         nothing = Estimate(None, n_videos=n, n_items=n, reason=_FEW)
         return BlandAltman(nothing, None, nothing, nothing, nothing)
-    bias, sd, reach = float(gap.mean()), float(gap.std(ddof=1)), float(t.ppf(_TAIL, n - 1))
+    bias, sd = float(gap.mean()), float(gap.std(ddof=1))
 
-    def around(value: float, stderr: float, reach: float = reach) -> Estimate:
+    def around(value: float, stderr: float, freedom: int = n - 1) -> Estimate:
+        reach = float(t.ppf(_TAIL, freedom))
         return Estimate(value, stderr, value - reach * stderr, value + reach * stderr, n, n)
 
     limit = sd * math.sqrt(1 / n + Z**2 / (2 * (n - 1)))
@@ -152,40 +170,6 @@ def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
         slope = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All means of two totals are equal: 0/0.")
     else:
         line = linregress(middle, gap)
-        slope = around(float(line.slope), float(line.stderr), float(t.ppf(_TAIL, n - 2)))
-    return BlandAltman(
-        around(bias, sd / math.sqrt(n)), sd, around(bias - Z * sd, limit), around(bias + Z * sd, limit), slope
-    )
-
-
-def _mean_squares(x: FloatArray) -> tuple[float, float, float]:
-    """Mean squares of rows, columns and the rest of a two-way table."""
-    n, k = x.shape
-    grand, rows, columns = x.mean(), x.mean(axis=1), x.mean(axis=0)
-    rest = x - rows[:, None] - columns[None, :] + grand
-    squares = (k * np.square(rows - grand).sum(), n * np.square(columns - grand).sum(), np.square(rest).sum())
-    return (
-        float(squares[0] / (n - 1)),
-        float(squares[1] / (k - 1)),
-        float(squares[2] / ((n - 1) * (k - 1))),
-    )
-
-
-def _agreement_interval(value: float, rows: float, columns: float, rest: float, n: int, k: int) -> tuple[float, float]:
-    """McGraw & Wong 1996, table 7, case 2A."""
-    if value >= 1 - _NOISE:
-        return 1.0, 1.0
-    a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
-    spread = (a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1))
-    freedom = (a * columns + b * rest) ** 2 / spread
-    quantile, error = _f_quantile(), k * columns + (k * n - k - n) * rest
-    above, below = quantile(n - 1, freedom), quantile(freedom, n - 1)
-    low = n * (rows - above * rest) / (above * error + n * rows)
-    high = n * (below * rows - rest) / (error + n * below * rows)
-    return float(low), float(high)
-
-
-def _f_quantile() -> Callable[[float, float], float]:
-    from scipy.stats import f  # not at import time: slow
-
-    return lambda numerator_df, denominator_df: float(f.ppf(_TAIL, numerator_df, denominator_df))
+        slope = around(float(line.slope), float(line.stderr), n - 2)
+    lower, upper = around(bias - Z * sd, limit), around(bias + Z * sd, limit)
+    return BlandAltman(around(bias, sd / math.sqrt(n)), sd, lower, upper, slope)

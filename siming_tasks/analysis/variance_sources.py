@@ -22,10 +22,15 @@ from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import NOISE
 
-__all__ = ["CLAIMS", "DECODING_SHARE", "Repeatability", "repeatability", "two_way_intervals"]
-
 DECODING_SHARE = 0.1
 """Share that decoding may add to the standard error once enough runs of a judge are averaged."""
+
+CLAIMS: Mapping[str, str] = {
+    "videos": "Interval over videos: what another sample of trainees would give, judged on these same steps.",
+    "videos x steps": "Interval over videos and steps: what other trainees would give on other steps of the same kind. "
+    "It takes the steps as drawn from a larger rubric and is on the wide side (pigeonhole bootstrap).",
+}
+"""Meaning of each interval, in the sentence to print beside it."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +38,17 @@ class Repeatability:
     """One metric of R runs of the same judge on the same videos, missing answers imputed.
 
     Attributes:
-        values: of each run; None where undefined.
-        mean: of them.
+        values: of each run; None where undefined. ``mean``: of them.
         decoding_sd: standard deviation between the runs: the effect of asking again.
         video_stderr: standard error over videos that asking again would not change; None if it cannot be told from 0.
         runs_needed: runs to average so that decoding adds at most :data:`DECODING_SHARE` to the standard error.
     """
 
     values: tuple[float | None, ...]
-    mean: float | None
-    decoding_sd: float | None
-    video_stderr: float | None
-    runs_needed: int | None
+    mean: float | None = None
+    decoding_sd: float | None = None
+    video_stderr: float | None = None
+    runs_needed: int | None = None
 
 
 def repeatability(
@@ -72,35 +76,27 @@ def repeatability(
     if len(runs) < 2:
         raise DataError(f"Repeats are at least two runs of one judge; {len(runs)} given.")
     tallies = [Tally.of(run.panel, mapping, positive).imputed() for run in align(runs, allow)]
-    return {metric: _split_variance(tallies, metric) for metric in select(runs[0].panel.answer, compared=True)}
-
-
-def _split_variance(tallies: Sequence[Tally], metric: str) -> Repeatability:
-    values = np.array([tally.observed[metric] for tally in tallies])
-    listed = tuple(None if np.isnan(value) else float(value) for value in values)
-    if np.isnan(values).any():
-        return Repeatability(listed, None, None, None, None)
-    decoding = float(values.var(ddof=1))
-    total = np.mean([jackknife_error(tally.left_out[metric][tally.contributing(metric)]) ** 2 for tally in tallies])
-    videos = float(total) - decoding
-    # The difference of two estimates may come out at or below 0: then decoding hides the videos' part.
-    known = np.isfinite(videos) and videos > NOISE**2
-    allowed = ((1 + DECODING_SHARE) ** 2 - 1) * videos
-    return Repeatability(
-        values=listed,
-        mean=float(values.mean()),
-        decoding_sd=math.sqrt(decoding),
-        video_stderr=math.sqrt(videos) if known else None,
-        runs_needed=max(1, math.ceil(decoding / allowed)) if known else None,
-    )
-
-
-CLAIMS: Mapping[str, str] = {
-    "videos": "Interval over videos: what another sample of trainees would give, judged on these same steps.",
-    "videos x steps": "Interval over videos and steps: what other trainees would give on other steps of the same kind. "
-    "It takes the steps as drawn from a larger rubric and is on the wide side (pigeonhole bootstrap).",
-}
-"""Meaning of each interval, in the sentence to print beside it."""
+    rows = {}
+    for metric in select(runs[0].panel.answer, compared=True):
+        values = np.array([tally.observed[metric] for tally in tallies])
+        listed = tuple(None if np.isnan(value) else float(value) for value in values)
+        if None in listed:
+            rows[metric] = Repeatability(listed)
+            continue
+        decoding = float(values.var(ddof=1))
+        total = np.mean([jackknife_error(tally.left_out[metric][tally.contributing(metric)]) ** 2 for tally in tallies])
+        videos = float(total) - decoding
+        # The difference of two estimates may come out at or below 0: then decoding hides the videos' part.
+        known = np.isfinite(videos) and videos > NOISE**2
+        allowed = ((1 + DECODING_SHARE) ** 2 - 1) * videos
+        rows[metric] = Repeatability(
+            values=listed,
+            mean=float(values.mean()),
+            decoding_sd=math.sqrt(decoding),
+            video_stderr=math.sqrt(videos) if known else None,
+            runs_needed=max(1, math.ceil(decoding / allowed)) if known else None,
+        )
+    return rows
 
 
 def two_way_intervals(
@@ -114,14 +110,7 @@ def two_way_intervals(
     """Estimates whose intervals resample videos and, independently, steps (the pigeonhole bootstrap).
 
     A step of a video counts (times its video was drawn) x (times its step was drawn). Conservative for the interaction
-    of the two; see Owen, "The pigeonhole bootstrap" (2007).
-
-    Args:
-        matrix: scores to evaluate, in every metric of their kind of answer but coverage.
-        mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
-        resamples: number of resamples.
-        seed: of the resamples.
+    of the two; see Owen, "The pigeonhole bootstrap" (2007). In every metric of the kind of answer but coverage.
     """
     matrix = matrix.sorted()
     v, s = matrix.reference.shape
@@ -130,7 +119,7 @@ def two_way_intervals(
     by_step = [Tally.of(matrix.subset([step]), mapping, positive) for step in matrix.step_ids]
     families = {metric.family for metric in metrics} - {"totals"}
     columns = {name: np.stack([step.counts(name) for step in by_step], axis=1).reshape(v, -1) for name in families}
-    chunks: dict[str, list[FloatArray]] = {metric.key: [] for metric in metrics}
+    chunks: dict[str, list[FloatArray]] = {}
     if min(v, s, resamples) > 1:
         # Two streams from one seed: the videos of resample b are those of the one-way interval.
         step_weights = np.concatenate(list(weight_chunks(s, resamples, stream(seed, Stream.STEPS))))
@@ -143,14 +132,15 @@ def two_way_intervals(
                 for name, column in columns.items()
             }
             for metric in metrics:
-                if metric.family != "totals":
-                    chunks[metric.key].append(metric.function(counts[metric.family]))
-                    continue
-                # Totals depend on which steps were drawn, so that every resample has totals of its own.
-                pairs = (correlation.Paired(*correlation.shares(matrix, times)) for times in drawn_steps)
-                values = [metric.function(pair, row[None]) for pair, row in zip(pairs, weights, strict=True)]
-                chunks[metric.key].append(np.concatenate(values))
+                if metric.family == "totals":
+                    # Totals depend on which steps were drawn, so that every resample has totals of its own.
+                    pairs = (correlation.Paired(*correlation.shares(matrix, times)) for times in drawn_steps)
+                    values = [metric.function(pair, row[None]) for pair, row in zip(pairs, weights, strict=True)]
+                    drawn = np.concatenate(values)
+                else:
+                    drawn = metric.function(counts[metric.family])
+                chunks.setdefault(metric.key, []).append(drawn)
     values_observed = observed(tally.compute, v)
-    replicates = {name: np.concatenate(parts) for name, parts in chunks.items() if parts}
+    replicates = {name: np.concatenate(parts) for name, parts in chunks.items()}
     spread = spreads(replicates, {name: tally.size(name)[0] for name in replicates})
     return {name: summarise(tally, name, values_observed[name], spread.get(name)) for name in tally.metrics}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,59 +19,39 @@ from siming_tasks.metrics.intervals import derived, summarise
 from siming_tasks.metrics.kappa import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.resample import Stream, sample, spreads, stream
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
-
-__all__ = [
-    "NO_VIDEO_BASELINES",
-    "PARTS",
-    "AgreementDecomposition",
-    "ExcessCorrelation",
-    "Lift",
-    "ShuffledAnswers",
-    "VideoContribution",
-    "no_video_estimates",
-    "no_video_matrices",
-    "numeric_labels",
-    "shuffle_p",
-    "video_contribution",
-]
 
 PARTS = ("prior", "video", "local")
 """Parts of the agreement that :class:`AgreementDecomposition` separates."""
 
+NO_VIDEO_BASELINES: Mapping[str, str] = {
+    **{name: judge.what for name, judge in JUDGES.items()},
+    "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
+}
+"""No-video baselines by name, each with a description."""
 
-class NumericLabels(NamedTuple):
-    """Labels of reference ``x`` and prediction ``y`` as numbers, zero where either is missing, ``float64[V, S]``.
+STEP_PRIOR = "step-prior"
 
-    ``both`` is 1 where neither is missing.
+StepSums = Sequence[FloatArray]
+"""Weighted sums over the videos of each step: of 1, x, y and x * y; arrays that broadcast together."""
+
+
+def numeric_labels(matrix: ScoreMatrix, mapping: LabelMapping) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Labels of reference and prediction, and 1 where neither is missing, ``float64[V, S]`` each; 0 where one is.
+
+    Labels are 0..3 of scores, or of verdicts 1.0 = wrong and 0.0 = correct.
     """
-
-    x: FloatArray
-    y: FloatArray
-    both: FloatArray
-
-
-def numeric_labels(matrix: ScoreMatrix, mapping: LabelMapping) -> NumericLabels:
-    """Labels 0..3 of scores, or of verdicts 1.0 = wrong and 0.0 = correct."""
     both = matrix.counted & matrix.answered
     x: NDArray[Any] = matrix.reference_wrong
     y: NDArray[Any] = matrix.predicted_wrong
     if matrix.answer == "score":
         x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
-    return NumericLabels(*(np.where(both, side, 0).astype(np.float64) for side in (x, y, both)))
+    x, y, known = (np.where(both, side, 0).astype(np.float64) for side in (x, y, both))
+    return x, y, known
 
 
-class StepSums(NamedTuple):
-    """Weighted sums over the videos of each step: of 1, x, y and x * y; arrays that broadcast together."""
-
-    n: FloatArray
-    x: FloatArray
-    y: FloatArray
-    xy: FloatArray
-
-
-def expected_products(once: StepSums, squared: StepSums) -> FloatArray:
+def _expected_products(once: StepSums, squared: StepSums) -> FloatArray:
     """Sum of x * y that each step is expected to have after its predictions were shuffled between its n videos.
 
     With every video once this is sum x * sum y / n. A resample repeats videos; a plain shuffle of it would give a video
@@ -83,13 +63,15 @@ def expected_products(once: StepSums, squared: StepSums) -> FloatArray:
         once: sums with the weights.
         squared: sums with the squared weights, that is over pairs of a video with itself.
     """
-    n = np.where(once.n > 0, once.n, 1)
-    x, y = once.x / n, once.y / n
-    equal = squared.xy - x * squared.y - y * squared.x + x * y * squared.n
-    apart = n * n - squared.n
+    number, sum_x, sum_y, sum_xy = once
+    equal_n, equal_x, equal_y, equal_xy = squared
+    n = np.where(number > 0, number, 1)
+    x, y = sum_x / n, sum_y / n
+    equal = equal_xy - x * equal_y - y * equal_x + x * y * equal_n
+    apart = n * n - equal_n
     different = -np.divide(equal, apart, out=np.zeros_like(equal), where=apart > 0)
-    shuffled = n * x * y + (once.xy / n - x * y) + (n - 1) * different
-    return np.where(apart > 0, shuffled, once.xy)
+    shuffled = n * x * y + (sum_xy / n - x * y) + (n - 1) * different
+    return np.where(apart > 0, shuffled, sum_xy)
 
 
 class AgreementDecomposition:
@@ -106,9 +88,8 @@ class AgreementDecomposition:
     """
 
     def __init__(self, matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> None:
-        self.kappa = matrix.answer == "score"
-        self.metric = "qwk" if self.kappa else "mcc"
-        x, y, both = self.cells = numeric_labels(matrix, mapping)
+        self.metric = "qwk" if matrix.answer == "score" else "mcc"
+        x, y, both = numeric_labels(matrix, mapping)
         self.steps = np.concatenate([both, x, y, x * y], axis=1)
         n, sum_x, sum_y = both.sum(axis=1), x.sum(axis=1), y.sum(axis=1)
         impression = np.divide(sum_x * sum_y, n, out=np.zeros(len(n)), where=n > 0)
@@ -118,12 +99,13 @@ class AgreementDecomposition:
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """``prior``, ``video``, ``local`` and their sum ``total`` under every row of weights; NaN where undefined."""
         n, x, y, xx, yy, xy, impression = (weights @ self.videos).T
-        sums = (StepSums(*np.split(w @ self.steps, 4, axis=1)) for w in (weights, weights * weights))
-        by_step = expected_products(*sums).sum(axis=1)
+        sums = (np.split(w @ self.steps, 4, axis=1) for w in (weights, weights * weights))
+        by_step = _expected_products(*sums).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             chance = x * y / n
             var_x, var_y = n * xx - x * x, n * yy - y * y
-            scale = (var_x + var_y + (x - y) ** 2) / 2 if self.kappa else np.sqrt(var_x) * np.sqrt(var_y)
+            is_kappa = self.metric == "qwk"
+            scale = (var_x + var_y + (x - y) ** 2) / 2 if is_kappa else np.sqrt(var_x) * np.sqrt(var_y)
             factor = np.where(scale > 0, n / scale, np.nan)
         prior, video, total = (factor * (part - chance) for part in (by_step, impression, xy))
         return {"prior": prior, "video": video, "local": total - prior - video, "total": total}
@@ -139,11 +121,11 @@ class ShuffledAnswers:
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
         families = dict.fromkeys(CATALOGUE[name].family for name in tally.metrics if CATALOGUE[name].compared)
-        self.tables = {family: _ExpectedCounts(tally, family) for family in families if family != "totals"}
+        self.expected = {family: _expected_counts(tally, family) for family in families if family != "totals"}
 
     def compute(self, weights: FloatArray) -> dict[str, FloatArray]:
         """As :meth:`siming_tasks.metrics.sufficient_stats.Tally.compute`."""
-        counts = {family: table.expected(weights) for family, table in self.tables.items()}
+        counts = {family: expected(weights) for family, expected in self.expected.items()}
         values = self.tally.compute(weights)
         for name in self.tally.metrics:
             metric = CATALOGUE[name]
@@ -154,40 +136,36 @@ class ShuffledAnswers:
         return values
 
 
-class _ExpectedCounts:
-    """Expected confusion counts of one family of metrics when the predictions are exchanged between the videos."""
+def _expected_counts(tally: Tally, family: Family) -> Callable[[FloatArray], FloatArray]:
+    """Expected confusion counts of one family when predictions are exchanged: weights to ``float64[B, k * k]``."""
+    matrix, k = tally.panel, len(LEVELS) if family == "labels" else 2
+    if family == "labels":
+        sides = [ordinal_labels(s, matrix.max_score, tally.mapping) for s in (matrix.reference, matrix.predicted)]
+    else:
+        wrong = matrix.reference_wrong, matrix.predicted_wrong
+        sides = [side == (tally.positive == "error") for side in wrong]
+    known = matrix.counted & matrix.answered
+    x, y = (np.where(known, side.astype(np.int64), -1) for side in sides)
+    a, b = (side[:, :, None] == np.arange(k) for side in (x, y))
+    videos, steps = x.shape
+    joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k).astype(np.float64)
+    margins = np.concatenate([side.reshape(videos, steps * k) for side in (a, b)], axis=1).astype(np.float64)
+    both = (x >= 0).astype(np.float64)
 
-    def __init__(self, tally: Tally, family: Family) -> None:
-        matrix = tally.panel
-        if family == "labels":
-            sides = [ordinal_labels(s, matrix.max_score, tally.mapping) for s in (matrix.reference, matrix.predicted)]
-        else:
-            wrong = matrix.reference_wrong, matrix.predicted_wrong
-            sides = [side == (tally.positive == "error") for side in wrong]
-        self.levels = k = len(LEVELS) if family == "labels" else 2
-        both = matrix.counted & matrix.answered
-        x, y = (np.where(both, side.astype(np.int64), -1) for side in sides)
-        a, b = (side[:, :, None] == np.arange(k) for side in (x, y))
-        videos, steps = x.shape
-        joint = (a[:, :, :, None] & b[:, :, None, :]).reshape(videos, steps * k * k)
-        margins = [side.reshape(videos, steps * k) for side in (a, b)]
-        self.margins = np.concatenate(margins, axis=1).astype(np.float64)
-        self.joint, self.both = joint.astype(np.float64), (x >= 0).astype(np.float64)
+    def sums(weights: FloatArray) -> StepSums:
+        """Sums of the indicators "x is label i" and "y is label j", ``[B, S, i, j]``."""
+        shape = len(weights), steps
+        sum_x, sum_y = np.split(weights @ margins, 2, axis=1)
+        products = (weights @ joint).reshape(*shape, k, k)
+        number = (weights @ both)[:, :, None, None]
+        return number, sum_x.reshape(*shape, k, 1), sum_y.reshape(*shape, 1, k), products
 
-    def expected(self, weights: FloatArray) -> FloatArray:
-        """Counts over all steps, ``float64[B, k * k]``."""
-        once, squared = (self._sums(w) for w in (weights, weights * weights))
-        counts: FloatArray = expected_products(once, squared).sum(axis=1).reshape(len(weights), self.levels**2)
+    def expected(weights: FloatArray) -> FloatArray:
+        products = _expected_products(sums(weights), sums(weights * weights))
+        counts: FloatArray = products.sum(axis=1).reshape(len(weights), k**2)
         return counts
 
-    def _sums(self, weights: FloatArray) -> StepSums:
-        """Sums of the indicators "x is label k" and "y is label l", ``[B, S, k, l]``."""
-        shape, k = (len(weights), self.both.shape[1]), self.levels
-        x, y = np.split(weights @ self.margins, 2, axis=1)
-        joint = (weights @ self.joint).reshape(*shape, k, k)
-        return StepSums(
-            (weights @ self.both)[:, :, None, None], x.reshape(*shape, k, 1), y.reshape(*shape, 1, k), joint
-        )
+    return expected
 
 
 class ExcessCorrelation:
@@ -245,44 +223,27 @@ def shuffle_p(
     k = 4 if matrix.answer == "score" else 2
     pairs = correlation.Paired(*correlation.shares(matrix) if k == 4 else (np.full(len(x), np.nan),) * 2)
     centred = pairs.x - pairs.x.mean() if len(pairs) else pairs.x
-    counts = _PermutedCounts(x, y, both > 0, k)
-    tables = np.empty((1 + permutations, k * k))
-    products = np.empty(1 + permutations)
+    # A cell is one byte, x * levels + y with one level more for a missing label, and two neighbouring cells are counted
+    # as one number: half as many to count. A column of missing labels makes the number of cells even.
+    levels, even = k + 1, ((0, 0), (0, both.shape[1] % 2))
+    x, y = (np.pad(np.where(both > 0, side, k), even, constant_values=k) for side in (x, y))
+    rows, columns = (x * levels).astype(np.uint8), y.astype(np.uint8)
+    tables, products = np.empty((1 + permutations, k * k)), np.empty(1 + permutations)
     for row in range(1 + permutations):  # one at a time: memory then grows with the videos alone
         videos, totals = np.arange(len(x)), np.arange(len(pairs))
         if row:  # the first row is the data as they are
             videos, totals = rng.permutation(len(x)), rng.permutation(len(pairs))
-        tables[row] = counts.table(videos)
+        cells = columns.take(videos, axis=0)
+        cells += rows
+        counted = np.bincount(cells.view(np.uint16).ravel(), minlength=2**8 * levels**2).reshape(levels**2, 2**8)
+        counts = counted.sum(axis=1) + counted.sum(axis=0)[: levels**2]  # one of the two cells each
+        tables[row] = counts.reshape(levels, levels)[:-1, :-1].ravel()
         # The sum of products grows with the correlation. BLAS would wake its threads for each.
         products[row] = float(np.einsum("v,v", centred, pairs.y[totals]))
     if k == 2:
         return {"mcc": _upper_tail(classification.mcc(tables))}
     plcc = correlation.pearson(pairs, np.ones((1, len(x))))[0]
     return {"qwk": _upper_tail(kappa.qwk(tables)), "plcc": None if np.isnan(plcc) else _upper_tail(products)}
-
-
-class _PermutedCounts:
-    """Confusion counts of labels 0..k-1 with the predictions' videos in another order; memory grows with V.
-
-    A cell is one byte, ``x * (k + 1) + y`` with level k for a missing label, and two neighbouring cells are counted as
-    one number: half as many to count.
-    """
-
-    def __init__(self, x: FloatArray, y: FloatArray, both: BoolArray, k: int) -> None:
-        self.levels = k + 1
-        even = ((0, 0), (0, both.shape[1] % 2))  # a column of missing labels makes the number of cells even
-        x, y = (np.pad(np.where(both, side, k), even, constant_values=k) for side in (x, y))
-        self.x, self.y = (x * self.levels).astype(np.uint8), y.astype(np.uint8)
-
-    def table(self, order: IntArray) -> FloatArray:
-        """Flattened counts, ``float64[k * k]``: how often the reference is i and the prediction j at the same step."""
-        cells = self.y.take(order, axis=0)
-        cells += self.x
-        pairs = np.bincount(cells.view(np.uint16).ravel(), minlength=2**8 * self.levels**2)
-        pairs = pairs.reshape(self.levels**2, 2**8)  # one of the two cells in the rows, the other in the columns
-        counts = pairs.sum(axis=1) + pairs.sum(axis=0)[: self.levels**2]
-        table: FloatArray = counts.reshape(self.levels, self.levels)[:-1, :-1].ravel().astype(np.float64)
-        return table
 
 
 def _upper_tail(values: FloatArray) -> float | None:
@@ -294,23 +255,16 @@ def _upper_tail(values: FloatArray) -> float | None:
     return float((numbers >= numbers[0] - slack).mean())
 
 
-NO_VIDEO_BASELINES: Mapping[str, str] = {
-    **{name: judge.what for name, judge in JUDGES.items()},
-    "shuffled-self": "the run's own answers, given to other videos (expectation over all exchanges)",
-}
-"""No-video baselines by name, each with a description."""
-
-STEP_PRIOR = "step-prior"
-
-_NO_TOTALS = "The step prior gives every video the same total; what differs is only that the video itself was left out."
-
-
 @dataclass(frozen=True)
 class Lift:
     """A metric minus that of the best no-video baseline, paired; choosing the best one makes the lift err downwards."""
 
     over: str
     estimate: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        return {"over": self.over, **self.estimate.to_json()}
 
 
 @dataclass(frozen=True)
@@ -323,8 +277,7 @@ class VideoContribution:
         shuffle_p: p-values of "the predictions fit another video as well".
         rows: metrics of the run (``run``) and of every no-video baseline.
         lift: by metric.
-        excess_correlation: ``plcc``, ``implied`` and ``excess``
-            (:class:`siming_tasks.analysis.video_contribution.ExcessCorrelation`); empty for verdicts.
+        excess_correlation: ``plcc``, ``implied`` and ``excess`` (:class:`ExcessCorrelation`); empty for verdicts.
         options: options that it was computed with.
     """
 
@@ -338,8 +291,7 @@ class VideoContribution:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        lift = {name: {"over": item.over, **item.estimate.to_json()} for name, item in self.lift.items()}
-        return {name: lift if name == "lift" else plain(value) for name, value in vars(self).items()}
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 def no_video_matrices(matrix: ScoreMatrix, *, where_answered: bool = False) -> dict[str, ScoreMatrix]:
@@ -369,19 +321,13 @@ def no_video_estimates(
 
 def _without_totals(row: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Row of the step prior with the correlations of its totals undefined: by its nature its totals are constant."""
+    reason = "The step prior gives every video the same total; what differs is only that the video itself was left out."
     undefined = {
-        name: Estimate(
-            0.0,
-            n_videos=item.n_videos,
-            n_items=item.n_items,
-            undefined=True,
-            reason=_NO_TOTALS,
-            coverage=item.coverage,
-        )
-        for name, item in row.items()
-        if name in select(family="totals") and item.value is not None
+        name: Estimate(0.0, n_videos=e.n_videos, n_items=e.n_items, undefined=True, reason=reason, coverage=e.coverage)
+        for name, e in row.items()
+        if name in select(family="totals") and e.value is not None
     }
-    return {name: undefined.get(name, item) for name, item in row.items()}
+    return {**row, **undefined}
 
 
 def video_contribution(
@@ -408,27 +354,21 @@ def video_contribution(
         no_video: the same of the no-video baselines on the steps that the run answered (:func:`no_video_estimates`).
     """
     matrix = matrix.sorted()
-    n = len(matrix.video_ids)
     run = Tally.of(matrix, mapping, positive)
-    baselines = no_video_matrices(matrix, where_answered=True)
-    tallies = {"run": run, **{name: Tally.of(answers, mapping, positive) for name, answers in baselines.items()}}
-    values, drawn, errors = draw(tallies, n, resamples=resamples, seed=seed)
-    rows = summaries(tallies, values, drawn, errors)
-
+    rows, values, drawn = _baseline_rows(run, resamples, seed)
     decomposition = AgreementDecomposition(matrix, mapping)
     metric = decomposition.metric
     computed: dict[str, ShuffledAnswers | AgreementDecomposition | ExcessCorrelation] = {
         "shuffled-self": ShuffledAnswers(run),
         "parts": decomposition,
     }
-    if matrix.answer == "score":
-        computed["excess"] = ExcessCorrelation(matrix)
+    computed |= {"excess": ExcessCorrelation(matrix)} if matrix.answer == "score" else {}
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
         return {(part, name): v for part, item in computed.items() for name, v in item.compute(weights).items()}
 
     # The same seed gives the same resamples, so that lifts are paired.
-    derived_values, derived_drawn = sample(compute, n, resamples=resamples, seed=seed)
+    derived_values, derived_drawn = sample(compute, len(matrix.video_ids), resamples=resamples, seed=seed)
     base_metric = {"parts": metric, "excess": "plcc"}  # the metric whose videos and reasons a part shares
     spread = spreads(derived_drawn, {key: run.size(base_metric.get(key[0], key[1]))[0] for key in derived_drawn})
     rows |= {name: dict(row) for name, row in (no_video or {}).items()}
@@ -436,35 +376,37 @@ def video_contribution(
         name: summarise(run, name, derived_values["shuffled-self", name], spread.get(("shuffled-self", name)))
         for name in run.metrics
     }
-    rows["run"] = dict(known or rows["run"])
-    rows[STEP_PRIOR] = _without_totals(rows[STEP_PRIOR])
+    rows |= {"run": dict(known or rows["run"]), STEP_PRIOR: _without_totals(rows[STEP_PRIOR])}
     values, drawn = values | derived_values, drawn | derived_drawn
     values |= {(STEP_PRIOR, name): math.nan for name in select(matrix.answer, family="totals")}
-    lifted = select(matrix.answer, lifted=True) if run.size(metric)[1] else ()
 
     def estimate(part: str, name: str) -> Estimate:
         base = base_metric[part]
         why = rows["run"][base].reason or "The reference or the prediction has no spread: 0/0."
-        return derived(run, base, values[part, name], spread.get((part, name)), why=why)
+        return derived(run, base, derived_values[part, name], spread.get((part, name)), why=why)
 
-    excess = {}
-    if "excess" in computed:
-        excess = {"plcc": rows["run"]["plcc"], **{name: estimate("excess", name) for name in ("implied", "excess")}}
+    options = {"mapping": mapping, "positive": positive, "resamples": resamples, "permutations": permutations}
+    lifted = select(matrix.answer, lifted=True) if run.size(metric)[1] else ()
+    excess = {"plcc": rows["run"]["plcc"]} if "excess" in computed else {}
     return VideoContribution(
         metric=metric,
         parts={**{name: estimate("parts", name) for name in PARTS}, "total": rows["run"][metric]},
         shuffle_p=shuffle_p(matrix, mapping=mapping, permutations=permutations, seed=seed),
         rows=rows,
         lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
-        excess_correlation=excess,
-        options={
-            "mapping": mapping,
-            "positive": positive,
-            "resamples": resamples,
-            "permutations": permutations,
-            "seed": seed,
-        },
+        excess_correlation=excess | {name: estimate("excess", name) for name in ("implied", "excess") if excess},
+        options={**options, "seed": seed},
     )
+
+
+def _baseline_rows(
+    run: Tally, resamples: int, seed: int
+) -> tuple[dict[str, dict[str, Estimate]], dict[tuple[str, str], float], dict[tuple[str, str], FloatArray]]:
+    """Estimates of the run (``run``) and of the baselines where it answered, with their values and replicates."""
+    baselines = no_video_matrices(run.panel, where_answered=True)
+    tallies = {"run": run, **{name: Tally.of(m, run.mapping, run.positive) for name, m in baselines.items()}}
+    values, drawn, errors = draw(tallies, len(run.panel.video_ids), resamples=resamples, seed=seed)
+    return summaries(tallies, values, drawn, errors), values, drawn
 
 
 def _lift(
