@@ -30,10 +30,10 @@ from siming_tasks.parsing import MISSING, STATUSES, parse_reply
 from siming_tasks.results.run import load_run
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.board.submission import FORMAT, predictions_of, read_submission
-from siming_tasks.tools.builder.sheets.consensus import decide
-from siming_tasks.tools.builder.sheets.labels import read_labels
-from siming_tasks.tools.builder.sheets.mapping import read_mapping
-from siming_tasks.tools.builder.sheets.video_sources import span_problems
+from siming_tasks.tools.builder.build_plan import decide
+from siming_tasks.tools.builder.mapping import read_mapping
+from siming_tasks.tools.builder.read_sheets import read_labels
+from siming_tasks.tools.builder.video_files import span_problems
 from tests.data.conftest import make_folder, unstate
 
 CORPUS = Path(__file__).with_name("corpus")

@@ -134,7 +134,7 @@ def _list_spans(
     from siming_tasks.common.sanitize import one_line
     from siming_tasks.report.table import Name, Table
     from siming_tasks.rubrics import load_rubric
-    from siming_tasks.tools.builder.annotations.draft_mapping import survey, write_draft
+    from siming_tasks.tools.builder.annotations import survey, write_draft
 
     rubric = load_rubric(rubric_file)
     span_survey = survey(spans, rubric, videos, columns, spans_fps, encoding)

@@ -77,7 +77,7 @@ def edit(
     seed: int = cli.option("S", "decides which steps (default 0)", Whole(0), 0),
 ) -> None:
     """Make the folder; say what is certain and what was left out."""
-    from siming_tasks.tools.builder.edits.build_edits import edit_dataset
+    from siming_tasks.tools.builder.edits import edit_dataset
 
     wanted = only or _OPERATIONS
     edited = edit_dataset(chosen.open(media=True), out, operations=wanted, each=each, seed=seed, progress=True)

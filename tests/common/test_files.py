@@ -23,8 +23,8 @@ from siming_tasks.report.published_tables.read import read_document
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import load_rubric
-from siming_tasks.tools.builder.sheets.mapping import read_mapping
-from siming_tasks.tools.builder.sheets.sheet_tables import read_table
+from siming_tasks.tools.builder.mapping import read_mapping
+from siming_tasks.tools.builder.sheet_tables import read_table
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "a pipe, and only regular files are read"),

@@ -12,7 +12,7 @@ from siming_tasks.common.errors import DataError, RubricError
 from siming_tasks.common.files import read_yaml, sha256_json
 from siming_tasks.data.row_schema import DatasetInfo
 from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
-from siming_tasks.tools.builder.sheets.mapping import read_mapping
+from siming_tasks.tools.builder.mapping import read_mapping
 from tests.rubrics.test_rubrics import SMALL
 
 TEXT = yaml.safe_dump(SMALL, sort_keys=False)

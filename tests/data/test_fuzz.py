@@ -16,7 +16,7 @@ from siming_tasks.data.dataset import scan
 from siming_tasks.data.jsonl import parse_object, read_jsonl
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tools.builder.sheets.labels import read_labels
+from siming_tasks.tools.builder.read_sheets import read_labels
 from tests.data.conftest import RUBRIC, make_folder, unstate
 
 TINY = rubric_from(RUBRIC)

@@ -216,7 +216,7 @@ NONE, DEFAULT, COVER = Disposition(0), Disposition.default, Disposition.attached
 def test_the_main_stream_is_shown_everywhere(
     videos: Any, tmp_path: Path, suffix: str, streams: list[Any], shown: int
 ) -> None:
-    from siming_tasks.tools.builder.sheets.normalize_video import normalise
+    from siming_tasks.tools.builder.transcode import normalise
 
     path = several(tmp_path / f"v.{suffix}", videos, streams)
     (width, height), frames, _ = streams[shown]

@@ -14,7 +14,7 @@ from siming_tasks.media import Budget, read_media_info, read_timeline, view
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import BT601, Colour, _planes_agree, fit_size, to_rgb
-from siming_tasks.tools.builder.sheets.normalize_video import normalise
+from siming_tasks.tools.builder.transcode import normalise
 
 LIMITED, FULL = 1, 2
 BT709, UNTAGGED, BT601_625, BT601_525, BT2020 = 1, 2, 5, 6, 9

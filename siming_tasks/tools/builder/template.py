@@ -12,18 +12,13 @@ from siming_tasks.common.files import atomic_path
 from siming_tasks.common.sanitize import cell, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.sheets.cell_values import folded, trimmed
-from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
-
-__all__ = ["NOT_APPLICABLE", "SPANS", "allowed_points", "rater_titles", "video_names", "write_template"]
+from siming_tasks.tools.builder.sheet_tables import folded, trimmed
+from siming_tasks.tools.builder.video_files import VideoFiles
 
 NOT_APPLICABLE = "N/A"
-SPANS = "spans"
-"""Title of the sheet for start and end."""
 MAX_LIST = 255
 """Longest list of values that a spreadsheet takes inside a cell's rule."""
 MAX_TITLE, MAX_RATERS = 31, 26
-_PROMPT, _PROMPT_TITLE = 255, 32
 
 
 @dataclass(frozen=True)
@@ -135,45 +130,39 @@ def allowed_points(step: RubricStep) -> list[str]:
 
 def _book(template: Template) -> Any:
     from openpyxl import Workbook
+    from openpyxl.comments import Comment
 
     book = Workbook()
     book.remove(book.active)
+    last = len(template.videos) + 1
     for title in template.titles:
-        _rater(book.create_sheet(title), template)
-    _spans(book.create_sheet(SPANS), template)
+        sheet = book.create_sheet(title)
+        _write_headings(sheet, ["video_id", *(step.id for step in template.steps)], "B2")
+        for row, video in enumerate(template.videos, 2):
+            _write_locked(sheet, row, 1, video)
+            for column in range(2, len(template.steps) + 2):
+                _unlock(sheet, row, column, "General")
+        for column, step in enumerate(template.steps, 2):
+            head = sheet.cell(1, column)
+            names = " ".join(filter(None, (step.name, step.name_zh)))
+            note = f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")
+            head.comment = Comment(visible(note), "siming", height=280, width=380)
+            rule = _rule(step, f"{head.column_letter}2")
+            sheet.add_data_validation(rule)
+            rule.add(f"{head.column_letter}2:{head.column_letter}{last}")
+
+    spans = book.create_sheet("spans")
+    _write_headings(spans, ["video_id", "step_id", "start", "end"], "C2")
+    pairs = [(video, step.id) for video in template.videos for step in template.steps]
+    for row, (video, step_id) in enumerate(pairs, 2):
+        _write_locked(spans, row, 1, video)
+        _write_locked(spans, row, 2, step_id)
+        for column in (3, 4):
+            _unlock(spans, row, column, "@")  # as text: 1:23 would become a time of day
     return book
 
 
-def _rater(sheet: Any, template: Template) -> None:
-    from openpyxl.comments import Comment
-
-    _begin(sheet, ["video_id", *(step.id for step in template.steps)], "B2")
-    last = len(template.videos) + 1
-    for row, video in enumerate(template.videos, 2):
-        _locked(sheet, row, 1, video)
-        for column in range(2, len(template.steps) + 2):
-            _open(sheet, row, column, "General")
-    for column, step in enumerate(template.steps, 2):
-        head = sheet.cell(1, column)
-        head.comment = Comment(visible(_note(step)), "siming", height=280, width=380)
-        rule = _rule(step, f"{head.column_letter}2")
-        sheet.add_data_validation(rule)
-        rule.add(f"{head.column_letter}2:{head.column_letter}{last}")
-
-
-def _spans(sheet: Any, template: Template) -> None:
-    _begin(sheet, ["video_id", "step_id", "start", "end"], "C2")
-    row = 1
-    for video in template.videos:
-        for step in template.steps:
-            row += 1
-            _locked(sheet, row, 1, video)
-            _locked(sheet, row, 2, step.id)
-            for column in (3, 4):
-                _open(sheet, row, column, "@")  # as text: 1:23 would become a time of day
-
-
-def _begin(sheet: Any, heads: Sequence[str], frozen: str) -> None:
+def _write_headings(sheet: Any, heads: Sequence[str], frozen: str) -> None:
     from openpyxl.styles import Alignment, Font
 
     for column, name in enumerate(heads, 1):
@@ -185,13 +174,13 @@ def _begin(sheet: Any, heads: Sequence[str], frozen: str) -> None:
     sheet.protection.formatColumns = sheet.protection.formatRows = False  # False allows it
 
 
-def _locked(sheet: Any, row: int, column: int, text: str) -> None:
+def _write_locked(sheet: Any, row: int, column: int, text: str) -> None:
     """Text that no spreadsheet takes for a formula or a number."""
     place = sheet.cell(row, column)
     place.value, place.data_type, place.number_format = cell(text), "s", "@"
 
 
-def _open(sheet: Any, row: int, column: int, form: str) -> None:
+def _unlock(sheet: Any, row: int, column: int, form: str) -> None:
     from openpyxl.styles import Protection
 
     place = sheet.cell(row, column)
@@ -202,18 +191,16 @@ def _rule(step: RubricStep, first: str) -> Any:
     """The points that a cell takes, and what is shown beside it while it is filled in."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
-    allowed = allowed_points(step)
-    listed = f'"{",".join(allowed)}"'
+    listed = f'"{",".join(allowed_points(step))}"'
     if len(listed) <= MAX_LIST:
         rule = DataValidation(type="list", formula1=listed, allow_blank=True)
     else:
         number = f"ISNUMBER({first}),{first}>=0,{first}<={step.max_score:g},MOD({first},{step.score_increment:g})=0"
         rule = DataValidation(type="custom", formula1=f'OR({first}="{NOT_APPLICABLE}",AND({number}))', allow_blank=True)
-    rule.errorTitle, rule.error = (
-        step.id,
-        f"0 to {step.max_score:g} in steps of {step.score_increment:g}, or {NOT_APPLICABLE}.",
-    )
-    rule.promptTitle, rule.prompt = one_line(step.name, _PROMPT_TITLE), one_line(_criteria(step, " "), _PROMPT)
+    rule.errorTitle = step.id
+    rule.error = f"0 to {step.max_score:g} in steps of {step.score_increment:g}, or {NOT_APPLICABLE}."
+    # The longest title and text that a spreadsheet shows.
+    rule.promptTitle, rule.prompt = one_line(step.name, 32), one_line(_criteria(step, " "), 255)
     rule.showErrorMessage = rule.showInputMessage = True
     return rule
 
@@ -222,8 +209,3 @@ def _criteria(step: RubricStep, joint: str) -> str:
     criteria = step.criteria
     lines = [f"{step.max_score:g}: {criteria.full}", f"Between: {criteria.partial}", f"0: {criteria.fail}"]
     return joint.join(lines)
-
-
-def _note(step: RubricStep) -> str:
-    names = " ".join(filter(None, (step.name, step.name_zh)))
-    return f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")

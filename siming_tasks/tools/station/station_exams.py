@@ -13,7 +13,7 @@ from siming_tasks.common.files import digest_of, known_digest
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Timeline, read_timeline
 from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
-from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
+from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
 
 __all__ = ["Exam", "Exams", "find_exams", "is_dataset"]

@@ -16,8 +16,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
 from siming_tasks.tools.builder.template import allowed_points, rater_titles, video_names, write_template
+from siming_tasks.tools.builder.video_files import VideoFiles
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 NAMES = ["=1+1.mp4", "@SUM(1).mp4", "IMG 1.mp4", "心肺.mp4"]

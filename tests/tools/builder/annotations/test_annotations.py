@@ -17,8 +17,7 @@ import yaml
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from siming_tasks.tools.builder.sheets.build_inputs import Inputs
-from siming_tasks.tools.builder.sheets.build_plan import make_plan
+from siming_tasks.tools.builder.build_plan import Inputs, make_plan
 from tests.data.conftest import RUBRIC, write_video
 from tests.tools.builder.annotations.annotation_files import (
     AGGREGATED,

@@ -15,13 +15,12 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
-from siming_tasks.media import read_timeline
+from siming_tasks.media import Timeline, read_timeline
+from siming_tasks.media.clips import write_sequence
 from siming_tasks.report.run_analysis import minimal_pair_results
 from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
-from siming_tasks.tools.builder.edits.build_edits import edit_dataset
-from siming_tasks.tools.builder.edits.edited_labels import Edit, candidates, labels_after
-from siming_tasks.tools.builder.edits.edited_video import film_of
+from siming_tasks.tools.builder.edits import Edit, Film, candidates, edit_dataset, film_of, labels_after
 from tests.media.conftest import make, number, photo, psnr, shown
 
 RATE = 25
@@ -83,6 +82,10 @@ def exams(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return write_exams(tmp_path_factory.mktemp("edits") / "exams")
 
 
+def write_film(film: Film, source: Path, timeline: Timeline, target: Path) -> None:
+    write_sequence(source, timeline, film.shown.tolist(), film.pts, target)
+
+
 def frames_of(path: Path) -> list[int]:
     return [number(picture) for picture in shown(path)]
 
@@ -103,7 +106,7 @@ def test_cuts_are_exact_to_the_frame(exams: Dataset, tmp_path: Path, edit: Edit 
     source = exams.media_path(video)
     timeline = read_timeline(source)
     film = film_of(video, timeline, edit)
-    film.write(source, timeline, tmp_path / "out.mp4")
+    write_film(film, source, timeline, tmp_path / "out.mp4")
     assert frames_of(tmp_path / "out.mp4") == want
     written = read_timeline(tmp_path / "out.mp4")
     assert np.allclose(np.diff(written.times), 1 / RATE) and film.duration == len(want) / RATE
@@ -122,7 +125,7 @@ def test_nothing_in_the_coding_tells_a_cut(exams: Dataset, tmp_path: Path) -> No
     source = exams.media_path(video)
     timeline = read_timeline(source)
     for edit in (None, Edit("drop", "b"), Edit("swap", "b", "a"), Edit("freeze", "a")):
-        film_of(video, timeline, edit).write(source, timeline, tmp_path / "out.mp4")
+        write_film(film_of(video, timeline, edit), source, timeline, tmp_path / "out.mp4")
         assert (
             read_timeline(tmp_path / "out.mp4").keyframes.tolist()
             == [0, 25, 50, 75][: -(-len(frames_of(tmp_path / "out.mp4")) // 25)]
@@ -139,7 +142,7 @@ def test_a_variable_rate_keeps_every_frames_own_length(tmp_path: Path, exams: Da
     timeline = read_timeline(tmp_path / "vfr.mp4")
     (video, *_) = exams.videos
     film = film_of(video, timeline, Edit("swap", "b", "a"))
-    film.write(tmp_path / "vfr.mp4", timeline, tmp_path / "out.mp4")
+    write_film(film, tmp_path / "vfr.mp4", timeline, tmp_path / "out.mp4")
     order = frames_of(tmp_path / "out.mp4")
     lengths = np.diff(timeline.times)
     assert np.allclose(np.diff(read_timeline(tmp_path / "out.mp4").times), lengths[order[:-1]], atol=1e-4)
@@ -221,7 +224,7 @@ def test_a_camera_is_cut_as_exactly_as_a_drawing(tmp_path: Path) -> None:
     source = exams.media_path(video)
     timeline = read_timeline(source)
     film = film_of(video, timeline, Edit("swap", "b", "a"))
-    film.write(source, timeline, tmp_path / "out.mp4")
+    write_film(film, source, timeline, tmp_path / "out.mp4")
     originals = shown(source)
     for place, picture in enumerate(shown(tmp_path / "out.mp4")):
         if place in (0, 1, 18, 19, 20, 21, 38, 39, 40, 41, 60, 99):

@@ -17,10 +17,9 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder import BuildOptions
-from siming_tasks.tools.builder.sheets.build_inputs import Inputs
-from siming_tasks.tools.builder.sheets.build_plan import BuildPlan, make_plan
-from siming_tasks.tools.builder.sheets.labels import read_labels
-from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
+from siming_tasks.tools.builder.build_plan import BuildPlan, Inputs, make_plan
+from siming_tasks.tools.builder.read_sheets import read_labels
+from siming_tasks.tools.builder.video_files import VideoFiles
 from tests.data.conftest import RUBRIC, write_video
 
 TINY = rubric_from(RUBRIC)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.tools.builder.sheets.consensus import decide
-from siming_tasks.tools.builder.sheets.labels import LabelRow
+from siming_tasks.tools.builder.build_plan import decide
+from siming_tasks.tools.builder.label_rows import LabelRow
 
 
 def row(scores: dict[str, float], **more: Any) -> LabelRow:

@@ -16,7 +16,7 @@ from openpyxl import load_workbook
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from siming_tasks.tools.builder.sheets import build_dataset as make
+from siming_tasks.tools.builder import build_folder as make
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 OLD = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600)

@@ -11,8 +11,9 @@ import pytest
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tools.builder.sheets.labels import LabelRow, read_labels
-from siming_tasks.tools.builder.sheets.mapping import SheetMapping, read_mapping
+from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.mapping import SheetMapping, read_mapping
+from siming_tasks.tools.builder.read_sheets import read_labels
 from tests.data.conftest import RUBRIC
 
 TINY = rubric_from(RUBRIC)

@@ -13,7 +13,7 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.media.clips import write_frames
-from siming_tasks.tools.builder.sheets.normalize_video import normalise
+from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import write_video
 
 SECRET = b"2024-05-06T07:08:09 39.9042N 116.4074E Zhang San"

@@ -13,7 +13,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
-from siming_tasks.tools.builder.sheets.normalize_video import normalise
+from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import turn, write_video
 
 

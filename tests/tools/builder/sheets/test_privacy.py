@@ -17,8 +17,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from siming_tasks.tools.builder.sheets.labels import LabelRow
-from siming_tasks.tools.builder.sheets.sheet_per_rater import rater_names
+from siming_tasks.tools.builder.build_plan import rater_names
+from siming_tasks.tools.builder.label_rows import LabelRow
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 WANG, LI = "Dr. Wang Mei", "rater_li"

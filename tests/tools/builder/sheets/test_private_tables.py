@@ -7,9 +7,9 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
-from siming_tasks.tools.builder.sheets.labels import LabelRow
-from siming_tasks.tools.builder.sheets.private_tables import write_undecided
-from siming_tasks.tools.builder.sheets.sheet_tables import read_table
+from siming_tasks.tools.builder.build_folder import write_undecided
+from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.sheet_tables import read_table
 
 EVIL = (
     '=HYPERLINK("http://x",1)',

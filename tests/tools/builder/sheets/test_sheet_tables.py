@@ -14,9 +14,9 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tools.builder.sheets.labels import read_labels
-from siming_tasks.tools.builder.sheets.mapping import SheetMapping, read_mapping
-from siming_tasks.tools.builder.sheets.sheet_tables import read_table
+from siming_tasks.tools.builder.mapping import SheetMapping, read_mapping
+from siming_tasks.tools.builder.read_sheets import read_labels
+from siming_tasks.tools.builder.sheet_tables import read_table
 from tests.data.conftest import RUBRIC
 
 HEAD = "video_id,step_id,start,end,rater_a,rater_b,consensus"

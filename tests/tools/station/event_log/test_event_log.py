@@ -15,7 +15,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
-from siming_tasks.tools.builder.sheets.event_log_sheet import UseRatings, ratings_sheet
+from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
 from siming_tasks.tools.station.event_log import Event, EventLog, Known, replay
 from siming_tasks.tools.station.event_log.replay import seconds_by_step
 from tests.tools.station.conftest import STEPS, rubric_of

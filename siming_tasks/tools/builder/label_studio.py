@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,18 +17,17 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
 from siming_tasks.data.jsonl import parse_value
-from siming_tasks.tools.builder.annotations.match_steps import (
+from siming_tasks.tools.builder.annotation_marks import (
     MAX_BYTES,
     MAX_SECONDS,
+    AnnotationFormat,
     Mark,
     Marks,
-    bounded,
     joined,
     short,
 )
-from siming_tasks.tools.builder.sheets.match_videos import SUFFIXES
-
-__all__ = ["read_label_studio"]
+from siming_tasks.tools.builder.mapping import Words
+from siming_tasks.tools.builder.video_files import SUFFIXES
 
 _UPLOAD = re.compile(r"^[0-9a-f]{8}-(?=.)")
 """What Label Studio puts before the name of an uploaded file."""
@@ -36,15 +35,8 @@ _RATES = ("fps", "framerate", "frame_rate", "frameRate")
 _IGNORE = "Leave it out with `ignore:` in the mapping file (--columns), or correct it in Label Studio."
 
 
-def read_label_studio(
-    path: Path, rate: Fraction | None = None, ignored: Callable[[str], bool] = lambda name: False
-) -> Marks:
+def read_label_studio(path: Path, words: Words, rate: Fraction | None = None, encoding: str | None = None) -> Marks:
     """The spans of all tasks.
-
-    Args:
-        path: the file.
-        rate: frames per second, where the file has none.
-        ignored: whether a video is left out on purpose, by its file name.
 
     Raises:
         DataError: not JSON, or not Label Studio's.
@@ -64,25 +56,28 @@ def read_label_studio(
         if not isinstance(task.get("annotations"), list):
             what = f"{path}: task {index} has no list `annotations`."
             raise DataError(f"{what} Export it from Label Studio as JSON (not JSON-MIN, CSV or tasks alone).")
-        marks += _task(path, task, index, rate, ignored, problems, timeless)
+        name = f"task {task.get('id', index) if isinstance(task.get('id', index), int | str) else index}"
+        marks += _task(path, name, task, words, rate, problems, timeless)
     for kind, count in timeless.items():
         what = f"{count} results of type {short(kind)} have no times and are not read."
         problems.append(Problem("annotations-untimed", what, "Nothing to do.", str(path), severity="warning"))
-    return Marks(bounded(path, marks), tuple(problems))
+    return Marks(path, tuple(marks), tuple(problems))
+
+
+FORMAT = AnnotationFormat("Label Studio", "Label Studio's .json", (".json",), read_label_studio)
 
 
 def _task(
     path: Path,
+    name: str,
     task: dict[str, Any],
-    index: int,
+    words: Words,
     rate: Fraction | None,
-    ignored: Callable[[str], bool],
     problems: list[Problem],
     timeless: Counter[str],
 ) -> Iterator[Mark]:
-    name = f"task {task.get('id', index) if isinstance(task.get('id', index), int | str) else index}"
     data = task["data"] if isinstance(task.get("data"), dict) else {}
-    videos = _videos(data, ignored)
+    videos = _videos(data, words)
     if len(videos) > 1:
         listed = [names[-1] for names in videos]
         what = f"{name}: {len(videos)} videos: {', '.join(map(short, listed))}."
@@ -96,7 +91,9 @@ def _task(
             what, fix = f"{name}: an annotation that was skipped is not read.", "Nothing to do."
             problems.append(Problem("annotation-skipped", what, fix, str(path), severity="warning"))
             continue
-        by = _annotator(annotation.get("completed_by"))
+        by = annotation.get("completed_by")
+        by = by.get("email") or by.get("id") if isinstance(by, dict) else by
+        by = str(by) if isinstance(by, int | str) and not isinstance(by, bool) else None
         for result in annotation.get("result", []):
             value = result.get("value") if isinstance(result, dict) else None
             if not isinstance(value, dict):
@@ -105,59 +102,72 @@ def _task(
                 timeless[str(result.get("type"))[:40]] += 1
                 continue
             where = f"{name}, region {short(result.get('id', '?'))}"
-            labels = _labels(value)
+            # The list of labels is called `labels`, `timelinelabels`...
+            lists = [labels for key, labels in value.items() if key.endswith("labels") and isinstance(labels, list)]
+            labels = [label for labels in lists for label in labels if isinstance(label, str)]
             names = videos[0] if videos else (name,)
-            mark = Mark(joined(*labels), " / ".join(labels), names, str(path), None, where, by=by)
-            for start, end, fault in _spans(value, rate, stated, mark):
-                yield replace(mark, start=start, end=end, fault=fault)
+            mark = Mark(joined(labels), " / ".join(labels), names, str(path), None, where, by=by)
+            if len(labels) == 1:
+                yield from _spans(value, rate, stated, mark)
+            else:
+                what = f"has {len(labels)} labels ({', '.join(map(short, labels[:3]))})."
+                yield replace(mark, fault=mark.problem("labels-unclear", what, f"A span has one. {_IGNORE}"))
 
 
-def _labels(value: dict[str, Any]) -> list[str]:
-    """The labels of a region, whatever the list is called (``labels``, ``timelinelabels``...)."""
-    lists = [labels for key, labels in value.items() if key.endswith("labels") and isinstance(labels, list)]
-    return [label for labels in lists for label in labels if isinstance(label, str)]
+def _videos(data: dict[str, Any], words: Words) -> list[tuple[str, ...]]:
+    """The names that each video of a task may have."""
+    videos: dict[str, tuple[str, ...]] = {}
+    for text in data.values():
+        if not isinstance(text, str) or len(text) > 2000 or "<" in text:
+            continue
+        try:
+            url = urlsplit(text)
+        except ValueError:
+            continue
+        name = parse_qs(url.query).get("d", [""])[0] or unquote(url.path)  # `?d=` is how local files are served
+        last = name.replace("\\", "/").rpartition("/")[2]
+        stem = _UPLOAD.sub("", last)
+        if Path(last).suffix.lower() in SUFFIXES and not any([words.ignored(last), words.ignored(stem)]):
+            videos.setdefault(last, tuple(dict.fromkeys((name, stem))))
+    return list(videos.values())
 
 
-def _spans(
-    value: dict[str, Any], rate: Fraction | None, stated: Fraction | None, mark: Mark
-) -> Iterator[tuple[float, float, Problem | None]]:
-    """Start and end in seconds, and why it is no span."""
-    labels = _labels(value)
-    if len(labels) != 1:
-        what = f"has {len(labels)} labels ({', '.join(map(short, labels[:3]))})."
-        yield 0, 0, mark.problem("labels-unclear", what, f"A span has one. {_IGNORE}")
-    elif "ranges" in value or "sequence" in value:
+def _spans(value: dict[str, Any], rate: Fraction | None, stated: Fraction | None, mark: Mark) -> Iterator[Mark]:
+    """The annotation with each of its spans in seconds, or with the reason why it is none."""
+    code, what, fix = "not-a-time", "", _IGNORE
+    spans: list[tuple[float, float]] = []
+    if "ranges" in value or "sequence" in value:
         frames, what = _frames(value)
         own = stated or (None if what else _own_rate(value))
         per_second = rate or own
         if what:
-            yield 0, 0, mark.problem("not-a-time", what, _IGNORE)
+            pass
         elif per_second is None:
+            code, what = "rate-missing", "counted in frames, and the file has no rate."
             fix = "Say it with --spans-fps, as `frameRate` in the labeling setup had it (24 if it had none)."
-            yield 0, 0, mark.problem("rate-missing", "counted in frames, and the file has no rate.", fix)
         elif own and abs(per_second / own - 1) > Fraction(1, 1000):
+            code, fix = "rate-differs", "Give the rate of the labeling setup, or none."
             what = f"the file says {float(own):g} frames per second, --spans-fps or `rate:` {float(per_second):g}."
-            yield 0, 0, mark.problem("rate-differs", what, "Give the rate of the labeling setup, or none.")
         else:
-            for first, last in frames:
-                yield _checked(float(first / per_second), float(last / per_second), mark)
-    elif "text" in value or value.get("instant") is True:
-        what = "a moment, not a span." if "text" not in value else "counted in letters of a text, not in time."
-        yield 0, 0, mark.problem("not-a-time", what, _IGNORE)
+            spans = [(float(first / per_second), float(last / per_second)) for first, last in frames]
+    elif "text" in value:
+        what = "counted in letters of a text, not in time."
+    elif value.get("instant") is True:
+        what = "a moment, not a span."
     else:
         start, end = value.get("start"), value.get("end")
         if _is_number(start) and _is_number(end):
-            yield _checked(start, end, mark)
+            spans = [(start, end)]
         else:
             what = f"{short(start)} to {short(end)} are no times in seconds."
-            yield 0, 0, mark.problem("not-a-time", what, _IGNORE)
-
-
-def _checked(start: float, end: float, mark: Mark) -> tuple[float, float, Problem | None]:
-    if not (0 <= start < end <= MAX_SECONDS):
-        what = f"{start:g}-{end:g} s is not `0 <= start < end`, or a single frame."
-        return 0, 0, mark.problem("span-invalid", what, _IGNORE)
-    return float(start), float(end), None
+    if what:
+        yield replace(mark, fault=mark.problem(code, what, fix))
+    for start, end in spans:
+        if 0 <= start < end <= MAX_SECONDS:
+            yield replace(mark, start=float(start), end=float(end))
+        else:
+            what = f"{start:g}-{end:g} s is not `0 <= start < end`, or a single frame."
+            yield replace(mark, fault=mark.problem("span-invalid", what, _IGNORE))
 
 
 def _frames(value: dict[str, Any]) -> tuple[list[tuple[int, int]], str]:
@@ -170,11 +180,8 @@ def _frames(value: dict[str, Any]) -> tuple[list[tuple[int, int]], str]:
                 return ranges, ""
         return [], "`ranges` are not first and last frames."
     keys = value["sequence"]
-    if (
-        not isinstance(keys, list)
-        or not keys
-        or not all(isinstance(key, dict) and _is_frame(key.get("frame")) for key in keys)
-    ):
+    whole = isinstance(keys, list) and keys
+    if not whole or not all(isinstance(key, dict) and _is_frame(key.get("frame")) for key in keys):
         return [], "`sequence` holds no frames."
     stretches: list[tuple[int, int]] = []
     begun: int | None = None
@@ -214,26 +221,3 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 def _is_frame(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**9
-
-
-def _annotator(value: Any) -> str | None:
-    if isinstance(value, dict):
-        value = value.get("email") or value.get("id")
-    return str(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
-
-
-def _videos(data: dict[str, Any], ignored: Callable[[str], bool]) -> list[tuple[str, ...]]:
-    """The names that each video of a task may have."""
-    videos: dict[str, tuple[str, ...]] = {}
-    for text in data.values():
-        if not isinstance(text, str) or len(text) > 2000 or "<" in text:
-            continue
-        try:
-            url = urlsplit(text)
-        except ValueError:
-            continue
-        name = parse_qs(url.query).get("d", [""])[0] or unquote(url.path)  # `?d=` is how local files are served
-        last = name.replace("\\", "/").rpartition("/")[2]
-        if Path(last).suffix.lower() in SUFFIXES and not any([ignored(last), ignored(_UPLOAD.sub("", last))]):
-            videos.setdefault(last, tuple(dict.fromkeys((name, _UPLOAD.sub("", last)))))
-    return list(videos.values())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import errno
+import io
+import itertools
 import logging
 import os
 import shutil
@@ -17,22 +20,18 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import read_yaml
+from siming_tasks.common.files import atomic_write, read_yaml
+from siming_tasks.common.sanitize import cell
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.media.container import DISK_FULL
-from siming_tasks.tools.builder.sheets.build_inputs import Inputs
-from siming_tasks.tools.builder.sheets.build_plan import BuildOptions, BuildPlan, make_plan
-from siming_tasks.tools.builder.sheets.consensus import Decision, origin_named
-from siming_tasks.tools.builder.sheets.event_log_sheet import UseRatings
-from siming_tasks.tools.builder.sheets.labels import LabelRow
-from siming_tasks.tools.builder.sheets.mapping import VIDEO_FIELDS
-from siming_tasks.tools.builder.sheets.private_tables import beside, write_names, write_undecided
-from siming_tasks.tools.builder.sheets.transcode import transcode
-from siming_tasks.tools.builder.sheets.video_sources import span_problems
-
-__all__ = ["Built", "build_dataset"]
+from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
+from siming_tasks.tools.builder.event_log_sheet import UseRatings
+from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
+from siming_tasks.tools.builder.transcode import transcode
+from siming_tasks.tools.builder.video_files import span_problems
 
 _log = logging.getLogger(__name__)
 
@@ -67,18 +66,16 @@ def build_dataset(
     Args:
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
         rubric: ``rubric.yaml``.
-        labels: score sheet, long or wide (see :func:`siming_tasks.tools.builder.sheets.labels.read_labels`), or one
-        for each
-            physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the event log of a rating station.
+        labels: score sheet, long or wide (see :func:`siming_tasks.tools.builder.read_sheets.read_labels`), or one for
+            each physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the event log of a rating station.
         videos: folder of the video files that the sheet names.
         spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
             annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
         spans_fps: frames per second of spans that are counted in frames.
         adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
-        mapping: mapping file (see :class:`siming_tasks.tools.builder.sheets.mapping.SheetMapping`).
+        mapping: mapping file (see :class:`siming_tasks.tools.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
-        ratings: how the event log of a rating station is read
-            (:mod:`siming_tasks.tools.builder.sheets.event_log_sheet`).
+        ratings: how the event log of a rating station is read (:mod:`siming_tasks.tools.builder.event_log_sheet`).
         options: the rest.
         jobs: videos worked on at once.
         progress: show a bar on stderr.
@@ -109,14 +106,14 @@ def build_dataset(
         ratings=ratings or UseRatings(),
     )
     with _writable(out):
-        _started(out)
+        _check_place(out)
         plan, problems = make_plan(inputs, options)
         _refuse(out, plan, problems)
-        with _alone(out):
-            if not _already(out, plan.key()):
+        with _locked(out):
+            if not _is_built(out, plan.key()):
                 problems += _build(out, plan, jobs, progress)
     dataset = open_dataset(out)
-    return Built(dataset, beside(out, "names"), (*problems, *label_problems(dataset)))
+    return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
 
 
 def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
@@ -142,14 +139,13 @@ def _writable(out: Path) -> Iterator[None]:
             full = "a file is larger than may be written here" if error.errno == errno.EFBIG else "the disk is full"
             raise DataError(f"{out}: {full}. {fix}") from None
         place = f" ({error.filename})" if error.filename else ""
+        what = f"{error.strerror or error}{place}. Name a folder in a place where you may write."
         if error.errno in (errno.EEXIST, errno.ENOTDIR):
             what = f"{error.filename} is no folder. Name another place, or delete that file."
-            raise DataError(f"{out}: cannot be written: {what}") from None
-        fix = "Name a folder in a place where you may write."
-        raise DataError(f"{out}: cannot be written: {error.strerror or error}{place}. {fix}") from None
+        raise DataError(f"{out}: cannot be written: {what}") from None
 
 
-def _started(out: Path) -> None:
+def _check_place(out: Path) -> None:
     """Make sure that something can be written beside ``out``, before hours of work.
 
     Raises:
@@ -167,92 +163,8 @@ def _started(out: Path) -> None:
                 raise NotADirectoryError(errno.ENOTDIR, "no folder", str(part))
 
 
-def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:
-    """Make the folder under another name, then give it its own."""
-    part = out.with_name(f".{out.name}.part")
-    sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
-    media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
-    rows, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()})
-    digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
-    write_folder(part, plan.rubric_file, rows, _info(plan), digests)
-    shutil.rmtree(part / "done")
-    open_dataset(part)
-    write_names(beside(out, "names"), plan)
-    if out.exists():
-        out.rmdir()
-    os.replace(part, out)
-    return cut
-
-
-def _rows(plan: BuildPlan, durations: Mapping[str, float]) -> tuple[list[dict[str, Any]], list[Problem]]:
-    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
-    problems = span_problems(plan.rows, {name: durations[video_id] for name, video_id in plan.ids.items()})
-    if problems:
-        raise DataError.of(problems, shown=20)
-    order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
-    canary = _canary(plan)
-    videos: list[dict[str, Any]] = []
-    for name, video_id in plan.ids.items():
-        mine = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
-        about = {key: value for row in mine for key, value in row.about.items()}
-        if "student" in about:
-            about["student"] = plan.students[about["student"]]
-        duration = round(durations[video_id], 6)
-        video: dict[str, Any] = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
-        video |= {key: about[key] for key in VIDEO_FIELDS if key in about}
-        video["steps"] = [_step(row, plan.decision, plan.raters, duration, problems) for row in mine]
-        videos.append({**video, "canary": canary})
-    return videos, problems
-
-
-def _step(
-    row: LabelRow, decision: Decision, raters: Mapping[str, str], duration: float, cut: list[Problem]
-) -> dict[str, Any]:
-    if not row.applicable:
-        return {"step_id": row.step_id, "applicable": False}
-    end = row.end
-    if end is not None and end > duration:
-        what = f"end {end:g} s cut back to the video's {duration:g} s."
-        cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
-        end = duration
-    scores = decision.scores[row.video, row.step_id].items()
-    points = {
-        raters.get(name, name): int(value) if value is not None and value == int(value) else value
-        for name, value in scores
-    }
-    return {"step_id": row.step_id, "start": row.start, "end": end, "score": points}
-
-
-def _canary(plan: BuildPlan) -> str:
-    """A string that exists nowhere else: if a model can complete it, these files were in its training data."""
-    return f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
-
-
-def _info(plan: BuildPlan) -> dict[str, Any]:
-    """``dataset.yaml``, without the digests."""
-    options = plan.options
-    who = "student names" if options.keep_rater_names else "names of students and raters"
-    return {
-        "name": options.name,
-        "version": options.version,
-        "license": options.license or None,
-        "synthetic": options.synthetic,
-        "languages": list(options.languages),
-        "label_sources": {
-            "raters": sorted({plan.raters.get(rater, rater) for row in plan.rows for rater in row.scores}),
-            "rule": plan.raters.get(options.consensus, options.consensus),
-            "consensus": {origin_named(how, plan.raters): count for how, count in plan.decision.origins.items()},
-        },
-        "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
-        f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
-        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
-        "canary": _canary(plan),
-    }
-
-
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def _locked(out: Path) -> Iterator[None]:
     """Only one build works on ``out``; another waits."""
     from filelock import FileLock, Timeout
 
@@ -269,7 +181,7 @@ def _alone(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def _already(out: Path, key: str) -> bool:
+def _is_built(out: Path, key: str) -> bool:
     """True if ``out`` is this build, finished.
 
     Raises:
@@ -283,3 +195,123 @@ def _already(out: Path, key: str) -> bool:
     except (DataError, KeyError, TypeError):
         pass
     raise DataError(f"{out}: exists and was not built from these inputs. Name another folder, or delete that one.")
+
+
+def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:
+    """Make the folder under another name, then give it its own; a warning for every span that had to be cut back."""
+    part = out.with_name(f".{out.name}.part")
+    sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
+    media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
+    # A string that exists nowhere else: if a model can complete it, these files were in its training data.
+    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
+    rows, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()}, canary)
+    digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
+    write_folder(part, plan.rubric_file, rows, _info(plan, canary), digests)
+    shutil.rmtree(part / "done")
+    open_dataset(part)
+    _write_names(_beside(out, "names"), plan)
+    if out.exists():
+        out.rmdir()
+    os.replace(part, out)
+    return cut
+
+
+def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:
+    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
+    if wrong := span_problems(plan.rows, {name: durations[video_id] for name, video_id in plan.ids.items()}):
+        raise DataError.of(wrong, shown=20)
+    order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
+    videos: list[dict[str, Any]] = []
+    cut: list[Problem] = []
+    for name, video_id in plan.ids.items():
+        rows = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
+        about = {key: value for row in rows for key, value in row.about.items()}
+        if "student" in about:
+            about["student"] = plan.students[about["student"]]
+        duration = round(durations[video_id], 6)
+        steps: list[dict[str, Any]] = []
+        for row in rows:
+            if not row.applicable:
+                steps.append({"step_id": row.step_id, "applicable": False})
+                continue
+            end = row.end
+            if end is not None and end > duration:
+                what = f"end {end:g} s cut back to the video's {duration:g} s."
+                cut.append(row.problem("span-cut", what, "Nothing to do.", "end", severity="warning"))
+                end = duration
+            points = {
+                plan.raters.get(rater, rater): int(value) if value is not None and value == int(value) else value
+                for rater, value in plan.decision.scores[row.video, row.step_id].items()
+            }
+            steps.append({"step_id": row.step_id, "start": row.start, "end": end, "score": points})
+        video = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
+        facts = {key: about[key] for key in VIDEO_FIELDS if key in about}
+        videos.append({**video, **facts, "steps": steps, "canary": canary})
+    return videos, cut
+
+
+def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
+    """``dataset.yaml``, without the digests."""
+    options = plan.options
+    who = "student names" if options.keep_rater_names else "names of students and raters"
+    renamed = {f"points of {rater}": f"points of {name}" for rater, name in plan.raters.items()}
+    return {
+        "name": options.name,
+        "version": options.version,
+        "license": options.license or None,
+        "synthetic": options.synthetic,
+        "languages": list(options.languages),
+        "label_sources": {
+            "raters": sorted({plan.raters.get(rater, rater) for row in plan.rows for rater in row.scores}),
+            "rule": plan.raters.get(options.consensus, options.consensus),
+            "consensus": {renamed.get(how, how): count for how, count in plan.decision.origins.items()},
+        },
+        "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
+        f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
+        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "build": {"tool": f"siming-tasks {__version__}", "inputs": plan.key()},
+        "canary": canary,
+    }
+
+
+def _beside(out: Path, kind: str) -> Path:
+    """Path of the private table of this kind beside a new folder: ``<out>.<kind>.csv``."""
+    return out.with_name(f"{out.name}.{kind}.csv")
+
+
+def _write_names(path: Path, plan: BuildPlan) -> None:
+    """The sheet's names of videos, students and raters, and what they are called in the dataset.
+
+    Private: it lies outside the folder, readable by its owner only.
+    """
+    with atomic_write(path, private=True) as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["kind", "id", "name", "file"])
+        rows = [["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items()]
+        rows += [["student", number, name, ""] for name, number in plan.students.items()]
+        rows += [["rater", letter, name, ""] for name, letter in plan.raters.items() if letter != name]
+        writer.writerows([cell(value) for value in row] for row in rows)
+
+
+def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
+    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in.
+
+    Private like the table of names: it has the sheet's own names of videos and raters.
+    """
+    raters = sorted({rater for row in rows for rater in row.scores})
+    table = [["line", "video_id", "step_id", *raters, "consensus"]]
+    for row in rows:
+        points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
+        table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([cell(value) for value in row] for row in table)
+    content = text.getvalue().encode("utf-8-sig")  # the mark makes Excel read it as UTF-8
+    for number in itertools.count(1):
+        path = _beside(out, "adjudicate" if number == 1 else f"adjudicate-{number}")
+        if not path.exists():
+            with atomic_write(path, "wb", private=True) as stream:
+                stream.write(content)
+            return path
+        if path.read_bytes() == content:
+            return path
+    raise AssertionError  # count() does not end

@@ -10,13 +10,11 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tools.builder.sheets.column_roles import Kind
-from siming_tasks.tools.builder.sheets.match_videos import VideoFiles
-from siming_tasks.tools.builder.sheets.sheet_tables import Column, Sheet, SheetRow
+from siming_tasks.tools.builder.mapping import Kind
+from siming_tasks.tools.builder.sheet_tables import Column, Sheet, SheetRow
+from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import EventLog, ExamState, Known, is_event_log, replay_exams, rubric_digest
 from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
-
-__all__ = ["UseRatings", "ratings_problems", "ratings_sheet"]
 
 
 @dataclass(frozen=True)
@@ -39,14 +37,8 @@ def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tu
     that it does, the raters' other opinion is left out. A step's span is the adjudicated one, else that of
     ``use.spans_from``, else the one that all who marked the step agree about.
 
-    Args:
-        path: the event log.
-        rubric: of the build; must be that of the event log.
-        kind: labels, spans, or adjudicated points.
-        use: the rest.
-
     Raises:
-        DataError: it is no event log, or has another rubric.
+        DataError: it is no event log, or has another rubric than the build.
     """
     event_log = EventLog.read(path)
     try:
@@ -64,6 +56,8 @@ class _Ratings:
         self.exams = event_log.exams()
         self.states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
         self.raters = sorted({rater for rater, _ in self.states} - {CONSENSUS})
+        self.differing: list[str] = []
+        self.unmarked: list[str] = []
         if use.spans_from and use.spans_from not in self.raters:
             shown = ", ".join(self.raters) or "nobody"
             self._problem("rater-unknown", f"{use.spans_from!r} rated nothing here.", f"--spans-from takes {shown}.")
@@ -75,54 +69,51 @@ class _Ratings:
             "adjudicated": ("video_id", "step_id", CONSENSUS),
         }[kind]
         rows = []
-        self.differing: list[str] = []
-        self.unmarked: list[str] = []
-        self.open = 0
+        undecided = 0
         for exam in self.exams.values():
-            states = self._begun(exam)
+            states = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
+            states = {rater: state for rater, state in states.items() if state.steps}
             if kind == "labels":
-                states = {rater: state for rater, state in states.items() if self._finished(exam, rater, state)}
+                states = {rater: state for rater, state in states.items() if self._is_finished(exam, rater, state)}
             agreed = self.states.get((CONSENSUS, exam.digest), ExamState())
             for step in exam.steps:
                 start, end = self._span(exam, step, states, agreed)
                 where = {"video_id": exam.name, "step_id": step}
                 when = {name: at for name, at in (("start", start), ("end", end)) if at is not None}
                 points = dict(_given(step, states, agreed))
-                self.open += CONSENSUS not in points and len(set(points.values())) > 1
+                undecided += CONSENSUS not in points and len(set(points.values())) > 1
                 if kind == "labels":
                     rows += [{**where, **when, "rater": who, "points": what} for who, what in points.items()]
                 elif kind == "spans":
                     rows += [{**where, **when}] if when else []
                 else:
                     rows += [{**where, CONSENSUS: points[CONSENSUS]}] if CONSENSUS in points else []
-        if kind != "adjudicated":
-            self._about_spans()
-        if kind == "labels" and self.open:
-            what = f"raters differ on {self.open} steps that nobody has adjudicated."
+        if self.differing and kind != "adjudicated":
+            what = f"raters marked {len(self.differing)} steps differently, the first being {self.differing[0]}."
+            fix = f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, self.raters))}."
+            self._problem("span-differs", what, fix)
+        if self.unmarked and kind != "adjudicated":
+            what = f"{len(self.unmarked)} steps are marked by others and not by {self.use.spans_from!r}, the first"
+            self._problem("span-missing", f"{what} being {self.unmarked[0]}.", "They have no clip.", warning=True)
+        if kind == "labels" and undecided:
+            what = f"raters differ on {undecided} steps that nobody has adjudicated."
             fix = "Decide them with `siming data rate DIR --adjudicate`."
             self._problem("adjudication-open", what, fix, warning=True)
-        columns = tuple(Column(name, (name,)) for name in names)
-        sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
         if not rows and not self.problems:
             self._problem("nothing-rated", f"holds no {kind}.", "Is it the right file?")
+        columns = tuple(Column(name, (name,)) for name in names)
+        sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
         return Sheet(None, columns, sheet_rows, self.file, ()), self.problems
 
-    def _begun(self, exam: Known) -> dict[str, ExamState]:
-        """By rater, the exam's state where there is any."""
-        states = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
-        return {rater: state for rater, state in states.items() if state.steps}
-
-    def _finished(self, exam: Known, rater: str, state: ExamState) -> bool:
+    def _is_finished(self, exam: Known, rater: str, state: ExamState) -> bool:
         """True if every step is decided; if not, the exam is named."""
         if not (left := state.left(exam.steps)):
             return True
         shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
+        fix = "It is left out." if self.use.finished else fix
         what = f"{rater} has not finished {exam.name!r}: {shown}."
-        if self.use.finished:
-            self._problem("exam-unfinished", what, "It is left out.", warning=True)
-        else:
-            fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
-            self._problem("exam-unfinished", what, fix)
+        self._problem("exam-unfinished", what, fix, warning=self.use.finished)
         return False
 
     def _span(
@@ -139,17 +130,6 @@ class _Ratings:
         if len(set(marked.values())) > 1:
             self.differing.append(f"{exam.name} {step}")
         return next(iter(marked.values()), (None, None))
-
-    def _about_spans(self) -> None:
-        if self.differing:
-            what = f"raters marked {len(self.differing)} steps differently, the first being {self.differing[0]}."
-            fix = f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, self.raters))}."
-            self._problem("span-differs", what, fix)
-        if self.unmarked:
-            what = (
-                f"{len(self.unmarked)} steps are marked by others and not by {self.use.spans_from!r}, the first being"
-            )
-            self._problem("span-missing", f"{what} {self.unmarked[0]}.", "They have no clip.", warning=True)
 
     def _problem(self, code: str, what: str, fix: str, *, warning: bool = False) -> None:
         self.problems.append(Problem(code, what, fix, self.file, severity="warning" if warning else "error"))
@@ -171,30 +151,26 @@ def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Ite
         yield CONSENSUS, decided.points
 
 
-def _otherwise(path: Path, videos: VideoFiles, synthetic: bool) -> list[Problem]:
-    """Other videos than those rated, simulated ones called real."""
-    event_log = EventLog.read(path)
-    problems = []
-    if event_log.synthetic and not synthetic:
-        what = "the rated videos are SYNTHETIC."
-        problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
-    for exam in event_log.exams().values():
-        path_of_exam = videos.find(exam.name)
-        if len(path_of_exam) == 1 and (digest := digest_of(path_of_exam[0])) != exam.digest:
-            what = f"{path_of_exam[0]} is not the video that was rated as {exam.name!r}"
-            both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
-            fix = "Give the folder of the rated files as --videos."
-            problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
-    event_log.close()
-    return problems
-
-
 def ratings_problems(
     inputs: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
 ) -> list[Problem]:
-    """Conflicts between the event logs of a build, its other inputs, and the names that it gives."""
-    event_logs = [path for path in dict.fromkeys(inputs) if path and is_event_log(path)]
-    if use != UseRatings() and not event_logs:
+    """Conflicts of a build's event logs: other videos than those rated, simulated ones called real, unused options."""
+    paths = [path for path in dict.fromkeys(inputs) if path and is_event_log(path)]
+    if use != UseRatings() and not paths:
         what = "--spans-from and --finished are about the event log of a rating station, and none is given."
         return [Problem("ratings-unused", what, "Leave them out.")]
-    return [problem for path in event_logs for problem in _otherwise(path, videos, synthetic)]
+    problems = []
+    for path in paths:
+        event_log = EventLog.read(path)
+        if event_log.synthetic and not synthetic:
+            what = "the rated videos are SYNTHETIC."
+            problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
+        for exam in event_log.exams().values():
+            files = videos.find(exam.name)
+            if len(files) == 1 and (digest := digest_of(files[0])) != exam.digest:
+                what = f"{files[0]} is not the video that was rated as {exam.name!r}"
+                both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
+                fix = "Give the folder of the rated files as --videos."
+                problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
+        event_log.close()
+    return problems

@@ -1,1 +1,0 @@
-"""Spans out of the files of annotation tools: ELAN, BORIS, Label Studio."""

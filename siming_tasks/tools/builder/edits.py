@@ -1,0 +1,364 @@
+"""A data set of edited exams, each beside an untouched copy that was encoded in the same way, and its pairs.
+
+The labels after an edit are those that spans and the rubric's requirements decide; the rest is left out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from siming_tasks import __version__
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_write, sha256_file
+from siming_tasks.common.schema import CONSENSUS, Video
+from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.folder_files import write_folder
+from siming_tasks.media import Timeline, frame_range, read_timeline
+from siming_tasks.media.clips import write_sequence
+from siming_tasks.rubrics import Rubric
+
+Operation = Literal["drop", "freeze", "swap"]
+
+OPERATIONS: Mapping[Operation, str] = {
+    "drop": "the step's seconds are cut out",
+    "freeze": "the step's first picture stands still for its length",
+    "swap": "the step is shown before the one that it requires",
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One operation on one exam.
+
+    Attributes:
+        operation: see :data:`OPERATIONS`.
+        step: whose label it changes.
+        before: of a swap, the required step, which the source shows right before it.
+    """
+
+    operation: Operation
+    step: str
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The consensus after an edit: points of every step whose label is certain, and why each other one is not."""
+
+    points: Mapping[str, float]
+    unsure: Mapping[str, str]
+
+    def changed(self, video: Video) -> list[str]:
+        """The certain steps whose points are other than in the source."""
+        return [step for step, points in self.points.items() if points != video.step(step).consensus]
+
+
+def candidates(video: Video, rubric: Rubric) -> dict[Operation, list[Edit]]:
+    """The edits of an exam that change a label for certain, by operation.
+
+    A step can be dropped or frozen that has points to lose and shares no second with another. Two steps can be swapped
+    of which the second requires the first (``void`` or ``cap``), with nothing marked between them.
+    """
+    spans = {step.step_id: step.span for step in video.applicable if step.span}
+
+    def is_alone(step: str) -> bool:
+        start, end = spans[step]
+        return not any(start < until and begin < end for other, (begin, until) in spans.items() if other != step)
+
+    alone = [step for step in spans if is_alone(step)]
+    gone = [step for step in alone if (video.step(step).consensus or 0) > 0]
+    neighbours = set(pairwise(sorted(spans, key=lambda step: spans[step])))
+    by_operation: dict[Operation, list[Edit]] = {
+        "drop": [Edit("drop", step) for step in gone],
+        "freeze": [Edit("freeze", step) for step in gone],
+        "swap": [
+            Edit("swap", step, need.id)
+            for step in gone
+            for need in rubric.by_id[step].requires
+            if need.effect != "context" and need.id in alone and (need.id, step) in neighbours
+        ],
+    }
+    return {
+        name: [edit for edit in edits if edit.step in labels_after(video, rubric, edit).changed(video)]
+        for name, edits in by_operation.items()
+    }
+
+
+def labels_after(video: Video, rubric: Rubric, edit: Edit) -> Labels:
+    """The labels of the edited exam.
+
+    What was left out or came too early is worth what the rubric says: 0 points for a step that is not shown; ``void``
+    or ``cap`` where a requirement is not met any more. Not certain are: the step that a swap shows too late, steps
+    without a span (they may lie in the part that was changed), steps that have a changed one as their ``context``, and
+    what requires a step that is not certain.
+    """
+    points: dict[str, float] = {}
+    unsure: dict[str, str] = {}
+    failed: set[str] = set()
+    for step in rubric.steps:
+        label = next((each for each in video.applicable if each.step_id == step.id), None)
+        if label is None:
+            continue
+        if label.consensus is None:
+            unsure[step.id] = "has no label"
+        elif step.id == edit.before:
+            unsure[step.id] = "is shown later than it should be"
+        elif label.span is None:
+            unsure[step.id] = "has no span"
+        else:
+            left = 0.0 if step.id == edit.step and edit.operation != "swap" else label.consensus
+            why = ""
+            for need in step.requires:
+                missed = need.id in failed or (step.id == edit.step and need.id == edit.before)
+                if missed and need.effect == "context":
+                    why = f"has {need.id} as its context"
+                elif missed:
+                    left = min(left, need.cap if need.cap is not None else 0.0)
+                elif need.id in unsure and need.effect != "context":
+                    why = f"requires {need.id}, which is not certain"
+            if why and left > 0:
+                unsure[step.id] = why
+            else:
+                points[step.id] = left
+                if left == 0 and label.consensus > 0:
+                    failed.add(step.id)
+    return Labels(points, unsure)
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A recording made of another's frames.
+
+    Attributes:
+        shown: the source's frames in the order in which they are shown, int64[N].
+        slots: whose length each of them has, int64[N]: another one's only where the picture stands still.
+        pts: when each is shown, in the source's time base, int64[N].
+        spans: by step, (start, end) in seconds; a step that is not shown is absent.
+        duration: seconds.
+    """
+
+    shown: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    pts: NDArray[np.int64]
+    spans: dict[str, tuple[float, float]]
+    duration: float
+
+
+def film_of(video: Video, timeline: Timeline, edit: Edit | None) -> Film:
+    """The film of an edit; of None the untouched copy.
+
+    Raises:
+        MediaError: a span lies beyond the video.
+    """
+    bounds = {step.step_id: frame_range(timeline.times, *step.span) for step in video.steps if step.span}
+    slots = np.arange(timeline.n_frames)
+    shown = slots.copy()
+    if edit is not None:
+        first, last = bounds[edit.step]
+        if edit.operation == "drop":
+            shown = slots = np.delete(slots, slice(first, last + 1))
+        elif edit.operation == "freeze":
+            shown[first : last + 1] = first
+        else:
+            begin, end = bounds[edit.before]
+            between = np.arange(end + 1, first)
+            order = [np.arange(begin), np.arange(first, last + 1), between, np.arange(begin, end + 1)]
+            shown = slots = np.concatenate([*order, np.arange(last + 1, timeline.n_frames)])
+    # The last frame is shown for one mean period, as everywhere.
+    period = max(1, round(float(1 / timeline.rate / timeline.time_base)))
+    lengths = np.diff(timeline.pts, append=timeline.pts[-1] + period)
+    ends = np.cumsum(lengths[slots])
+    pts = ends - lengths[slots]
+    place = {int(slot): at for at, slot in enumerate(slots)}
+    base = float(timeline.time_base)
+    spans = {
+        step: (round(float(pts[place[first]]) * base, 6), round(float(ends[place[last]]) * base, 6))
+        for step, (first, last) in bounds.items()
+        if first in place and last in place
+    }
+    return Film(shown, slots, pts, spans, round(float(ends[-1]) * base, 6))
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Summary of the data set that was made.
+
+    Attributes:
+        dataset: the new data set.
+        edits: how many videos, by operation.
+        pairs: lines of ``pairs.jsonl`` by kind.
+        certain: labels of edited videos that are certain.
+        unsure: labels that were left out, by reason.
+        without: videos of which no edit could be made.
+    """
+
+    dataset: Dataset
+    edits: Mapping[str, int]
+    pairs: Mapping[str, int]
+    certain: int
+    unsure: Mapping[str, int]
+    without: Sequence[str]
+
+
+@dataclass
+class _Made:
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    media: dict[str, str] = field(default_factory=dict)
+    edits: Counter[str] = field(default_factory=Counter)
+    unsure: Counter[str] = field(default_factory=Counter)
+    certain: int = 0
+
+
+def edit_dataset(
+    dataset: Dataset,
+    out: Path,
+    *,
+    operations: Collection[Operation] = tuple(OPERATIONS),
+    each: int = 1,
+    seed: int = 0,
+    progress: bool = False,
+) -> Edited:
+    """Make edited videos, their labels and pairs.
+
+    Args:
+        dataset: with labels, spans and media.
+        out: the new folder.
+        operations: which edits.
+        each: how many of each operation a video, at most.
+        seed: decides which steps.
+        progress: show a bar on stderr.
+
+    Raises:
+        DataError: ``out`` exists, or no edit can be made of any video.
+        MediaError: a video cannot be read.
+    """
+    if out.exists():
+        raise DataError(f"{out}: exists. Name another folder, or delete that one.")
+    chosen: list[tuple[Video, list[Edit]]] = []
+    for number, video in enumerate(dataset.videos):
+        rng = np.random.default_rng([seed, number])  # each video has a draw of its own
+        possible = candidates(video, dataset.rubric)
+        drawn = {name: sorted(rng.permutation(len(possible[name]))[:each].tolist()) for name in OPERATIONS}
+        chosen.append((video, [possible[name][at] for name in OPERATIONS if name in operations for at in drawn[name]]))
+    without = [video.video_id for video, edits in chosen if not edits]
+    if len(without) == len(chosen):
+        raise DataError(
+            f"{dataset.root}: no edit changes a label for certain. It takes steps with points to lose and a span of "
+            "their own (`start` and `end`), which no other step shares."
+        )
+    part = out.with_name(f".{out.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    (part / "media").mkdir(parents=True)
+    made = _Made()
+    try:
+        with tqdm(total=sum(1 + len(edits) for _, edits in chosen if edits), unit="video", disable=not progress) as bar:
+            for video, edits in chosen:
+                for _ in _make_videos(dataset, video, edits, part, made) if edits else ():
+                    bar.update()
+        _write(dataset, part, made)
+        os.replace(part, out)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    kinds = Counter(pair["kind"] for pair in made.pairs)
+    return Edited(open_dataset(out), made.edits, kinds, made.certain, made.unsure, without)
+
+
+def _make_videos(dataset: Dataset, video: Video, edits: Sequence[Edit], part: Path, made: _Made) -> Iterator[None]:
+    """The untouched copy and the edits of one video; a yield after each."""
+    source = dataset.media_path(video)
+    timeline = read_timeline(source)
+    for number, edit in enumerate((None, *edits)):
+        film = film_of(video, timeline, edit)
+        name = f"{video.video_id}_{number}"
+        media = f"media/{name}.mp4"
+        write_sequence(source, timeline, film.shown.tolist(), film.pts, part / media)
+        made.media[media] = sha256_file(part / media)
+        labels = None if edit is None else labels_after(video, dataset.rubric, edit)
+        made.rows.append(_row(video, name, media, film, labels, edit))
+        if edit is not None and labels is not None:
+            made.edits[edit.operation] += 1
+            made.certain += len(labels.points)
+            for why in labels.unsure.values():
+                # Without the names of steps, so that reasons can be counted.
+                why = "requires a step that is not certain" if why.startswith("requires ") else why
+                why = "has a changed step as its context" if why.endswith(" as its context") else why
+                made.unsure[why] += 1
+            made.pairs += _pairs(dataset, video, edit, labels, f"{video.video_id}_0", name)
+        yield
+
+
+def _row(video: Video, name: str, media: str, film: Film, labels: Labels | None, edit: Edit | None) -> dict[str, Any]:
+    """The object of ``videos.jsonl``; raters are kept where the step is as they saw it."""
+    steps = []
+    for step in video.steps:
+        if not step.applicable:
+            steps.append({"step_id": step.step_id, "applicable": False})
+            continue
+        scores: dict[str, float | None] = dict(step.scores)
+        if labels is not None and step.step_id in labels.unsure:
+            scores = {}
+        elif labels is not None and labels.points[step.step_id] != step.consensus:
+            scores = {CONSENSUS: labels.points[step.step_id]}
+        start, end = film.spans.get(step.step_id, (None, None))
+        steps.append({"step_id": step.step_id, "start": start, "end": end, "score": scores})
+    extra = {key: value for key, value in video.extra.items() if key not in ("sha256", "canary")}
+    who = {"student": video.video_id, **extra, "source_video": video.video_id}
+    site = {"site": video.site} if video.site is not None else {}
+    what = {"edit": {"operation": edit.operation, "step_id": edit.step} if edit else {"operation": "none"}}
+    return {"video_id": name, "media": media, "duration": film.duration, **site, **who, **what, "steps": steps}
+
+
+def _pairs(
+    dataset: Dataset, video: Video, edit: Edit, labels: Labels, untouched: str, name: str
+) -> Iterator[dict[str, Any]]:
+    """A line for every label that the edit changed; the others that are certain must not move."""
+    changed = labels.changed(video)
+    omitted = f"{edit.step}.omitted"
+    known = any(error.id == omitted for error in dataset.rubric.by_id[edit.step].errors)
+    event = omitted if known and edit.operation != "swap" else f"{edit.step}: {OPERATIONS[edit.operation]}"
+    for step in changed:
+        own = step == edit.step and edit.operation != "swap"
+        yield {
+            "pair_id": f"{name}-{step}",
+            "kind": "local" if own else "history",
+            "video_a": untouched,
+            "video_b": name,
+            "changed_act": [event],
+            "step_id": step,
+            "direction": -1,
+            "points": [video.step(step).consensus, labels.points[step]],
+            "unchanged_steps": [other for other in labels.points if other not in changed],
+        }
+
+
+def _write(dataset: Dataset, part: Path, made: _Made) -> None:
+    with atomic_write(part / "pairs.jsonl") as stream:
+        stream.writelines(json.dumps(pair) + "\n" for pair in made.pairs)
+    info = {
+        "name": f"{dataset.name}-edits",
+        "version": dataset.version,
+        "license": dataset.meta.get("license"),
+        "synthetic": dataset.synthetic,
+        "languages": list(dataset.meta.get("languages") or ()),
+        "label_sources": {"source": dataset.digest, "edited": "by the rubric's requirements; uncertain ones left out"},
+        "processing": "Frames of the source in another order, without some, or one held; every video, edited or not, "
+        "encoded once in the same way (H.264, a keyframe every 25 frames, no sound).",
+        "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "edits": {"tool": f"siming-tasks {__version__}", "source": dataset.digest},
+    }
+    write_folder(part, dataset.root / "rubric.yaml", made.rows, info, made.media)

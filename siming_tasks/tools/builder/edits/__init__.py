@@ -1,1 +1,0 @@
-"""Edits of recordings whose consequences for the rubric are known: counterfactual pairs without a simulator."""

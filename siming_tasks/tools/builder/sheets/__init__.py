@@ -1,1 +1,0 @@
-"""A dataset folder of a rubric, score sheets and videos."""

@@ -1,0 +1,154 @@
+"""The videos that a label sheet talks about: found in a folder, matched by name, given neutral ids."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from siming_tasks.common.errors import DataError, MediaError, Problem
+from siming_tasks.common.files import inside
+from siming_tasks.media.container import open_video
+from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.sheet_tables import spelled
+
+SUFFIXES = frozenset(
+    (
+        *(".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".mpe", ".wmv", ".asf", ".flv", ".mts"),
+        *(".m2ts", ".ts", ".3gp", ".3g2", ".dav", ".mxf", ".ogv", ".vob"),
+    )
+)
+SLACK = 0.5
+"""Seconds by which a span may pass the end of its video and is cut back; score sheets are kept in whole seconds."""
+
+
+class VideoFiles:
+    """The video files below a folder, by path, file name and stem.
+
+    Raises:
+        DataError: the folder is missing or holds no video.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if folder.is_file():
+            raise DataError(f"{folder}: is a file. Give the folder of the video files.")
+        if not folder.is_dir():
+            raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
+        self.folder = folder
+        self.files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        if not self.files:
+            raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
+        self._exactly: dict[str, list[Path]] = {}
+        self._nearly: dict[str, list[Path]] = {}
+        for path in self.files:
+            for name in {path.relative_to(folder).as_posix(), path.name, path.stem}:
+                self._exactly.setdefault(name, []).append(path)
+                self._nearly.setdefault(spelled(name), []).append(path)
+
+    def find(self, name: str) -> list[Path]:
+        """The files that a name may mean: those of exactly this name, else those of the same normal form."""
+        if name in self._exactly:
+            return self._exactly[name]
+        try:
+            # A file that is named in full may have any suffix: its kind is known by its content.
+            path = inside(self.folder, name)
+            if path.is_file():
+                return [path]
+        except (OSError, ValueError):
+            pass
+        return list(dict.fromkeys(self._nearly.get(spelled(name), [])))
+
+    def similar(self, name: str) -> list[str]:
+        """Up to three file names that resemble a name."""
+        names = [path.relative_to(self.folder).as_posix() for path in self.files]
+        near = difflib.get_close_matches(spelled(name), [spelled(Path(each).stem) for each in names], 3, 0.75)
+        return [each for each in names if spelled(Path(each).stem) in near][:3]
+
+    def speller(self) -> Callable[[str], str]:
+        """Gives all spellings of one name in a sheet that mean the same file the first of them."""
+        first: dict[tuple[str, ...], str] = {}
+        return lambda name: first.setdefault((spelled(name), *map(str, self.find(name))), name)
+
+    def same(self, name: str, names: Iterable[str]) -> str | None:
+        """The one among ``names`` that means the same file as ``name`` (itself, if it is there)."""
+        names = list(names)
+        if name in names:
+            return name
+        file = self.find(name)
+        same = [each for each in names if len(file) == 1 and self.find(each) == file]
+        return same[0] if len(same) == 1 else None
+
+
+@dataclass(frozen=True)
+class VideoFile:
+    """A video file, the name the sheet has for it, and how long its header says it is (seconds; None: not stated)."""
+
+    name: str
+    path: Path
+    duration: float | None
+
+
+def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
+    """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
+    sources: dict[str, VideoFile] = {}
+    by_path: dict[Path, str] = {}
+    problems: list[Problem] = []
+    first: dict[str, LabelRow] = {}
+    for row in rows:
+        first.setdefault(row.video, row)
+    for name, row in first.items():
+        match = videos.find(name)
+        code, what = "", ""
+        if not match:
+            code, what = "video-missing", f"video {name!r}: no such file in {videos.folder}."
+            if near := videos.similar(name):
+                what += f" Similar: {', '.join(map(repr, near))}."
+            fix = "Write the file's name (with or without suffix), or put the file there."
+        elif len(match) > 1:
+            shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
+            code, what = "video-ambiguous", f"video {name!r} could be {shown}."
+            fix = "Write the file name with its folder and suffix."
+        elif match[0] in by_path:
+            code, what = "video-twice", f"video {name!r} is the same file as {by_path[match[0]]!r}."
+            fix = "Use one name for one video."
+        else:
+            try:
+                with open_video(match[0]) as (container, _):
+                    duration = container.duration / 1e6 if container.duration else None
+                sources[name] = VideoFile(name, match[0], duration)
+                by_path[match[0]] = name
+            except MediaError as error:
+                code, what, fix = "media-unreadable", str(error), "Export the video again."
+        if code:
+            problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
+    if spare := [path for path in videos.files if path not in by_path]:
+        what = f"{len(spare)} video files have no row in the sheet ({spare[0].name}, ...) and are left out."
+        problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
+    return sources, problems
+
+
+def new_ids(names: Iterable[str], keep: bool = False, prefix: str = "v") -> dict[str, str]:
+    """Neutral ids (``v001``...) in order of appearance, or the names themselves if they are to be kept."""
+    names = list(names)
+    width = max(3, len(str(len(names))))
+    return {name: name if keep else f"{prefix}{number:0{width}}" for number, name in enumerate(names, 1)}
+
+
+def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None]) -> list[Problem]:
+    """Problems of the rows' spans, given the duration of each video (by the sheet's name)."""
+    problems = []
+    for row in rows:
+        duration = durations.get(row.video)
+        if (row.start is None) != (row.end is None):
+            what, fix = "only one of start and end is given.", "Give both or neither."
+            problems.append(row.problem("span-half", what, fix, "start"))
+        elif row.start is not None and row.end is not None:
+            if not 0 <= row.start < row.end:
+                what = f"the span {row.start:g}-{row.end:g} s is not `0 <= start < end`."
+                problems.append(row.problem("span-invalid", what, "Correct it.", "start"))
+            elif duration is not None and row.end > duration + SLACK:
+                what = f"ends at {row.end:g} s, but the video at {duration:.2f} s."
+                fix = "Correct `end`, or check that it is the video."
+                problems.append(row.problem("span-outside", what, fix, "end"))
+    return problems
