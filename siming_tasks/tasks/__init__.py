@@ -9,11 +9,11 @@ from siming_tasks.tasks.registry import (
     TASK_GROUPS,
     TASKS,
     UNALTERED_TASKS,
+    TaskSpec,
     benchmark_task,
     list_tasks,
     tasks_of,
 )
-from siming_tasks.tasks.task_spec import TaskSpec
 
 __all__ = [
     "ABLATION_TASKS",

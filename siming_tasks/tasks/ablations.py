@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # listing the tasks must not load arrays: the command line st
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["INPUT_ABLATIONS", "UNALTERED", "InputAblation"]
-
 
 @dataclass(frozen=True)
 class InputAblation:
@@ -54,10 +52,10 @@ class InputAblation:
         return bool(self.name)
 
 
-def _middle(number: int, _: str) -> NDArray[np.int64]:
+def _range(*bounds: int) -> NDArray[np.int64]:
     import numpy as np
 
-    return np.array([number // 2])
+    return np.arange(*bounds)
 
 
 def _shuffled(number: int, request: str) -> NDArray[np.int64]:
@@ -71,24 +69,6 @@ def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     while number > 1 and (order[:-1] < order[1:]).all():
         order = rng.permutation(number)
     return order
-
-
-def _backwards(number: int, _: str) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.arange(number)[::-1]
-
-
-def _first(number: int, _: str) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.zeros(number, np.int64)
-
-
-def _times_backwards(times: NDArray[Any], _: NDArray[np.int64]) -> NDArray[Any]:
-    """As if the recording ran backwards: the gaps between frames are turned round too."""
-    reversed_times: NDArray[Any] = times[0] + times[-1] - times[::-1]
-    return reversed_times
 
 
 UNALTERED = InputAblation("")
@@ -111,7 +91,7 @@ INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
                 "one frame",
                 "The middle one of the frames is shown.",
                 "on a single frame",
-                frame_order=_middle,
+                frame_order=lambda number, _: _range(number // 2, number // 2 + 1),
                 frame_times=lambda times, places: times[places],
                 changes=("frames",),
             ),
@@ -129,15 +109,16 @@ INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
                 "backwards",
                 "The same frames are shown from the last to the first.",
                 "backwards",
-                frame_order=_backwards,
-                frame_times=_times_backwards,
+                frame_order=lambda number, _: _range(number - 1, -1, -1),
+                # As if the recording ran backwards: the gaps between frames are turned round too.
+                frame_times=lambda times, _: times[0] + times[-1] - times[::-1],
             ),
             InputAblation(
                 "frozen_frame",
                 "standing still",
                 "The first frame is shown in place of every frame.",
                 "with a standing picture",
-                frame_order=_first,
+                frame_order=lambda number, _: 0 * _range(number),
             ),
             InputAblation(
                 "mismatched_video",

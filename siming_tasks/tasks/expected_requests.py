@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from siming_tasks.common.schema import Video
-from siming_tasks.tasks.task_spec import TaskSpec
-
-__all__ = [
-    "Requests",
-    "Span",
-    "asked_steps",
-    "expected_ids",
-    "expected_requests",
-    "record_id",
-    "step_spans",
-    "steps_of",
-]
+from siming_tasks.tasks.registry import TaskSpec
 
 Span = tuple[float, float] | None
 """Part of a video that shows a step, (start, end) in seconds; None: no part is marked."""

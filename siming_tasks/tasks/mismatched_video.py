@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Video
 
-__all__ = ["MismatchedVideo", "MismatchedVideos"]
-
 MismatchedVideo = tuple[Video, tuple[float, float] | None]
 """Another exam, and the part of it that is shown (seconds); None: all of it."""
+
+_Circle = tuple[Sequence[Video], dict[str, int]]
+"""Videos in their order, the first after the last, and the place of each by its id."""
 
 
 class MismatchedVideos:
@@ -27,9 +28,14 @@ class MismatchedVideos:
 
     def __init__(self, videos: Sequence[Video], minimal_pairs: Collection[frozenset[str]] = ()) -> None:
         self._minimal_pairs = frozenset(minimal_pairs)
-        self._all = _Circle(videos)
-        sites = {video.site for video in videos if video.site is not None}
-        self._sites = {site: _Circle([video for video in videos if video.site == site]) for site in sites}
+        sites: dict[str | None, list[Video]] = {None: list(videos)}
+        for video in videos:
+            if video.site is not None:
+                sites.setdefault(video.site, []).append(video)
+        self._circles: dict[str | None, _Circle] = {
+            site: (members, {video.video_id: place for place, video in enumerate(members)})
+            for site, members in sites.items()
+        }
 
     def of(self, video: Video, step: str | None = None) -> MismatchedVideo:
         """The exam that stands in for a video: the clip of the same step, or without a step the whole exam.
@@ -45,34 +51,22 @@ class MismatchedVideos:
             student = video.extra.get("student")
             return has_step(other) and (student is None or other.extra.get("student") != student)
 
-        site = self._sites.get(video.site, self._all) if video.site is not None else self._all
+        everywhere = self._circles[None]
         rules: tuple[tuple[_Circle, Callable[[Video], bool]], ...] = (
-            (site, is_unrelated),
-            (self._all, is_unrelated),
-            (self._all, has_step),
-            (self._all, lambda _: True),
+            (self._circles.get(video.site, everywhere), is_unrelated),
+            (everywhere, is_unrelated),
+            (everywhere, has_step),
+            (everywhere, lambda _: True),
         )
-        for circle, fits in rules:
-            for other in circle.after(video):
+        for (members, places), fits in rules:
+            for distance in range(1, len(members)):
+                other = members[(places[video.video_id] + distance) % len(members)]
                 if fits(other) and frozenset((video.video_id, other.video_id)) not in self._minimal_pairs:
                     return other, _shown_part(video, other, step)
         raise DataError(
             f"{video.video_id}: the ablation `mismatched_video` shows another exam, and there is none. "
             "Leave its tasks out, or use a data set of several exams."
         )
-
-
-class _Circle:
-    """Videos in their order, the first after the last."""
-
-    def __init__(self, videos: Sequence[Video]) -> None:
-        self._videos = videos
-        self._place = {video.video_id: place for place, video in enumerate(videos)}
-
-    def after(self, video: Video) -> Iterator[Video]:
-        """The others, beginning with the next."""
-        place, number = self._place[video.video_id], len(self._videos)
-        return (self._videos[(place + k) % number] for k in range(1, number))
 
 
 def _shown_part(video: Video, other: Video, step: str | None) -> tuple[float, float] | None:

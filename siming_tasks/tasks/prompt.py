@@ -7,27 +7,15 @@ cache can share the expensive part. No prompt shows an example score vector: mod
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.version_0_1 import former_request_id
-from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.rubrics import DEFAULT_ID, Rubric, RubricStep
 from siming_tasks.rubrics.score_increment import WHOLE
-from siming_tasks.tasks.exam_context import exam_context
 from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt_text import ONE_JSON_OBJECT
-from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.task_spec import TaskSpec
-
-__all__ = [
-    "PROMPT_VERSION",
-    "build_prompt",
-    "frame_caption",
-    "frames_note",
-    "own_hash",
-    "prompt_frame",
-    "prompt_hash",
-    "template_hash",
-]
+from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec
 
 PROMPT_VERSION = "3-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
@@ -54,6 +42,37 @@ _REASON_FIRST = {
         "Then end your answer with one JSON object and nothing after it."
     ),
 }
+
+
+@dataclass(frozen=True)
+class ExamContext:
+    """The exam in the blanks of a task's role: what the examiner examines, its name, and where the trainee performs it.
+
+    Each begins with a space or is empty.
+    """
+
+    of: str
+    called: str
+    where: str
+
+    def fill(self, role: str) -> str:
+        """A task's role with these words in it."""
+        return role.format(**asdict(self))
+
+
+EMERGENCY_EXAM = ExamContext(of=" of emergency skills", called="", where=" on a manikin")
+"""Context of the embedded rubric, and of a rubric that says nothing of its exam."""
+
+
+def exam_context(rubric: Rubric | None) -> ExamContext:
+    """The exam as a rubric describes it: by its ``setting`` and ``title``.
+
+    The embedded rubric's title is about the rubric, so that one counts only beside a setting.
+    """
+    title, where = (" ".join((text or "").split()) for text in (rubric and rubric.title, rubric and rubric.setting))
+    if rubric is None or not (where or (title and rubric.rubric_id != DEFAULT_ID)):
+        return EMERGENCY_EXAM
+    return ExamContext(of="", called=f' ("{title}")' if title else "", where=f" {where}" if where else "")
 
 
 def build_prompt(
@@ -144,17 +163,7 @@ def template_hash(task: TaskSpec | None = None, rubric: Rubric | None = None, st
     its own, so that adding one changes no hash that is there. A rubric with half points, or with words of its own
     about the exam, is asked about in other words and has another hash; so has another style.
     """
-    if task is None or task.is_benchmark:
-        return _hash([TASKS[name] for name in BENCHMARK_TASKS], rubric, style)
-    return own_hash(task, rubric, style)
-
-
-def own_hash(task: TaskSpec, rubric: Rubric | None = None, style: str = "plain") -> str:
-    """Twelve hex digits over every word of one task's prompt that is the same for all documents."""
-    return _hash([task], rubric, style)
-
-
-def _hash(tasks: Sequence[TaskSpec], rubric: Rubric | None, style: str) -> str:
+    tasks = [TASKS[name] for name in BENCHMARK_TASKS] if task is None or task.is_benchmark else [task]
     context = exam_context(rubric)
     half_points = rubric is not None and _allow_half_points(rubric.steps)
     # A renamed task keeps its hash: its words are the same.

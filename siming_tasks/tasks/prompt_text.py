@@ -10,16 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, answer_key
 
-__all__ = [
-    "FULL_ROLE_WITH_TIMES",
-    "NO_VIDEO_ROLES",
-    "ONE_JSON_OBJECT",
-    "ROLES",
-    "question_text",
-    "reply_text",
-    "reply_with_details",
-]
-
 ONE_JSON_OBJECT = "Answer with one JSON object and nothing else."
 """Begins the description of every reply; a prompt with reasoning replaces it."""
 
@@ -74,6 +64,9 @@ _QUESTIONS: Mapping[tuple[Scope, Answer, bool], str] = {
 }
 
 
+_BY_STEP = ", an object that maps each of the {n} step ids in square brackets to"
+
+
 def question_text(scope: Scope, answer: Answer, half_points: bool = False) -> str:
     """The question of a prompt. Verdicts are asked for in the same words whatever the points."""
     return _QUESTIONS[scope, answer, half_points and answer == "score"]
@@ -81,34 +74,23 @@ def question_text(scope: Scope, answer: Answer, half_points: bool = False) -> st
 
 def reply_text(scope: Scope, answer: Answer, half_points: bool = False) -> str:
     """The form of the reply in the benchmark: one answer for every asked step."""
-    lead = _lead(answer_key(answer, scope), scope)
-    return f"{lead} {_value(scope, answer, half_points)}."
+    lead = f'{ONE_JSON_OBJECT} It has the single key "{answer_key(answer, scope)}"'
+    rest = ", whose value is" if scope == "clip" else _BY_STEP
+    return f"{lead}{rest} {_value(scope, answer, half_points)}."
 
 
 def reply_with_details(scope: Scope, answer: Answer, details: Sequence[str], half_points: bool = False) -> str:
     """The form of a reply that states details beside every answer.
 
-    Args:
-        scope: of the request.
-        answer: points or verdict.
-        details: the further keys of every answer and what they hold, such as ``"reason", why in one sentence``.
-        half_points: whether a step that is asked about has half points.
+    ``details`` are the further keys of every answer and what they hold, such as ``"reason", why in one sentence``.
     """
     count = {2: "two", 3: "three"}[1 + len(details)]
     listed = "".join(f", {detail}" for detail in details[:-1]) + f", and {details[-1]}"
     key, value = answer_key(answer, "clip"), _value(scope, answer, half_points)
     if scope == "clip":
         return f'{ONE_JSON_OBJECT} It has {count} keys: "{key}", whose value is {value}{listed}.'
-    return f'{_lead(answer_key(answer, scope), scope)} an object with {count} keys: "{key}", {value}{listed}.'
-
-
-def _lead(key: str, scope: Scope) -> str:
-    rest = (
-        ", whose value is"
-        if scope == "clip"
-        else ", an object that maps each of the {n} step ids in square brackets to"
-    )
-    return f'{ONE_JSON_OBJECT} It has the single key "{key}"{rest}'
+    lead = f'{ONE_JSON_OBJECT} It has the single key "{answer_key(answer, scope)}"'
+    return f'{lead}{_BY_STEP} an object with {count} keys: "{key}", {value}{listed}.'
 
 
 def _value(scope: Scope, answer: Answer, half_points: bool) -> str:

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from siming_tasks.common.schema import Video
 from siming_tasks.options import Options
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
-from siming_tasks.tasks.task_spec import TaskSpec
-
-__all__ = [
-    "DEFAULT_PROMPTING",
-    "MAX_TOKENS",
-    "MAX_TOKENS_REASONED",
-    "PromptOptions",
-    "Question",
-    "steps_in_part",
-]
+from siming_tasks.tasks.registry import TaskSpec
 
 MAX_TOKENS, MAX_TOKENS_REASONED = 4096, 16_384
 """Longest reply in tokens. All 33 steps take about 600 as JSON, twice that with evidence, and a hundred words of

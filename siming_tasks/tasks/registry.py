@@ -1,28 +1,77 @@
-"""All tasks by name. A new one is described here; ``python utils/make_task_files.py`` writes its task file."""
+"""Tasks: what is shown and asked, by name. ``python utils/make_task_files.py`` writes the task file of a new one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope
-from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
-from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, AnswerFormat
+from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
+from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
+from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
 from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES, ROLES, question_text, reply_text
-from siming_tasks.tasks.task_spec import TaskSpec
 
-__all__ = [
-    "ABLATION_TASKS",
-    "BENCHMARK_TASKS",
-    "STANDARD_TASKS",
-    "TASKS",
-    "TASK_GROUPS",
-    "UNALTERED_TASKS",
-    "benchmark_task",
-    "list_tasks",
-    "tasks_of",
-]
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """One way of asking a model about an exam.
+
+    Attributes:
+        name: stands in record ids, prediction files, reports; its task is called ``siming_<name>``.
+        title: for people, in a few words.
+        description: what is shown and asked, in a sentence.
+        scope: one request shows the whole video (``full``) or one step's seconds (``clip``).
+        answer: the model gives points (``score``) or a verdict (``error``).
+        role: how the prompt begins: who the model is and what it sees; ``{of}``, ``{called}`` and ``{where}`` are the
+            exam's (:class:`siming_tasks.tasks.prompt.ExamContext`).
+        question: what the prompt asks for.
+        reply: the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first.
+        half_point_texts: ``question`` and ``reply`` where a step that is asked about has half points.
+        group: the group of lmms-eval tasks that it belongs to.
+        folder: where its task file lies below ``yaml_tasks``; empty for the top.
+        is_benchmark: one of the paper's four; the others are controls, which no table mixes with them.
+        shows_step_times: the prompt says of every step when the video shows it.
+        answer_format: what the reply must state, how it is read and scored.
+        ablation: how the input is altered; false where it is not.
+        base_task: of an ablation, the name of the task whose input is altered.
+    """
+
+    name: str
+    title: str
+    description: str
+    scope: Scope
+    answer: Answer
+    role: str
+    question: str
+    reply: str
+    half_point_texts: tuple[str, str]
+    group: str
+    folder: str = ""
+    is_benchmark: bool = True
+    shows_step_times: bool = False
+    answer_format: AnswerFormat = BENCHMARK_FORMAT
+    ablation: InputAblation = UNALTERED
+    base_task: str = ""
+
+    def texts(self, half_points: bool) -> tuple[str, str]:
+        """``question`` and ``reply``, for whole points only or for half points as well."""
+        return self.half_point_texts if half_points else (self.question, self.reply)
+
+    @property
+    def is_standard(self) -> bool:
+        """Test for the benchmark's answer format and unaltered input: such tasks cost and show the same."""
+        return self.answer_format is BENCHMARK_FORMAT and not self.ablation
+
+    @property
+    def field(self) -> str:
+        """Key of the answer in prediction files and in the reply: ``scores``, ``verdicts``, ``score``, ``verdict``."""
+        return answer_key(self.answer, self.scope)
+
+    @property
+    def task_name(self) -> str:
+        """The name under which lmms-eval lists it."""
+        return f"siming_{self.name}"
+
 
 _TITLES: Mapping[tuple[Scope, Answer], tuple[str, str]] = {
     ("full", "score"): ("Full video, scores", "The whole exam is shown; how many points does each step deserve?"),
@@ -33,15 +82,9 @@ _TITLES: Mapping[tuple[Scope, Answer], tuple[str, str]] = {
     ),
     ("clip", "error"): ("Step clips, errors", "Only the step’s own seconds are shown; was the step fully correct?"),
 }
-_TITLES_WITH_TIMES: Mapping[Answer, tuple[str, str]] = {
-    "score": (
-        "Full video with step times, scores",
-        "The whole exam is shown, and when it shows each step is told; how many points does each deserve?",
-    ),
-    "error": (
-        "Full video with step times, errors",
-        "The whole exam is shown, and when it shows each step is told; which were not fully correct?",
-    ),
+_QUESTIONS_WITH_TIMES: Mapping[Answer, str] = {
+    "score": "how many points does each deserve?",
+    "error": "which were not fully correct?",
 }
 
 
@@ -62,12 +105,12 @@ def _benchmark(scope: Scope, answer: Answer) -> TaskSpec:
 
 
 def _with_step_times(base: TaskSpec) -> TaskSpec:
-    title, description = _TITLES_WITH_TIMES[base.answer]
+    shown = "The whole exam is shown, and when it shows each step is told"
     return replace(
         base,
         name=f"full_timed_{base.answer}",
-        title=title,
-        description=description,
+        title=f"Full video with step times, {base.answer}s",
+        description=f"{shown}; {_QUESTIONS_WITH_TIMES[base.answer]}",
         role=FULL_ROLE_WITH_TIMES,
         group="siming_timed",
         folder="controls",

@@ -16,9 +16,9 @@ from siming_tasks.tasks.prompt import (
     build_prompt,
     frame_caption,
     frames_note,
-    own_hash,
     template_hash,
 )
+from tests.tasks.conftest import own_hash
 
 STEPS = default_rubric().steps
 

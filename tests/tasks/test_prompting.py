@@ -10,8 +10,9 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.options import Options
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, UNALTERED_TASKS
-from siming_tasks.tasks.prompt import build_prompt, own_hash, template_hash
+from siming_tasks.tasks.prompt import build_prompt, template_hash
 from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, PromptOptions, steps_in_part
+from tests.tasks.conftest import own_hash
 
 RUBRIC = default_rubric()
 SKILL = {"a": "one", "b": "two", "c": "one", "d": "two"}

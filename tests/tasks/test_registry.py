@@ -24,7 +24,7 @@ from siming_tasks.tasks import (
     tasks_of,
 )
 from siming_tasks.tasks.expected_requests import expected_requests
-from siming_tasks.tasks.prompt import own_hash
+from tests.tasks.conftest import own_hash
 
 VIDEO = Video("v1", "v1.mp4", 30.0, (StepLabel("a", 1.0, 2.0), StepLabel("b"), StepLabel("c", 3.0, 4.0, {}, False)))
 

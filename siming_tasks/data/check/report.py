@@ -18,7 +18,7 @@ from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.rubrics import DEFAULT_ID
-from siming_tasks.tasks.exam_context import EMERGENCY_EXAM, exam_context
+from siming_tasks.tasks.prompt import EMERGENCY_EXAM, exam_context
 
 NOT_CHECKED = (
     "faces, name badges, screens and other people in the picture",

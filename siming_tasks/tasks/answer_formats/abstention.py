@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from siming_tasks.metrics.abstention import Abstention
     from siming_tasks.rubrics import RubricStep
 
-__all__ = ["AbstentionFormat"]
-
 _PERMISSION: Mapping[Scope, str] = {
     "full": f' Where the video does not show enough of a step to judge it, map its id to "{NOT_VISIBLE}" instead.',
     "clip": f' If the clip does not show enough of the step to judge it, the value is "{NOT_VISIBLE}" instead.',

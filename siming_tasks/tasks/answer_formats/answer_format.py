@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # listing the tasks must load neither arrays nor rubrics: the
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
-__all__ = ["AnswerFormat", "FormatInputs", "FormatMetric", "format_share", "format_value"]
-
 Record = Mapping[str, Any]
 Spans = tuple[tuple[float, float], ...]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
-__all__ = ["EvidenceFormat"]
-
 _KEYS = frozenset(("evidence", "证据", "依据"))
 _CLIP_ALONE = "A clip shows nothing but the step: where in the exam the evidence lies is not asked."
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
-__all__ = ["NamedErrorsFormat", "read_error_ids", "read_reason"]
-
 MAX_REASON = 500
 """Characters of a reason that are kept."""
 
