@@ -23,7 +23,7 @@ from bench_media import generate
 from PIL import Image
 
 from siming_tasks.media import Budget, Encoding, View, view
-from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
+from siming_tasks.plugin.hooks.messages import stored_images_sent
 
 
 def body(images: list[Image.Image]) -> bytes:

@@ -20,19 +20,6 @@ from typing import Any, Literal
 
 from siming_tasks.common.errors import SimingError
 
-__all__ = [
-    "OBJECT_ATTRIBUTES",
-    "TOUCH_POINTS",
-    "TouchPoint",
-    "after_import",
-    "fetch",
-    "is_imported",
-    "problem_of",
-    "refuse_if_changed",
-    "replace",
-    "replaced",
-]
-
 logger = logging.getLogger(__name__)
 
 Use = Literal["replaced", "replaced during a run", "read"]
@@ -75,7 +62,9 @@ class TouchPoint:
         return f"lmms-eval differs from version 0.7.3: {self.name} {problem}. {self.loss}"
 
 
+_UNLOADED = "Tasks of siming-tasks do not run, because models would be loaded without the arguments that they need."
 _UNREADABLE = "Tasks of siming-tasks do not run, because replies could not be read."
+_NO_MODELS = "--model siming_reference and --model siming_nano are not available."
 _HEAVIER = "Images are sent as lmms-eval encodes them, which is correct and several times heavier."
 _UNCHECKED = "Nothing checks that the files of this run are complete, so look at them before you rely on them."
 
@@ -100,16 +89,13 @@ _ROWS = (
         "model, model_args, tasks, num_fewshot, batch_size, system_instruction, apply_chat_template, cli_args, "
         "force_simple, ...",
         "all arguments of a run are known here before a model is loaded: what cannot work is refused, and the class "
-        "gets the arguments of backends.yaml",
-        "Tasks of siming-tasks do not run, because models would be loaded without the arguments that they need.",
-        essential=True,
+        "gets the arguments of backends.yaml", _UNLOADED, essential=True,
     ),
     TouchPoint(
         "lmms_eval.evaluator:evaluate", "replaced", "lm, task_dict, ...",
         "the model object is known here: its class decides what it is shown, and each reply is kept with its request",
         "Tasks of siming-tasks do not run, because models would be shown the wrong media and replies could be "
-        "attributed to the wrong request.",
-        essential=True,
+        "attributed to the wrong request.", essential=True,
     ),
     TouchPoint(
         "lmms_eval.api.model:lmms.__new__", "replaced", INHERITED,
@@ -119,79 +105,60 @@ _ROWS = (
     TouchPoint(
         "lmms_eval.loggers:EvaluationTracker.save_results_aggregated", "replaced",
         "self, results, samples, datetime_str",
-        "lmms-eval ignores a full disk: results are read back, and an incomplete run ends with an error",
-        _UNCHECKED,
+        "lmms-eval ignores a full disk: results are read back, and an incomplete run ends with an error", _UNCHECKED,
     ),
     TouchPoint(
         "lmms_eval.loggers:EvaluationTracker.save_results_samples", "replaced", "self, task_name, samples",
-        "the same for the logs of samples",
-        _UNCHECKED,
+        "the same for the logs of samples", _UNCHECKED,
     ),
     TouchPoint(
         "lmms_eval.models:get_model", "replaced during a run", "model_name, force_simple",
-        "the class of the model is given the arguments of backends.yaml on top of the user's",
-        "Tasks of siming-tasks do not run, because models would be loaded without the arguments that they need.",
+        "the class of the model is given the arguments of backends.yaml on top of the user's", _UNLOADED,
         essential=True,
     ),
     TouchPoint(
         "lmms_eval.protocol:ChatMessages.encode_image", "replaced during a run",
-        "self, image, cache, image_format, quality",
-        "stored frames are not encoded a second time",
-        _HEAVIER,
+        "self, image, cache, image_format, quality", "stored frames are not encoded a second time", _HEAVIER,
     ),
     TouchPoint(
         "lmms_eval.protocol:ChatMessages.to_openai_messages", "replaced during a run",
-        "self, video_kwargs, pass_video_url",
-        "stored frames are put into the message under their own media type",
+        "self, video_kwargs, pass_video_url", "stored frames are put into the message under their own media type",
         _HEAVIER,
     ),
     TouchPoint(
         "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages", "replaced during a run", "self, video_kwargs",
-        "the same for Qwen3-VL behind vLLM",
-        _HEAVIER,
+        "the same for Qwen3-VL behind vLLM", _HEAVIER,
     ),
     TouchPoint(
         "lmms_eval.models.chat.gemini:_image_to_bytes", "replaced during a run", "img, fmt",
-        "stored frames are not encoded as PNG",
-        _HEAVIER,
+        "stored frames are not encoded as PNG", _HEAVIER,
     ),
     TouchPoint(
         "lmms_eval.models.chat.gemini:_chat_messages_to_gemini_contents", "replaced during a run",
-        "chat_messages, upload_fn, system_parts",
-        "stored frames are put into the request under their own media type",
+        "chat_messages, upload_fn, system_parts", "stored frames are put into the request under their own media type",
         _HEAVIER,
     ),
     TouchPoint(
         "lmms_eval.models.simple.claude:Claude.get_image_size", "replaced during a run", "self, image",
-        "the size of what is sent is compared with the limit of the service, not the size of a PNG",
-        _HEAVIER,
+        "the size of what is sent is compared with the limit of the service, not the size of a PNG", _HEAVIER,
     ),
-    TouchPoint(
-        "lmms_eval.api.model:lmms", "read", "",
-        "base class of our own models",
-        "--model siming_reference and --model siming_nano are not available.",
-    ),
+    TouchPoint("lmms_eval.api.model:lmms", "read", "", "base class of our own models", _NO_MODELS),
     TouchPoint(
         "lmms_eval.models.registry_v2:ModelManifest", "read", "model_id, simple_class_path, chat_class_path, aliases",
-        "our own models are registered with it",
-        "--model siming_reference and --model siming_nano are not available.",
+        "our own models are registered with it", _NO_MODELS,
     ),
     TouchPoint(
-        "lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS", "read", "",
-        "`lmms-eval models` lists this dictionary",
+        "lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS", "read", "", "`lmms-eval models` lists this dictionary",
         "`lmms-eval models` does not list siming_reference and siming_nano.",
     ),
     TouchPoint(
         "lmms_eval.models:MODEL_REGISTRY_V2.resolve", "read", "model_name, force_simple",
-        "the class of a model is looked up before it is imported",
-        "Tasks of siming-tasks do not run, because models would be loaded without the arguments that they need.",
-        essential=True,
+        "the class of a model is looked up before it is imported", _UNLOADED, essential=True,
     ),
     TouchPoint(
         "lmms_eval.utils:simple_parse_args_string", "read", "args_string",
         "--model_args is read as lmms-eval reads it",
-        "Tasks of siming-tasks do not run, because --model_args could not be checked.",
-        essential=True,
+        "Tasks of siming-tasks do not run, because --model_args could not be checked.", essential=True,
     ),
     TouchPoint(
         "lmms_eval.utils:make_table", "read", "result_dict, column, ...",
@@ -199,27 +166,20 @@ _ROWS = (
         "The table of a run whose files are incomplete is not printed.",
     ),
     TouchPoint(
-        "lmms_eval.tasks:eval_logger", "read", "",
-        "messages appear in lmms-eval's own log",
+        "lmms_eval.tasks:eval_logger", "read", "", "messages appear in lmms-eval's own log",
         "Messages about kept replies go to Python's logging, which shows only warnings unless it is configured.",
     ),
     TouchPoint(
         "lmms_eval.api.instance:unwrap_generation_output", "read", "output",
-        "replies are taken out of what a class of models returns",
-        _UNREADABLE,
-        essential=True,
+        "replies are taken out of what a class of models returns", _UNREADABLE, essential=True,
     ),
     TouchPoint(
         "lmms_eval.api.instance:GenerationResult", "read", "text, token_counts",
-        "kept replies are handed back as a class of models returned them",
-        _UNREADABLE,
-        essential=True,
+        "kept replies are handed back as a class of models returned them", _UNREADABLE, essential=True,
     ),
     TouchPoint(
         "lmms_eval.api.instance:TokenCounts", "read", "input_tokens, output_tokens, reasoning_tokens",
-        "the same for their token counts",
-        _UNREADABLE,
-        essential=True,
+        "the same for their token counts", _UNREADABLE, essential=True,
     ),
 )  # fmt: skip
 
@@ -260,50 +220,37 @@ OBJECT_ATTRIBUTES: Mapping[str, str] = types.MappingProxyType(
 number in silence: they are read with a default, or the run ends with an AttributeError."""
 
 
-class _Difference(Exception):
-    """A difference of a touch point from version 0.7.3."""
-
+_Place = tuple[Any, str, Any]
+"""Owner, attribute and present value of a touch point."""
 
 _differences: dict[str, str] = {}
 
 
-def replace(name: str, wrap: Wrap) -> bool:
+def replace(name: str, wrap: Wrap) -> None:
     """Replace a function of lmms-eval for the rest of the process. Never raises, and does nothing the second time.
+
+    A function that differs from version 0.7.3 is left as it is, and a warning says what is lost.
 
     Args:
         name: a key of :data:`TOUCH_POINTS`.
         wrap: makes the replacement.
-
-    Returns:
-        False if the function differs from version 0.7.3: it is left as it is, and a warning says what is lost.
     """
-    point = TOUCH_POINTS[name]
-    try:
-        owner, attribute, original = _find(point)
-    except _Difference as difference:
-        _report(point, str(difference))
-        return False
-    if not getattr(original, _MARK, False):
-        _set(owner, attribute, original, wrap)
-    return True
+    place = _checked(name)
+    if place and not getattr(place[2], _MARK, False):
+        _set(place, wrap)
 
 
 @contextmanager
 def replaced(wraps: Mapping[str, Wrap]) -> Iterator[None]:
     """While the block runs, these functions of lmms-eval are replaced: all of them, or none if one of them differs."""
-    originals: list[tuple[Any, str, Any]] = []
-    try:
-        originals = [_find(TOUCH_POINTS[name]) for name in wraps]
-    except _Difference:
-        for name in wraps:
-            if problem := problem_of(name):
-                _report(TOUCH_POINTS[name], problem)
-    for (owner, attribute, original), wrap in zip(originals, wraps.values(), strict=False):
-        _set(owner, attribute, original, wrap)
+    places = [place for name in wraps if (place := _checked(name))]
+    complete = len(places) == len(wraps)
+    for place, wrap in zip(places if complete else (), wraps.values(), strict=False):
+        _set(place, wrap)
     try:
         yield
     finally:
-        for owner, attribute, original in reversed(originals):
+        for owner, attribute, original in reversed(places if complete else ()):
             setattr(owner, attribute, original)
 
 
@@ -313,14 +260,11 @@ def fetch(name: str) -> Any:
     Raises:
         SimingError: it differs, and results could be wrong without it.
     """
-    point = TOUCH_POINTS[name]
-    try:
-        return _find(point)[2]
-    except _Difference as difference:
-        _report(point, str(difference))
-        if point.essential:
-            raise SimingError(_differences[name]) from None
-        return None
+    if place := _checked(name):
+        return place[2]
+    if TOUCH_POINTS[name].essential:
+        raise SimingError(_differences[name])
+    return None
 
 
 def refuse_if_changed() -> None:
@@ -330,18 +274,14 @@ def refuse_if_changed() -> None:
         SimingError: one of them differs from version 0.7.3; says which, and what could go wrong.
     """
     for name, point in TOUCH_POINTS.items():
-        if point.essential and is_imported(point.module) and (problem := problem_of(name)):
-            _report(point, problem)
+        if point.essential and is_imported(point.module) and not _checked(name):
             raise SimingError(f"{_differences[name]} Install lmms-eval 0.7.3: pip install lmms-eval==0.7.3")
 
 
 def problem_of(name: str) -> str | None:
     """Difference of a touch point from version 0.7.3, as the rest of a sentence that begins with its name; or None."""
-    try:
-        _find(TOUCH_POINTS[name])
-    except _Difference as difference:
-        return str(difference)
-    return None
+    place = _find(TOUCH_POINTS[name])
+    return place if isinstance(place, str) else None
 
 
 def is_imported(module: str) -> bool:
@@ -373,8 +313,21 @@ def after_import(name: str, call: Callable[[], object]) -> None:
     module.__class__ = Importing
 
 
-def _find(point: TouchPoint) -> tuple[Any, str, Any]:
-    """Owner, attribute and present value of a touch point (_Difference)."""
+def _checked(name: str) -> _Place | None:
+    """Place of a touch point; None if it differs, of which a warning is given once."""
+    point = TOUCH_POINTS[name]
+    place = _find(point)
+    if not isinstance(place, str):
+        return place
+    sentence = point.sentence(place)
+    if _differences.get(name) != sentence:
+        _differences[name] = sentence
+        logger.warning("siming-tasks: %s", sentence)
+    return None
+
+
+def _find(point: TouchPoint) -> _Place | str:
+    """Place of a touch point, or its difference from version 0.7.3."""
     *path, attribute = point.name.partition(":")[2].split(".")
     try:
         owner: Any = sys.modules.get(point.module) or importlib.import_module(point.module)
@@ -382,38 +335,25 @@ def _find(point: TouchPoint) -> tuple[Any, str, Any]:
             owner = getattr(owner, part)
         value = getattr(owner, attribute)
     except (ImportError, AttributeError):
-        raise _Difference("is not there") from None
+        return "is not there"
     if point.signature == INHERITED:
-        if attribute in vars(owner) and not getattr(value, _MARK, False):
-            raise _Difference("is defined by the class itself")
-        return owner, attribute, value
+        defined = attribute in vars(owner) and not getattr(value, _MARK, False)
+        return "is defined by the class itself" if defined else (owner, attribute, value)
     if point.signature:
-        _check_signature(value, point.signature)
+        try:
+            parameters = list(inspect.signature(value).parameters)
+        except (TypeError, ValueError):
+            return "cannot be called"
+        names = point.signature.split(", ")
+        if not (set(names[:-1]) <= set(parameters) if names[-1] == "..." else names == parameters):
+            return f"takes ({', '.join(parameters)}), expected ({point.signature})"
     return owner, attribute, value
 
 
-def _check_signature(function: Any, expected: str) -> None:
-    try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        raise _Difference("cannot be called") from None
-    names = expected.split(", ")
-    agrees = set(names[:-1]) <= set(parameters) if names[-1] == "..." else names == parameters
-    if not agrees:
-        raise _Difference(f"takes ({', '.join(parameters)}), expected ({expected})")
-
-
-def _set(owner: Any, attribute: str, original: Any, wrap: Wrap) -> None:
+def _set(place: _Place, wrap: Wrap) -> None:
+    owner, attribute, original = place
     replacement = wrap(original)
     if inspect.isfunction(original):  # inspect.signature() of a class must not come to object.__new__
         functools.update_wrapper(replacement, original)
     setattr(replacement, _MARK, True)
     setattr(owner, attribute, replacement)
-
-
-def _report(point: TouchPoint, problem: str) -> None:
-    """Warn about a touch point, once."""
-    sentence = point.sentence(problem)
-    if _differences.get(point.name) != sentence:
-        _differences[point.name] = sentence
-        logger.warning("siming-tasks: %s", sentence)

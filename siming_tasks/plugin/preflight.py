@@ -1,4 +1,4 @@
-"""Checks of a run of lmms-eval before a model is loaded: what cannot work is refused in one sentence.
+"""Checks of a run of lmms-eval before the first request: what cannot work is refused in one sentence.
 
 lmms-eval 0.7.3 accepts all of it. Some of it then ends in a traceback and exit code 0, some in a table of numbers that
 mean something else.
@@ -15,26 +15,23 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
+from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy, StoredImage
+from siming_tasks.models.recipes import Service, Weight, service_at, service_of_backend
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.docs import refuse_empty
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.hooks.messages import shown_view
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.results.run_usage import load_prices
 from siming_tasks.tasks import TaskSpec, tasks_of
 
-__all__ = [
-    "RunArguments",
-    "backend_with_arguments",
-    "check_data",
-    "check_run_arguments",
-    "is_siming_task",
-    "tasks_path",
-]
+SAMPLE_SIZE = 3
+"""Requests of each task that are encoded and weighed."""
 
 
 def tasks_path() -> str:
@@ -82,9 +79,6 @@ class RunArguments:
         backend: row of its class.
         model_arguments: arguments of the class.
         batch_size: requests at a time.
-        system_instruction: as in ``simple_evaluate``.
-        apply_chat_template: as in ``simple_evaluate``.
-        num_fewshot: as in ``simple_evaluate``.
     """
 
     model: str
@@ -123,7 +117,8 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
     mode = policy.mode_for(backend, modality)
     for spec in specs:
         policy.mode_for(backend, modality, ablation=spec.ablation)
-    _check_packages(name, backend, mode.packages(backend))
+    for need in map(Requirement, mode.packages(backend)):
+        _check_package(name, backend, need)
     if mode.needs_single_batches(backend) and arguments.batch_size > 1:
         raise OptionsError(
             f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, or takes "
@@ -143,21 +138,18 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
     return mode
 
 
-def _check_packages(model: str, backend: Backend, needs: Iterable[str]) -> None:
-    for need in map(Requirement, needs):
-        try:
-            version = importlib.metadata.version(need.name)
-        except importlib.metadata.PackageNotFoundError:
-            satisfied = importlib.util.find_spec(need.name) is not None and not need.specifier
-            version = ""
-        else:
-            satisfied = need.specifier.contains(version, prereleases=True)
-        if not satisfied:
-            has = f"{need.name} {version} is installed" if version else "it is not installed"
-            raise OptionsError(
-                f'--model {model} needs {need}, and {has}: pip install "{need}". '
-                + (f"({backend.note}.)" if backend.note and need.specifier else "")
-            )
+def _check_package(model: str, backend: Backend, need: Requirement) -> None:
+    try:
+        version = importlib.metadata.version(need.name)
+        satisfied = need.specifier.contains(version, prereleases=True)
+    except importlib.metadata.PackageNotFoundError:
+        version, satisfied = "", importlib.util.find_spec(need.name) is not None and not need.specifier
+    if not satisfied:
+        has = f"{need.name} {version} is installed" if version else "it is not installed"
+        raise OptionsError(
+            f'--model {model} needs {need}, and {has}: pip install "{need}". '
+            + (f"({backend.note}.)" if backend.note and need.specifier else "")
+        )
 
 
 def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> None:
@@ -181,3 +173,54 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
             "would stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes "
             f"paths with {backend.experts!r} for a mixture)."
         )
+
+
+def check_request_sizes(lm: Any, tasks: Iterable[Any]) -> None:
+    """Encode a few requests of each task and compare them with the limits of the service that the model object asks.
+
+    Nothing is checked for a service that is not known. A heavier request than those looked at can still be refused by
+    the service, and counts as failed.
+
+    Raises:
+        OptionsError: a request is too large; names the task, what is too much, and how many frames fit.
+        MediaError: a video cannot be shown.
+    """
+    service = service_of_model(lm)
+    if service is None or RUN.options.limits == "off":
+        return
+    for task in tasks:
+        table = task.lmms_eval_specific_kwargs
+        docs = task.test_docs()  # a few of different parts of the data set
+        places = {round(part * (len(docs) - 1) / (SAMPLE_SIZE - 1)) for part in range(SAMPLE_SIZE)} if docs else ()
+        sample = [docs[place] for place in sorted(places)]
+        weights = [weight for doc in sample if (weight := _weight(doc, table, jpeg=service.name == "anthropic"))]
+        heaviest = max(weights, key=lambda weight: (weight.total, weight.images), default=None)
+        if heaviest and (reasons := service.refuses(heaviest)):
+            name = task.config.task
+            variable = "SIMING_CLIP_FRAMES" if "_clip_" in name else "SIMING_FRAMES"
+            raise OptionsError(
+                f"a request of {name} has {'; '.join(reasons)} by {service.title} (as of {service.checked}). "
+                f"{variable}={service.fitting(heaviest)} fits; so may a smaller SIMING_FRAME_SIZE or "
+                "SIMING_IMAGE_FORMAT=jpeg75. If the limits have grown: SIMING_LIMITS=off."
+            )
+
+
+def service_of_model(lm: Any) -> Service | None:
+    """Service that a model object sends its requests to, if its limits are known."""
+    url = getattr(getattr(lm, "client", None), "base_url", None)
+    if host := urlsplit(str(url)).hostname if url else None:
+        return service_at(host)
+    if getattr(lm, "vertexai", False):
+        return None
+    return service_of_backend(type(lm).__module__.rpartition(".")[2])
+
+
+def _weight(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool) -> Weight | None:
+    """Weight of a document's images as the model gets them (``jpeg``: whatever the run's format); None without any."""
+    view = shown_view(doc, table) if RUN.media_mode(table).images else None
+    if view is None:
+        return None
+    images, _ = view.to_send(RUN.policy.encoding, decode=False)
+    sizes = [len(image.as_jpeg() if jpeg else image.encoded()[1]) for image in images if isinstance(image, StoredImage)]
+    side = max(max(image.size) for image in images)
+    return Weight(len(images), sum(sizes), max(sizes, default=0), side)

@@ -22,8 +22,6 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS
 
-__all__ = ["SimingReference"]
-
 
 class SimingReference(lmms):  # type: ignore[misc]
     """A reference judge as a chat model.
@@ -52,7 +50,7 @@ class SimingReference(lmms):  # type: ignore[misc]
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
 
     def generate_until(self, requests: list[Any]) -> list[str]:
-        """One JSON reply per request, in order."""
+        """Give one JSON reply per request, in order."""
         replies = []
         judges: dict[str, Judge] = {}
         for request in tqdm(requests, desc=f"siming_reference {self.kind}", disable=self.rank != 0):
@@ -74,13 +72,9 @@ class SimingReference(lmms):  # type: ignore[misc]
 
     def _detail(self, field: str, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, Any]:
         """The judge's statement on every step for a field of an answer format; empty if it has no rule for it."""
-        if field == "evidence":
-            return self._evidence(doc, video, steps)
-        return stated_errors(self.kind, video, steps) if field == "named_errors" else {}
-
-    def _evidence(self, doc: Any, video: Video, steps: Sequence[RubricStep]) -> dict[str, list[tuple[float, float]]]:
-        """In seconds of what is shown: a clip is nothing but the step."""
-        if doc["step_id"]:
+        if field != "evidence":
+            return stated_errors(self.kind, video, steps) if field == "named_errors" else {}
+        if doc["step_id"]:  # in seconds of what is shown: a clip is nothing but the step
             span = video.step(doc["step_id"]).span
             return {doc["step_id"]: [(0.0, span[1] - span[0])] if span else []}
         point = self._pointers.get(doc["root"]) or pointer(self.kind, RUN.dataset_of(doc).dataset, self.seed)
@@ -90,6 +84,4 @@ class SimingReference(lmms):  # type: ignore[misc]
         """Not part of the benchmark."""
         raise NotImplementedError("siming_reference answers generate_until requests only")
 
-    def generate_until_multi_round(self, requests: list[Any]) -> Any:
-        """Not part of the benchmark."""
-        raise NotImplementedError("siming_reference answers generate_until requests only")
+    generate_until_multi_round = loglikelihood

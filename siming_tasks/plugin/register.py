@@ -1,23 +1,43 @@
-"""Entry point by which lmms-eval finds our tasks and models right after ``pip install``, without a flag.
+"""Entry point by which lmms-eval finds our tasks and models after ``pip install``, and the wrappers of its functions.
 
 lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. The payload may be a
 callable, which lmms-eval calls while it is being imported and before any task is indexed. This callable hands over our
 models and adds our folder to those that ``TaskManager`` indexes. If a later lmms-eval changes that method, it is left
 as it is, a warning says so, and ``--include_path "$(siming tasks-path)"`` still works.
+
+``simple_evaluate`` knows all arguments of a run before a model is loaded: what cannot work is refused there, and the
+model's class gets the arguments that it needs. ``evaluate`` knows the model itself, however it was made (by name, or as
+an object handed to ``simple_evaluate``): its class decides what it is shown, and its replies are counted and kept.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import SimingError
-from siming_tasks.plugin import compat, verify_output, wrap_evaluate
-from siming_tasks.plugin.preflight import check_data, is_siming_task, tasks_path
-from siming_tasks.plugin.response_cache.key import remember_arguments
-
-__all__ = ["manifests", "tasks_path"]
+from siming_tasks.media import Backend, MediaMode, backend_of
+from siming_tasks.plugin import compat, verify_output
+from siming_tasks.plugin.hooks.messages import stored_images_sent
+from siming_tasks.plugin.hooks.results import RECORD, process_results
+from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.preflight import (
+    RunArguments,
+    backend_with_arguments,
+    check_data,
+    check_request_sizes,
+    check_run_arguments,
+    is_siming_task,
+    tasks_path,
+)
+from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks, replies_kept
+from siming_tasks.plugin.response_cache.key import arguments_of, remember_arguments
+from siming_tasks.tasks import TASKS
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +45,9 @@ MODELS = {
     "siming_reference": "siming_tasks.plugin.reference_model.SimingReference",
     "siming_nano": "siming_tasks.models.nano.chat_model.SimingNano",
 }
+
+_LOADED_BY_NAME: ContextVar[bool] = ContextVar("_LOADED_BY_NAME", default=False)
+"""True within a ``simple_evaluate`` that loaded the model with the arguments of ``backends.yaml``."""
 
 
 def manifests() -> list[Any]:
@@ -34,7 +57,7 @@ def manifests() -> list[Any]:
         compat.replace("lmms_eval.tasks:TaskManager.match_tasks", _check_chosen_tasks)
         compat.replace("lmms_eval.tasks:TaskManager.load_task_or_group", _check_loaded_tasks)
         compat.replace("lmms_eval.api.model:lmms.__new__", remember_arguments)
-        compat.after_import("lmms_eval.evaluator", wrap_evaluate.install)
+        compat.after_import("lmms_eval.evaluator", wrap_evaluation)
         # lmms_eval.models is being imported; `lmms-eval models` lists this dictionary
         listed = compat.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")
         for name, path in MODELS.items() if listed is not None else ():
@@ -46,13 +69,19 @@ def manifests() -> list[Any]:
         return []
 
 
+def wrap_evaluation() -> None:
+    """Replace ``simple_evaluate`` and ``evaluate`` of lmms-eval. Does nothing the second time."""
+    compat.replace("lmms_eval.evaluator:simple_evaluate", _wrap_simple_evaluate)
+    compat.replace("lmms_eval.evaluator:evaluate", _wrap_evaluate)
+
+
 def _index_our_folder(initialize_tasks: Callable[..., Any]) -> Callable[..., Any]:
     def index_with_our_folder(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
         paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
         if include_defaults and tasks_path() not in paths:
             paths.append(tasks_path())
         if compat.is_imported("lmms_eval.evaluator"):
-            wrap_evaluate.install()
+            wrap_evaluation()
         return initialize_tasks(self, include_path=paths or None, include_defaults=include_defaults)
 
     return index_with_our_folder
@@ -62,12 +91,9 @@ def _check_chosen_tasks(match_tasks: Callable[..., Any]) -> Callable[..., Any]:
     def match_and_check(self: Any, task_list: Any) -> Any:
         names = match_tasks(self, task_list)
         if any(map(is_siming_task, names)):
-            wrap_evaluate.install()
-            try:
+            wrap_evaluation()
+            with _one_message(True):  # the command line is the only caller
                 check_data(names)
-            except SimingError as error:
-                # The command line is the only caller. It prints any ordinary exception with a traceback and *exits 0*.
-                raise SystemExit(f"siming-tasks: {error}") from None
             verify_output.install()
         return names
 
@@ -78,8 +104,155 @@ def _check_loaded_tasks(load_task_or_group: Callable[..., Any]) -> Callable[...,
     def check_and_load(self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         names = [task_list] if isinstance(task_list, str) else list(task_list or [])
         if any(map(is_siming_task, names)):
-            wrap_evaluate.install()
+            wrap_evaluation()
             check_data(names)
         return load_task_or_group(self, task_list, *args, **kwargs)
 
     return check_and_load
+
+
+def _wrap_simple_evaluate(simple_evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(simple_evaluate)
+
+    def checked_simple_evaluate(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind_partial(*args, **kwargs).arguments
+        tasks = bound.get("tasks") or []
+        ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
+        model = bound.get("model")
+        if not ours or not isinstance(model, str):  # of an object, evaluate knows more
+            return simple_evaluate(*args, **kwargs)
+        with _one_message(bound.get("cli_args") is not None):
+            specs = check_data(ours)
+            arguments = _arguments_of_command(model, bound)
+            mode = check_run_arguments(arguments, RUN.policy, specs)
+        added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
+
+        def wrap_get_model(get_model: Callable[..., Any]) -> Callable[..., Any]:
+            def get_model_with_arguments(model_name: str, force_simple: bool = False) -> Any:
+                model_class = get_model(model_name, force_simple)
+                return _WithArguments(model_class, added) if added and model_name == model else model_class
+
+            return get_model_with_arguments
+
+        if added:
+            logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
+        token = _LOADED_BY_NAME.set(True)
+        try:
+            with compat.replaced({"lmms_eval.models:get_model": wrap_get_model}):
+                return simple_evaluate(*args, **kwargs)
+        finally:
+            _LOADED_BY_NAME.reset(token)
+
+    return checked_simple_evaluate
+
+
+def _arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
+    """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
+    try:
+        path = compat.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
+            model, force_simple=bool(arguments.get("force_simple"))
+        ).class_path
+    except ValueError:
+        path = ""  # there is no such model: lmms-eval lists those that there are
+    model_args = arguments.get("model_args") or {}
+    if isinstance(model_args, str):
+        model_args = compat.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
+    batch_size = str(arguments.get("batch_size") or model_args.get("batch_size") or 1)
+    return RunArguments(
+        model,
+        backend_with_arguments(backend_of([path.rpartition(".")[0]]), model_args),
+        model_args,
+        int(batch_size) if batch_size.isdecimal() else 1,
+        arguments.get("system_instruction"),
+        bool(arguments.get("apply_chat_template")),
+        arguments.get("num_fewshot"),
+    )
+
+
+def _missing_arguments(backend: Backend, mode: MediaMode, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
+    wanted, frames = mode.arguments(backend), RUN.options.frames
+    return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in arguments}
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in arguments.items())
+
+
+class _WithArguments:
+    """Class of lmms-eval that is made with more arguments than the user gave."""
+
+    def __init__(self, model_class: Any, arguments: Mapping[str, Any]) -> None:
+        self.model_class, self.arguments = model_class, dict(arguments)
+
+    def create_from_arg_string(self, arg_string: str, additional_config: Mapping[str, Any] | None = None) -> Any:
+        """As ``lmms.create_from_arg_string``."""
+        return self.model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **self.arguments})
+
+
+def _wrap_evaluate(evaluate: Callable[..., Any]) -> Callable[..., Any]:
+    def checked_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
+        tasks = _our_tasks(task_dict)
+        if not tasks:
+            return evaluate(lm, task_dict, *args, **kwargs)
+        for task in tasks.values():
+            _record_with_predict_only(task)
+        modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
+        backend = backend_with_arguments(
+            backend_of(base.__module__ for base in type(lm).__mro__),
+            {"pass_video_url": getattr(lm, "pass_video_url", "")},
+        )
+        arguments = RunArguments(
+            type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
+            system_instruction=kwargs.get("system_instruction"),
+        )  # fmt: skip
+        command_line = kwargs.get("cli_args") is not None
+        with (
+            _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
+        ):  # fmt: skip
+            specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
+            mode = check_run_arguments(arguments, RUN.policy, specs)
+            compat.refuse_if_changed()
+            made_with = None if _LOADED_BY_NAME.get() else arguments_of(lm)
+            if made_with is not None and (missing := _missing_arguments(backend, mode, made_with)):
+                logger.warning(
+                    "siming-tasks: this %s was made without %s, which it would be given by its name. "
+                    "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
+                )  # fmt: skip
+            check_request_sizes(lm, tasks.values())
+            if "response_cache" in kwargs:
+                kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
+            return evaluate(lm, task_dict, *args, **kwargs)
+
+    return checked_evaluate
+
+
+@contextmanager
+def _one_message(command_line: bool) -> Iterator[None]:
+    """On the command line, end with one message and exit code 1: lmms-eval would print a traceback and exit 0."""
+    try:
+        yield
+    except SimingError as error:
+        if command_line:
+            raise SystemExit(f"siming-tasks: {error}") from None
+        raise
+
+
+def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
+    """Tasks of ours by name, in a dictionary of tasks and groups."""
+    tasks: dict[str, Any] = {}
+    for name, task in task_dict.items():
+        if isinstance(task, dict):
+            tasks |= _our_tasks(task)
+        elif is_siming_task(name):
+            tasks[name] = task[1] if isinstance(task, tuple) else task
+    return tasks
+
+
+def _record_with_predict_only(task: Any) -> None:
+    """Write records with ``--predict_only`` too, so that they can be scored later: lmms-eval drops process_results."""
+    if "bypass" in getattr(task, "_metric_fn_list", {}) and task.config.process_results is None:
+        task.config.process_results = lambda doc, results: {
+            "bypass": 999,
+            RECORD: process_results(doc, results)[RECORD],
+        }

@@ -4,26 +4,29 @@ When lmms-eval 0.7.3 cannot write a file (a full disk), it says so in one line o
 and exits 0; a file may end in the middle. Here its two savers read back what they wrote: what is not complete gets
 another name, which nothing reads, and such a run ends after its table with one message and exit code 1. An interrupt
 leaves no part of a file under the name of a complete one either. lmms-eval names files by the second and appends to
-those that are there: of runs that begin in one second in one folder, the later ones take the next free second.
+those that are there: of runs that begin in one second in one folder, the later ones take the next free second. When the
+process ends, the last line is the command to type next.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
+import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import visible
 from siming_tasks.plugin import compat
-from siming_tasks.plugin.exit_message import message_at_exit
 from siming_tasks.plugin.preflight import is_siming_task
-
-__all__ = ["install"]
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +78,19 @@ def _verify_results(save_results_aggregated: Callable[..., Any]) -> Callable[...
             return
         date, waiting = _free_second(self, datetime_str), set(results["configs"]) if samples is not None else set()
         run = self._siming_run = _SavedRun(results, date, waiting, samples is not None)
-        with _complete_or_renamed(self, run, RESULTS, _is_json):
+
+        def is_complete(lines: Iterable[str]) -> bool:
+            json.loads("".join(lines))
+            return True
+
+        with _complete_or_renamed(self, run, RESULTS, is_complete):
             save_results_aggregated(self, results=results, samples=samples, datetime_str=date)
-        run.incomplete += _unwritten_predictions(self, results)
+        for name, task in results["results"].items():
+            # predictions of withheld labels that could not be written: the results say so with an empty name
+            evaluation = task.get("siming_stderr,none")
+            if isinstance(evaluation, Mapping) and evaluation.get("predictions", "") is None:
+                file = f"siming_predictions_{name.removeprefix('siming_')}.jsonl"
+                run.incomplete.append(Path(self.output_path or ".", file))
         _finish(self, run)
 
     return save_and_verify
@@ -89,8 +102,11 @@ def _verify_samples(save_results_samples: Callable[..., Any]) -> Callable[..., A
         if run is None:
             save_results_samples(self, task_name=task_name, samples=samples)
             return
-        name = f"samples_{task_name}.jsonl"
-        with _complete_or_renamed(self, run, name, lambda path: _has_lines(path, len(samples))):
+
+        def is_complete(lines: Iterable[str]) -> bool:
+            return sum(1 for line in lines if json.loads(line) and line.endswith("\n")) == len(samples)
+
+        with _complete_or_renamed(self, run, f"samples_{task_name}.jsonl", is_complete):
             save_results_samples(self, task_name=task_name, samples=samples)
         run.waiting.discard(task_name)
         _finish(self, run)
@@ -123,9 +139,12 @@ def _free_second(tracker: Any, date: str) -> str:
 
 @contextmanager
 def _complete_or_renamed(
-    tracker: Any, run: _SavedRun, name: str, is_complete: Callable[[Path], bool]
+    tracker: Any, run: _SavedRun, name: str, is_complete: Callable[[Iterable[str]], bool]
 ) -> Iterator[None]:
-    """Ensure that the block leaves a complete file of this name, or none and an entry in ``run.incomplete``."""
+    """Ensure that the block leaves a complete file of this name, or none and an entry in ``run.incomplete``.
+
+    ``is_complete`` judges the file's lines; a ValueError of its means no.
+    """
     if not tracker.output_path:  # nothing is saved, nor claimed to be
         yield
         return
@@ -133,66 +152,75 @@ def _complete_or_renamed(
     try:
         yield
     finally:  # also at an interrupt
-        if not is_complete(path):
+        complete = False
+        with suppress(OSError, ValueError), path.open(encoding="utf-8", newline="\n") as lines:
+            complete = is_complete(lines)
+        if not complete:
             run.incomplete.append(path)
             if path.exists():
                 path.rename(path.with_name(path.name + PARTIAL))
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _has_lines(path: Path, number: int) -> bool:
-    try:
-        with path.open(encoding="utf-8", newline="\n") as stream:
-            return sum(1 for line in stream if json.loads(line) and line.endswith("\n")) == number
-    except (OSError, ValueError):
-        return False
-
-
-def _unwritten_predictions(tracker: Any, results: Mapping[str, Any]) -> list[Path]:
-    """Prediction files of withheld labels that could not be written; the results say so with an empty name."""
-    evaluations = {name: task.get("siming_stderr,none") for name, task in results["results"].items()}
-    return [
-        Path(tracker.output_path or ".", f"siming_predictions_{name.removeprefix('siming_')}.jsonl")
-        for name, evaluation in evaluations.items()
-        if isinstance(evaluation, Mapping) and evaluation.get("predictions", "") is None
-    ]
 
 
 def _finish(tracker: Any, run: _SavedRun) -> None:
     """After the last file of a run, note what to type next; end the run, with its table, if a file is incomplete."""
     if run.waiting:
         return
-    if not run.incomplete:
-        _note_next_command(tracker, run)
-        return
-    if make_table := compat.fetch("lmms_eval.utils:make_table"):
-        print(make_table(run.results))  # noqa: T201 - standard output is where lmms-eval prints it
-        if "groups" in run.results:
-            print(make_table(run.results, "groups"))  # noqa: T201
-    names = ", ".join(str(path) for path in run.incomplete)
-    folder = next(path for path in (run.incomplete[0], *run.incomplete[0].absolute().parents) if path.is_dir())
-    free = shutil.disk_usage(folder).free / 1e6
-    raise SystemExit(
-        f"siming-tasks: this run is NOT SAVED as a whole. Missing, or cut short and renamed to *{PARTIAL}: {names}. "
-        f"{free:,.0f} MB are free there; make room or give another --output_path, and run again."
-    )
+    results = run.results
+    if run.incomplete:
+        if make_table := compat.fetch("lmms_eval.utils:make_table"):
+            print(make_table(results))  # noqa: T201 - standard output is where lmms-eval prints it
+            if "groups" in results:
+                print(make_table(results, "groups"))  # noqa: T201
+        names = ", ".join(str(path) for path in run.incomplete)
+        folder = next(path for path in (run.incomplete[0], *run.incomplete[0].absolute().parents) if path.is_dir())
+        free = shutil.disk_usage(folder).free / 1e6
+        raise SystemExit(
+            f"siming-tasks: this run is NOT SAVED as a whole. Missing, or cut short and renamed to *{PARTIAL}: "
+            f"{names}. {free:,.0f} MB are free there; make room or give another --output_path, and run again."
+        )
+    if any(map(is_siming_task, results["configs"].values())):
+        evaluations = [task.get("siming_stderr,none") for task in results["results"].values()]
+        _MESSAGE.withheld |= any(isinstance(item, Mapping) and item.get("predictions") for item in evaluations)
+        if tracker.output_path:
+            (_MESSAGE.folders if run.logged else _MESSAGE.without_replies).append(_folder(tracker))
+        atexit.unregister(_print_message)
+        atexit.register(_print_message)  # after lmms-eval's table
 
 
-def _note_next_command(tracker: Any, run: _SavedRun) -> None:
-    """Note for the message at exit where this run was saved; only where a task of ours was run."""
-    if not any(map(is_siming_task, run.results["configs"].values())):
-        return
-    message = message_at_exit()
-    evaluations = [task.get("siming_stderr,none") for task in run.results["results"].values()]
-    message.withheld |= any(
-        isinstance(evaluation, Mapping) and evaluation.get("predictions") for evaluation in evaluations
-    )
-    if tracker.output_path:
-        (message.folders if run.logged else message.without_replies).append(_folder(tracker))
+@dataclass
+class ExitMessage:
+    """Runs of this process and where they were saved; its text is the message.
+
+    Attributes:
+        folders: with results and replies of a run.
+        without_replies: with results only (no ``--log_samples``).
+        withheld: the data set came without labels.
+    """
+
+    folders: list[Path] = field(default_factory=list)
+    without_replies: list[Path] = field(default_factory=list)
+    withheld: bool = False
+
+    def __str__(self) -> str:
+        command = "board submit" if self.withheld else "report"
+        if self.folders:
+            names = " ".join(dict.fromkeys(shlex.quote(str(folder)) for folder in self.folders))
+            return f"Next: siming {command} {names}"
+        if self.without_replies:
+            return (
+                "The replies of this run are not kept, so nothing but its table can be made of it. Add --log_samples; "
+                f"then: siming {command} {shlex.quote(str(self.without_replies[0]))}"
+            )
+        return (
+            "Nothing of this run is kept. Add --output_path results --log_samples to keep it; then: siming "
+            f"{command} results"
+        )
+
+
+_MESSAGE = ExitMessage()
+
+
+def _print_message() -> None:
+    with suppress(OSError, ValueError):  # nobody is listening any more
+        sys.stdout.flush()
+        print(f"\nsiming-tasks: {visible(redact(str(_MESSAGE)))}", file=sys.stderr, flush=True)  # noqa: T201

@@ -15,9 +15,9 @@ import pytest
 
 import siming_tasks
 from siming_tasks.common.errors import SimingError
-from siming_tasks.plugin import compat, register, verify_output, wrap_evaluate
+from siming_tasks.plugin import compat, register, verify_output
 from siming_tasks.plugin.compat import INHERITED, TOUCH_POINTS, TouchPoint
-from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
+from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.preflight import check_data, tasks_path
 
 LOAD_TASKS = "lmms_eval.tasks:TaskManager.load_task_or_group"
@@ -74,7 +74,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def install_everything() -> None:
     """Changes that this package makes to lmms-eval, from its entry point to a run."""
     register.manifests()
-    wrap_evaluate.install()
+    register.wrap_evaluation()
     verify_output.install()
     with (
         compat.replaced({"lmms_eval.models:get_model": lambda get_model: lambda *_: get_model()}),

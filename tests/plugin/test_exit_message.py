@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.data import withhold
-from siming_tasks.plugin.exit_message import ExitMessage
+from siming_tasks.plugin.verify_output import ExitMessage
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 

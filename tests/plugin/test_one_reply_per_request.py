@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import re
@@ -19,14 +20,14 @@ from PIL import Image
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, backends
 from siming_tasks.parsing import parse_reply
-from siming_tasks.plugin.one_reply_per_request import FAILED, one_reply_per_request
+from siming_tasks.plugin.response_cache.dispatch import FAILED, one_reply_per_request
 from siming_tasks.rubrics import default_rubric
 
 
 @contextmanager
 def careful(lm: Any, backend: Backend) -> Iterator[None]:
     """While the block runs, the object is asked as a run asks it."""
-    lm.generate_until = one_reply_per_request(lm, backend, lm.generate_until)
+    lm.generate_until = functools.partial(one_reply_per_request, lm, backend)
     yield
     del lm.generate_until
 

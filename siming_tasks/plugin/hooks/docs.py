@@ -19,8 +19,6 @@ from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
 
-__all__ = ["BY_TASK", "data_files", "documents", "generation_at_loading", "generation_kwargs", "refuse_empty"]
-
 ROWS = 1000
 """Rows taken out of a table at a time: one by one, each costs as much as making a request of it."""
 
@@ -65,10 +63,7 @@ def _table_class() -> Any:
     import datasets
 
     class Documents(datasets.Dataset):  # type: ignore[misc]
-        """A ``datasets.Dataset`` in every way; only going through all its rows is quicker."""
-
         def __iter__(self) -> Iterator[dict[str, Any]]:
-            """Yield the same rows in the same order as without this class."""
             if self.format["type"] is not None:
                 yield from super().__iter__()
                 return
@@ -124,23 +119,11 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
     }
 
 
-def generation_at_loading() -> dict[str, Any]:
-    """Generation arguments (:func:`generation_kwargs`) when a task is loaded."""
-    RUN.begin()
-    return generation_kwargs()
-
-
 def generation_kwargs() -> dict[str, Any]:
     """Generation arguments of a request; a model that is to reason first may use more tokens."""
     most = MAX_TOKENS_REASONED if RUN.options.prompt == "reasoned" else MAX_TOKENS
     # lmms-eval stops at a blank line otherwise, and pretty-printed JSON has some
     return {"max_new_tokens": most, "temperature": 0, "do_sample": False, "until": []}
-
-
-def data_files() -> dict[str, Any]:
-    """Arguments with which lmms-eval loads the list of videos."""
-    RUN.begin()
-    return {"data_files": {"test": str(RUN.current_dataset().root / "videos.jsonl")}}
 
 
 BY_TASK: dict[str, Callable[[TaskSpec], Any]] = {"docs": _docs, "alias": _alias, "metadata": _metadata}

@@ -1,19 +1,31 @@
-"""Messages to a model: one builder behind all three hooks, so that simple and chat models get the same."""
+"""Messages to a model, and how their images leave: one builder behind all three hooks, for simple and chat models.
+
+lmms-eval 0.7.3 sends every image as PNG unless an environment variable of the whole process says otherwise, which would
+change other tasks of the same run too. During a run of our tasks, the functions that encode treat
+:class:`~siming_tasks.media.StoredImage` differently and all other images as ever:
+
+* ``ChatMessages`` (``openai``, ``async_openai``, ``litellm``, vLLM's chat backend): the run's encoding, under its own
+  media type.
+* ``gemini``: the same; it knows PNG only.
+* ``claude``: encodes to JPEG, for which our images give their stored bytes; but it also makes a PNG of each to compare
+  its size with the service's limit. The limit concerns what is sent.
+
+Where lmms-eval has changed, nothing is done: its own way is correct, only heavier, and the record says what was sent.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from siming_tasks.common.schema import verdict_word
-from siming_tasks.media import NOTHING_SHOWN, SAMPLER, View, ablate, view
-from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.media import NOTHING_SHOWN, SAMPLER, StoredImage, View, ablate, view
+from siming_tasks.plugin import compat
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import frame_caption, frames_note
-
-__all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "shown_view"]
 
 Table = Mapping[str, Any] | None
 """Settings that a task file has for a model (``lmms_eval_specific_kwargs``); ours have none, the class decides."""
@@ -26,11 +38,11 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     """
     opened, options, policy = RUN.dataset_of(doc), RUN.options, RUN.policy
     cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
-    video = dataset.video(doc["video_id"])
+    ablation, video = setting.ablation, dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
-    if not setting.ablation.shows_media:
+    if not ablation.shows_media:
         return None
-    if setting.ablation.shows_other_exam:
+    if ablation.shows_other_exam:
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
     request = policy.request(video.duration, span, setting.scope)
     mode = RUN.media_mode(table, setting)
@@ -46,46 +58,40 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         cache_gb=options.cache_gb,
         also=opened.requests(policy, video.video_id) if mode.images else (),
         sampler=request.sampler,
-        file=not setting.ablation or setting.ablation.shows_other_exam,
+        file=not ablation or ablation.shows_other_exam,
     )
-    if not setting.ablation:
+    if not ablation:
         return shown
-    request_of = f"{doc['video_id']}/{doc['step_id']}"
-    return ablate(shown, setting.ablation, request_of, cache=cache, cache_gb=options.cache_gb)
+    return ablate(shown, ablation, f"{doc['video_id']}/{doc['step_id']}", cache=cache, cache_gb=options.cache_gb)
 
 
 def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     """Description of a document's media for its record."""
-    setting = TASKS[doc["setting"]]
-    info = media.info() if media else NOTHING_SHOWN
-    facts = {**info, "density": RUN.policy.density_of(setting.scope)}
+    setting, dataset = TASKS[doc["setting"]], RUN.dataset_of(doc).dataset
+    facts = {**(media.info() if media else NOTHING_SHOWN), "density": RUN.policy.density_of(setting.scope)}
+    video = dataset.video(doc["video_id"])
     if media and media.sampler != SAMPLER and setting.scope == "full":
-        facts["steps"] = _frames_by_step(doc, media)
+        # frames that were chosen by content: their mean rate does not tell how many each step has
+        spans = {step.step_id: step.span for step in video.applicable if step.span}
+        facts["steps"] = {
+            name: sum(start <= time < end for time in media.times) for name, (start, end) in spans.items()
+        }
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if setting.ablation.shows_other_exam:
-        opened = RUN.dataset_of(doc)
-        other, _ = opened.mismatched.of(opened.dataset.video(doc["video_id"]), doc["step_id"] or None)
-        facts["mismatched_video"] = other.video_id
+        facts["mismatched_video"] = RUN.dataset_of(doc).mismatched.of(video, doc["step_id"] or None)[0].video_id
     return facts
-
-
-def _frames_by_step(doc: Doc, media: View) -> dict[str, int]:
-    """Number of frames within each step, where frames were chosen by content: their mean rate does not tell it."""
-    steps = RUN.dataset_of(doc).dataset.video(doc["video_id"]).applicable
-    spans = {step.step_id: step.span for step in steps if step.span}
-    return {name: sum(start <= time < end for time in media.times) for name, (start, end) in spans.items()}
 
 
 def _media_to_send(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
     """Media of a document that is being sent, and in frames mode its images; records what they are."""
-    media, policy, backend = shown_view(doc, table), RUN.policy, RUN.backend
+    media, backend = shown_view(doc, table), RUN.backend
     images: list[Any] = []
     sent = None
     if media and not media.path and backend.images == "paths":  # the model opens the files itself
         images = list(map(str, media.files()))
     elif media and not media.path:
-        images, sent = media.to_send(policy.encoding, decode=not backend.encodes)
+        images, sent = media.to_send(RUN.policy.encoding, decode=not backend.encodes)
     RUN.record_media(doc, _media_facts(doc, media), sent)
     return media, images
 
@@ -99,14 +105,10 @@ def _times(doc: Doc, media: View) -> list[float]:
     return [time - media.times[0] for time in media.times] if doc["step_id"] else list(media.times)
 
 
-def _shows_times(doc: Doc) -> bool:
-    return TASKS[doc["setting"]].ablation.shows_times
-
-
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
     """Media for simple models: frames as images, or the path of a video file; empty if an ablation shows none."""
     media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
-    return [str(media.path)] if media and media.path else list(images)
+    return [str(media.path)] if media and media.path else images
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
@@ -114,23 +116,24 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     setting = TASKS[doc["setting"]]
     mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode.images else None
-    if media or not setting.ablation.shows_media:
-        RUN.record_media(doc, _media_facts(doc, media), overwrite=False)
-    else:
-        # all that is known of a request whose reply comes from a cache
-        RUN.record_media(doc, {"mode": mode.name}, overwrite=False)
-    return f"{frames_note(_times(doc, media), _shows_times(doc))}\n\n{_prompt(doc)}" if media else _prompt(doc)
+    # the mode is all that is known of a request whose reply comes from a cache
+    is_known = media or not setting.ablation.shows_media
+    RUN.record_media(doc, _media_facts(doc, media) if is_known else {"mode": mode.name}, overwrite=False)
+    return (
+        f"{frames_note(_times(doc, media), setting.ablation.shows_times)}\n\n{_prompt(doc)}" if media else _prompt(doc)
+    )
 
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Message for chat models: one user turn, media first, each frame after its time; a new list at every call."""
     media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
+    shows_times = TASKS[doc["setting"]].ablation.shows_times
     content: list[dict[str, Any]] = []
     if media and media.path:
         content.append({"type": "video", "url": str(media.path)})
     elif media:
         for time, image in zip(_times(doc, media), images, strict=True):
-            content += [{"type": "text", "text": frame_caption(time)}] if _shows_times(doc) else []
+            content += [{"type": "text", "text": frame_caption(time)}] if shows_times else []
             content.append({"type": "image", "url": image})
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]
@@ -146,3 +149,76 @@ def doc_to_target(doc: Doc) -> str:
     best = {step.id: step.max_score for step in steps}
     words = {name: None if got is None else verdict_word(got < best[name]) for name, got in points.items()}
     return json.dumps(words)
+
+
+@contextmanager
+def stored_images_sent() -> Iterator[None]:
+    """While the block runs, stored frames are sent as they are by those of the modules above that are imported."""
+    with ExitStack() as stack:
+        for wraps in (_CHAT_MESSAGES, _GEMINI, _CLAUDE):
+            if all(compat.is_imported(compat.TOUCH_POINTS[name].module) for name in wraps):
+                stack.enter_context(compat.replaced(wraps))
+        yield
+
+
+def _encode_later(encode_image: Callable[..., Any]) -> Callable[..., Any]:
+    def encode_unless_stored(self: Any, image: Any, *args: Any, **kwargs: Any) -> Any:
+        # the finished message gets the image, because the media type is decided there
+        return "" if isinstance(image, StoredImage) else encode_image(self, image, *args, **kwargs)
+
+    return encode_unless_stored
+
+
+def _put_into_message(convert: Callable[..., Any]) -> Callable[..., Any]:
+    def convert_with_stored_images(self: Any, *args: Any, **kwargs: Any) -> Any:
+        messages = convert(self, *args, **kwargs)
+        for message, source in zip(messages, self.messages, strict=True):
+            images = [part.url for part in source.content if part.type == "image"]
+            if any(isinstance(image, StoredImage) for image in images):
+                parts = [part["image_url"] for part in message["content"] if part["type"] == "image_url"]
+                for part, image in zip(parts, images, strict=True):
+                    if isinstance(image, StoredImage):
+                        part["url"] = image.data_url()
+        return messages
+
+    return convert_with_stored_images
+
+
+def _gemini_bytes(image_to_bytes: Callable[..., Any]) -> Callable[..., Any]:
+    def bytes_unless_stored(img: Any, fmt: str = "PNG") -> Any:
+        return b"" if isinstance(img, StoredImage) else image_to_bytes(img, fmt)
+
+    return bytes_unless_stored
+
+
+def _gemini_contents(convert: Callable[..., Any]) -> Callable[..., Any]:
+    def convert_with_stored_images(chat_messages: Any, upload_fn: Any, system_parts: Any) -> Any:
+        contents = convert(chat_messages, upload_fn, system_parts)
+        sources = [message for message in chat_messages.messages if message.role != "system" and message.content]
+        for content, source in zip(contents, sources, strict=True):
+            for part, item in zip(content.parts, source.content, strict=True):
+                if item.type == "image" and isinstance(item.url, StoredImage):
+                    encoding, data = item.url.encoded()
+                    part.inline_data.mime_type, part.inline_data.data = encoding.mime, data
+        return contents
+
+    return convert_with_stored_images
+
+
+def _claude_size(get_image_size: Callable[..., Any]) -> Callable[..., Any]:
+    def size_as_sent(self: Any, image: Any) -> Any:
+        return len(image.as_jpeg()) if isinstance(image, StoredImage) else get_image_size(self, image)
+
+    return size_as_sent
+
+
+_CHAT_MESSAGES = {
+    "lmms_eval.protocol:ChatMessages.encode_image": _encode_later,
+    "lmms_eval.protocol:ChatMessages.to_openai_messages": _put_into_message,
+    "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages": _put_into_message,
+}
+_GEMINI = {
+    "lmms_eval.models.chat.gemini:_image_to_bytes": _gemini_bytes,
+    "lmms_eval.models.chat.gemini:_chat_messages_to_gemini_contents": _gemini_contents,
+}
+_CLAUDE = {"lmms_eval.models.simple.claude:Claude.get_image_size": _claude_size}

@@ -14,18 +14,14 @@ from typing import Any
 
 from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.run_context import RUN, Item, records_of
+from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.format_results import format_results
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 
-__all__ = ["RECORD", "aggregator", "evaluation", "metric_list", "process_results"]
-
 logger = logging.getLogger(__name__)
-
 
 RECORD = "siming_stderr"
 """Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
@@ -36,28 +32,26 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     setting = TASKS[doc["setting"]]
     opened = RUN.dataset_of(doc)
     parsed = RUN.parse_reply(doc, results[0] if results else None)
-    record = Record.from_reply(
-        setting.name,
-        doc["video_id"],
-        doc["step_id"] or None,
-        parsed,
-        Conditions(
-            prompt=opened.prompt(doc, RUN.options.prompt)[1],
-            dataset=opened.dataset.digest,
-            media=RUN.media_of(doc),
-            usage=RUN.usage_of(doc),
-            asking=RUN.prompting_of(setting).label,
-            part=doc.get("part", ""),
-        ),
+    conditions = Conditions(
+        prompt=opened.prompt(doc, RUN.options.prompt)[1],
+        dataset=opened.dataset.digest,
+        media=RUN.media_of(doc),
+        usage=RUN.usage_of(doc),
+        asking=RUN.prompting_of(setting).label,
+        part=doc.get("part", ""),
     )
-    item = _item(record)
-    values: dict[str, Any] = {}
+    record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)
+    return {**dict.fromkeys(_metrics_of(setting), _item(record)), RECORD: record.to_json()}
+
+
+def _metrics_of(setting: TaskSpec) -> dict[str, bool]:
+    """Metrics of a task that lmms-eval prints, with their standard errors: whether higher is better, by name."""
+    metrics = {}
     for metric in select(setting.answer):
-        values[metric] = item
+        metrics[metric] = CATALOGUE[metric].higher_is_better
         if CATALOGUE[metric].compared:
-            values[f"{metric}_stderr"] = item
-    values |= dict.fromkeys(setting.answer_format.metrics, item)
-    return {**values, RECORD: record.to_json()}
+            metrics[f"{metric}_stderr"] = False
+    return metrics | {name: metric.higher_is_better for name, metric in setting.answer_format.metrics.items()}
 
 
 def _item(record: Record) -> Item:
@@ -97,13 +91,10 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
 
 def metric_list(setting: TaskSpec) -> list[dict[str, Any]]:
     """Metrics of a task as a task file lists them."""
-    rows: list[tuple[str, bool]] = []
-    for metric in select(setting.answer):
-        rows.append((metric, CATALOGUE[metric].higher_is_better))
-        if CATALOGUE[metric].compared:
-            rows.append((f"{metric}_stderr", False))
-    rows += [(name, metric.higher_is_better) for name, metric in setting.answer_format.metrics.items()]
-    metrics = [{"metric": name, "aggregation": aggregator(name), "higher_is_better": up} for name, up in rows]
+    metrics = [
+        {"metric": name, "aggregation": aggregator(name), "higher_is_better": up}
+        for name, up in _metrics_of(setting).items()
+    ]
     return [*metrics, {"metric": RECORD, "aggregation": evaluation, "higher_is_better": False}]
 
 

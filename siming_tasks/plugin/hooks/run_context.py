@@ -12,37 +12,97 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, resolve_dataset
-from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, SentImages
+from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
+from siming_tasks.data.minimal_pairs import minimal_pairs_of
+from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, Request, SentImages
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.plugin.hooks.dataset_cache import Doc, OpenDataset, stamp_of
 from siming_tasks.results.evaluate_records import evaluate_matrix
 from siming_tasks.results.record import Record, distinct_records, read_as
 from siming_tasks.results.score_matrix import build_score_matrix
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS, TaskSpec
-from siming_tasks.tasks.prompting import PromptOptions
+from siming_tasks.tasks.expected_requests import step_spans, steps_of
+from siming_tasks.tasks.mismatched_video import MismatchedVideos
+from siming_tasks.tasks.prompt import build_prompt, prompt_hash
+from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
-__all__ = ["RUN", "Item", "RunContext", "records_of"]
+Doc = Mapping[str, Any]
+"""A document: id, setting, video_id, step_id ("" for none), root, the folder of its data set; and its part, where an
+exam is asked about in parts."""
 
 Item = Mapping[str, Any]
 """Part of a record that an aggregator gets: its id, its answers, and the beginning of its data set's digest."""
 
-MAX_OPEN_DATASETS = 4
-"""Data sets kept open; the least recently used one is opened again when it is needed."""
-
+MAX_OPEN_DATASETS = 4  # the least recently used one is opened again when it is needed
 MAX_PARSED_REPLIES = 20_000
-MAX_REMEMBERED_CHARACTERS = 2_000
-"""Longer replies are parsed again each time."""
+MAX_REMEMBERED_CHARACTERS = 2_000  # longer replies are parsed again each time
+MAX_REMEMBERED_REQUESTS = 100_000  # their media and usage are remembered until they are scored
 
-MAX_REMEMBERED_REQUESTS = 100_000
-"""Requests whose media and usage are remembered until they are scored."""
+
+@dataclass(frozen=True, eq=False)
+class OpenDataset:
+    """An open data set with the steps, prompts and media requests of its documents, each derived once."""
+
+    dataset: Dataset
+    stamp: tuple[Any, ...]
+    _steps: dict[Any, tuple[RubricStep, ...]] = field(default_factory=dict)
+    _prompts: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, root: Path, cache: Path) -> OpenDataset:
+        """Data set in a folder, checked with its media (DataError if anything is wrong)."""
+        stamp = cls.stamp_of(root)  # before reading: a change while the files are read must be noticed later
+        dataset = open_dataset(root)
+        verify_media(dataset, cache)
+        return cls(dataset, stamp)
+
+    @staticmethod
+    def stamp_of(root: Path) -> tuple[Any, ...]:
+        """Name, size and date of a data set's files; another stamp means that it must be opened again."""
+        files = [root / name for name in ("dataset.yaml", "rubric.yaml", "videos.jsonl")]
+        return tuple((path.name, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files if path.is_file())
+
+    def steps(self, doc: Doc) -> tuple[RubricStep, ...]:
+        """Rubric steps that a document asks about, in rubric order."""
+        name, video_id, step_id, part = key = (doc["setting"], doc["video_id"], doc["step_id"], doc.get("part", ""))
+        if key not in self._steps:
+            every = steps_of(TASKS[name], self.dataset.video(video_id), step_id)
+            names = set(steps_in_part(part, every, self.dataset.rubric.skill_of))
+            self._steps[key] = tuple(step for step in self.dataset.rubric.steps if step.id in names)
+        return self._steps[key]
+
+    def prompt(self, doc: Doc, style: str = "plain") -> tuple[str, str]:
+        """Prompt of a document in a style, and its hash."""
+        # the key holds everything that the text depends on: thousands of documents share a prompt
+        setting, steps = TASKS[doc["setting"]], self.steps(doc)
+        names = tuple(step.id for step in steps)
+        spans = step_spans(setting, self.dataset.video(doc["video_id"]), names)
+        key = (setting.name, names, spans, style)
+        if key not in self._prompts:
+            text = build_prompt(setting, steps, spans, self.dataset.rubric, style)
+            self._prompts[key] = (text, prompt_hash(setting, text))
+        return self._prompts[key]
+
+    @cached_property
+    def mismatched(self) -> MismatchedVideos:
+        """Videos whose frames the ablation ``mismatched_video`` shows."""
+        return MismatchedVideos(self.dataset.videos, minimal_pairs_of(self.dataset))
+
+    def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
+        """Media requests of all settings for one video."""
+        key = (policy, video_id)
+        if key not in self._requests:
+            self._requests[key] = policy.requests(self.dataset.video(video_id))
+        return self._requests[key]
 
 
 @dataclass
@@ -69,14 +129,12 @@ class RunContext:
             options = options or Options.from_env()
             if options != self._options:
                 self._options, self._root = options, None
-            self._cache_dir, self._last_dataset = options.cache_dir, None
-            self._media.clear()
-            self._usage.clear()
-            self._parsed.clear()
-            self._last_evaluation = None
-            changed = [root for root, opened in self._datasets.items() if opened.stamp != stamp_of(Path(root))]
-            for root in changed:
-                del self._datasets[root]
+            self._cache_dir, self._last_dataset, self._last_evaluation = options.cache_dir, None, None
+            for remembered in (self._media, self._usage, self._parsed):
+                remembered.clear()
+            for root, opened in list(self._datasets.items()):
+                if opened.stamp != OpenDataset.stamp_of(Path(root)):
+                    del self._datasets[root]
 
     @property
     def options(self) -> Options:
@@ -150,18 +208,13 @@ class RunContext:
             return self.open_dataset(str(self._root)).dataset
 
     def open_dataset(self, root: str) -> OpenDataset:
-        """Data set in a folder, opened and checked once.
-
-        Raises:
-            DataError: it is wrong.
-        """
+        """Data set in a folder, opened and checked once (DataError if it is wrong)."""
         last = self._last_dataset
         if last is not None and last[0] == root:  # without the lock: this is called several times for each request
             return last[1]
         with self._lock:
             if root not in self._datasets:
-                self._datasets[root] = OpenDataset.at(Path(root), self.cache_dir)
-                _limit(self._datasets, MAX_OPEN_DATASETS)
+                _remember(self._datasets, root, OpenDataset.at(Path(root), self.cache_dir), MAX_OPEN_DATASETS)
             self._datasets.move_to_end(root)
             self._last_dataset = root, self._datasets[root]
             return self._datasets[root]
@@ -188,6 +241,9 @@ class RunContext:
             )
         return dataset
 
+    def _key_of(self, doc: Doc) -> tuple[str, str]:
+        return self.dataset_of(doc).dataset.digest, doc["id"]
+
     def record_media(
         self, doc: Doc, facts: dict[str, Any], sent: SentImages | None = None, *, overwrite: bool = True
     ) -> None:
@@ -199,27 +255,25 @@ class RunContext:
             sent: tells later how its images were encoded.
             overwrite: replace what is already remembered.
         """
-        key = (self.dataset_of(doc).dataset.digest, doc["id"])
+        key = self._key_of(doc)
         with self._lock:
             if overwrite or key not in self._media:
-                self._media[key] = facts, sent
-            _limit(self._media, MAX_REMEMBERED_REQUESTS)
+                _remember(self._media, key, (facts, sent), MAX_REMEMBERED_REQUESTS)
 
     def media_of(self, doc: Doc) -> dict[str, Any]:
         """Media that the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
-        facts, sent = self._media.get((self.dataset_of(doc).dataset.digest, doc["id"]), ({"mode": UNKNOWN_MODE}, None))
+        facts, sent = self._media.get(self._key_of(doc), ({"mode": UNKNOWN_MODE}, None))
         return {**facts, **(sent.facts() if sent else {})}
 
     def record_usage(self, doc: Doc, usage: dict[str, Any]) -> None:
         """Remember the usage of a document's reply (:mod:`siming_tasks.results.usage`)."""
-        key = (self.dataset_of(doc).dataset.digest, doc["id"])
+        key = self._key_of(doc)
         with self._lock:
-            self._usage[key] = usage
-            _limit(self._usage, MAX_REMEMBERED_REQUESTS)
+            _remember(self._usage, key, usage, MAX_REMEMBERED_REQUESTS)
 
     def usage_of(self, doc: Doc) -> dict[str, Any] | None:
         """Usage of a document's reply; None where nothing is known of it."""
-        return self._usage.get((self.dataset_of(doc).dataset.digest, doc["id"]))
+        return self._usage.get(self._key_of(doc))
 
     def parse_reply(self, doc: Doc, reply: Any) -> Parsed:
         """Parsed reply to a document; do not change it."""
@@ -234,8 +288,7 @@ class RunContext:
         parsed = read_as(TASKS[setting], reply, opened.steps(doc))
         if key is not None:
             with self._lock:
-                self._parsed[key] = parsed
-                _limit(self._parsed, MAX_PARSED_REPLIES)
+                _remember(self._parsed, key, parsed, MAX_PARSED_REPLIES)
         return parsed
 
     def evaluate_items(self, items: list[Item]) -> Evaluation:
@@ -262,15 +315,14 @@ def records_of(items: Iterable[Item]) -> list[Record]:
     return distinct_records(map(Record.from_json, items))[0]
 
 
-def _limit(entries: OrderedDict[Any, Any], size: int) -> None:
-    while len(entries) > size:
+def _remember(entries: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Add an entry, and forget the oldest beyond ``most``."""
+    entries[key] = value
+    while len(entries) > most:
         entries.popitem(last=False)
 
 
-@functools.lru_cache(maxsize=8)
-def _policy(options: Options) -> Policy:
-    return Policy.of(options)
-
+_policy = functools.lru_cache(maxsize=8)(Policy.of)
 
 RUN = RunContext()
 """The only instance of the process: lmms-eval calls plain functions, which have nowhere else to look."""

@@ -13,8 +13,6 @@ from typing import Any
 
 from siming_tasks.results.usage import add_usage
 
-__all__ = ["ObservedClient", "Usages", "is_known_client", "observed", "usage_of_answer", "usage_of_reply"]
-
 Usages = list[dict[str, Any]]
 """Usage of each answer that a service gave to one request."""
 

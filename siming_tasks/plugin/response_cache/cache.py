@@ -6,36 +6,37 @@ import functools
 import json
 import logging
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.errors import SimingError
+from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
+from siming_tasks.options import Options
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.one_reply_per_request import one_reply_per_request
 from siming_tasks.plugin.preflight import is_siming_task
 from siming_tasks.plugin.response_cache.api_usage import Usages, usage_of_reply
-from siming_tasks.plugin.response_cache.budget import Budget
-from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch
+from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import Request, UnidentifiedModel, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
+from siming_tasks.results.run_usage import Prices, load_prices
 from siming_tasks.results.usage import add_usage, is_cut_off
-
-__all__ = ["HostCache", "host_cache_for_other_tasks", "replies_kept"]
-
-OFF = "off"
 
 
 @contextmanager
 def replies_kept(model: Any) -> Iterator[None]:
     """While the block runs, ``generate_until`` of a model object keeps its replies to requests of our tasks."""
     before = vars(model).get("generate_until")
-    model.generate_until = functools.partial(_generate_until, model)
+
+    def generate_until(instances: Sequence[Any]) -> list[Any]:
+        others = functools.partial(type(model).generate_until, model)
+        return _split(instances, functools.partial(_answer, model), others)
+
+    model.generate_until = generate_until
     try:
         yield
     finally:
@@ -44,13 +45,14 @@ def replies_kept(model: Any) -> Iterator[None]:
             model.generate_until = before
 
 
-def _generate_until(model: Any, instances: Sequence[Any]) -> list[Any]:
-    """As ``generate_until`` of the class: as many outputs as requests, in their order."""
-    ours = [instance for instance in instances if is_siming_task(instance.task_name)]
-    others = [instance for instance in instances if not is_siming_task(instance.task_name)]
-    other_outputs = iter(type(model).generate_until(model, others) if others else ())
-    our_outputs = iter(_answer(model, ours) if ours else ())
-    return [next(our_outputs if is_siming_task(instance.task_name) else other_outputs) for instance in instances]
+def _split(instances: Sequence[Any], ask_ours: Any, ask_others: Any) -> list[Any]:
+    """One output for each request, in their order; requests of our tasks go another way than others."""
+    is_ours = [is_siming_task(instance.task_name) for instance in instances]
+    outputs = {}
+    for kind, ask in ((False, ask_others), (True, ask_ours)):
+        chosen = [instance for instance, ours in zip(instances, is_ours, strict=True) if ours == kind]
+        outputs[kind] = iter(ask(chosen) if chosen else ())
+    return [next(outputs[ours]) for ours in is_ours]
 
 
 def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
@@ -66,26 +68,31 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
             return _answer_from_store(model, requests, fingerprint)
     if RUN.options.limit_cost:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
-    generate_until = functools.partial(type(model).generate_until, model)
-    return one_reply_per_request(model, RUN.backend, generate_until)(instances)
+    return one_reply_per_request(model, RUN.backend, instances)
 
 
 def _keeps_replies(model: Any) -> bool:
-    return RUN.options.replies.lower() != OFF and getattr(model, "keeps_replies", True)
+    return RUN.options.replies.lower() != "off" and getattr(model, "keeps_replies", True)
 
 
 def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dict[str, Any]) -> list[Any]:
-    conditions = sha256_json(fingerprint)
+    conditions, arguments = sha256_json(fingerprint), fingerprint["arguments"]
     store = ReplyStore(RUN.options.replies_dir / f"{type(model).__name__}-{conditions[:16]}", conditions)
     by_key = {request.key: request for request in requests}
     kept = store.find(by_key.keys())
-    _describe_model(store.folder, fingerprint)
+    description = store.folder / "model.json"  # what the replies depend on, for people who look
+    with suppress(OSError):  # the store will say that nothing can be written there
+        if not description.exists():
+            with atomic_write(description) as stream:
+                stream.write(json.dumps(fingerprint, indent=1) + "\n")
     since = ""
     if kept:
         oldest = time.localtime(min(reply.at for reply in kept.values()))
         since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})"
     _log(f"keeping replies in {store.folder}; {len(kept)} of {len(by_key)} are there{since}.")
-    name = _asked_name(model, fingerprint)
+
+    names = (getattr(model, "model_version", None), *map(arguments.get, ("model_version", "model", "pretrained")))
+    name = next((name for name in names if isinstance(name, str)), None)  # where it is asked for
     try:
         budget = Budget.of_run(RUN.options, name, getattr(model, "world_size", 1))
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
@@ -109,22 +116,63 @@ def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dic
     return [replies.outputs[request.key] for request in requests]
 
 
-def _asked_name(model: Any, fingerprint: Mapping[str, Any]) -> str | None:
-    """Name of a model where it is asked for."""
-    arguments = fingerprint["arguments"]
-    names = (getattr(model, "model_version", None), *map(arguments.get, ("model_version", "model", "pretrained")))
-    return next((name for name in names if isinstance(name, str)), None)
+@dataclass
+class Budget:
+    """Money that one process may spend, and has spent.
 
+    Attributes:
+        prices: of models; None: costs are not counted.
+        limit: what this process may spend, kept replies included; 0: no limit.
+        spent: so far, in the currency of ``prices``.
+        cost_unknown: a paid reply came without token counts, so that the limit cannot be kept.
+    """
 
-def _describe_model(folder: Path, fingerprint: Mapping[str, Any]) -> None:
-    """Write a file that says what the replies of a folder depend on, for people who look."""
-    path = folder / "model.json"
-    try:
-        if not path.exists():
-            with atomic_write(path) as stream:
-                stream.write(json.dumps(fingerprint, indent=1) + "\n")
-    except OSError:
-        pass  # the store will say that nothing can be written there
+    prices: Prices | None
+    limit: float = 0.0
+    spent: float = 0.0
+    cost_unknown: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of_run(cls, options: Options, model: str | None, processes: int = 1) -> Budget:
+        """Budget of a run of a model, by the name it is asked for; its processes share the limit equally.
+
+        Raises:
+            OptionsError: there is a limit and no price of this model.
+            DataError: the price table cannot be read.
+        """
+        prices = load_prices(options.prices) if options.prices else None
+        if options.limit_cost and (prices is None or prices.of(model) is None):
+            reason = f"{options.prices} has no price of {model!r}" if prices else "SIMING_PRICES names no price table"
+            raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
+        return cls(prices, options.limit_cost / max(1, processes))
+
+    def charge(self, usage: dict[str, Any]) -> None:
+        """Note in ``usage`` what a reply cost, and add it; a kept reply costs what it did when it came."""
+        if self.prices is None:
+            return
+        cost = self.prices.cost(usage)
+        usage.update(cost=cost, currency=self.prices.currency if cost is not None else None)
+        with self._lock:
+            self.spent += cost or 0.0
+            self.cost_unknown |= cost is None
+
+    @property
+    def exhausted(self) -> bool:
+        """True if nothing more may be asked."""
+        return bool(self.limit) and (self.cost_unknown or self.spent >= self.limit)
+
+    def message(self, left: int) -> str:
+        """Message that says why the run stops, how many requests are left, and how to continue it."""
+        assert self.prices is not None
+        reason, remedy = f"{self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent", "Raise it"
+        if self.cost_unknown:
+            reason = "the service does not report its tokens, so that the limit cannot be kept"
+            remedy = "Unset the limit"
+        return (
+            f"stopped by SIMING_LIMIT_COST: {reason}. Every reply that came is kept; {left} requests are left. "
+            f"{remedy} and run the same command again: it asks for these alone."
+        )
 
 
 @dataclass
@@ -179,13 +227,13 @@ class _Replies:
         # what is not an answer is asked again by the next command
         if status not in ("request_failed", "empty", "truncated") and not is_cut_off(status, usage):
             media = RUN.media_of(request.doc)
-            self.store.add(CachedReply(request.key, request.id, text, now, usage, media, counts))
+            self.store.add(CachedReply(request.key, str(request.doc["id"]), text, now, usage, media, counts))
             self.show_warnings()
 
     def _record_usage(self, request: Request, usage: dict[str, Any], *, paid: bool) -> None:
         if paid:
             self.budget.charge(usage)
-        usages = self._usages.setdefault(request.id, [])
+        usages = self._usages.setdefault(str(request.doc["id"]), [])
         usages.append(usage)
         RUN.record_usage(request.doc, add_usage(usages))
 
@@ -210,11 +258,7 @@ class HostCache:
 
     def execute(self, lm: Any, reqtype: str, requests: Sequence[Any]) -> list[Any]:
         """As ``ResponseCache.execute``: one output for each request, in their order."""
-        ours = [request for request in requests if is_siming_task(request.task_name)]
-        others = [request for request in requests if not is_siming_task(request.task_name)]
-        other_outputs = iter(self._cache.execute(lm, reqtype, others) if others else ())
-        our_outputs = iter(getattr(lm, reqtype)(ours) if ours else ())
-        return [next(our_outputs if is_siming_task(request.task_name) else other_outputs) for request in requests]
+        return _split(requests, getattr(lm, reqtype), functools.partial(self._cache.execute, lm, reqtype))
 
 
 def host_cache_for_other_tasks(cache: Any, model: Any) -> Any:

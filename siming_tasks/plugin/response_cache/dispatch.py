@@ -1,4 +1,4 @@
-"""Dispatch of requests to a model of lmms-eval, so that every reply can be kept when it arrives.
+"""Dispatch of requests to a model of lmms-eval: one reply for each, which can be kept when it arrives.
 
 lmms-eval hands all requests of a run to ``generate_until`` and gets all replies back at the end. What happens between
 differs by class, and there are three ways in:
@@ -7,6 +7,11 @@ differs by class, and there are three ways in:
 * The other services that are asked in several threads (``openai``, ``litellm``, ``gemini``) are asked in as many of
   ours, one request a call.
 * Everything else gets slices: one batch a call.
+
+Classes of lmms-eval 0.7.3 do not always return one reply for each request, in their order. ``claude`` and
+``qwen_vl_api`` append two replies for a request that failed for good, so that every later reply belongs to an earlier
+request; their first failure raises. Most local classes take the task of a whole batch from its first request and look
+up the others' documents in that task's list. Here such classes are asked in a way that is safe.
 """
 
 from __future__ import annotations
@@ -15,22 +20,28 @@ import copy
 import functools
 import inspect
 import io
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import groupby
 from typing import Any
 
-from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
+from siming_tasks.common.errors import SimingError
+from siming_tasks.media import Backend
+from siming_tasks.parsing.parsed_reply import BUDGET_MARKER, FAILURE_MARKER
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.one_reply_per_request import one_reply_per_request
 from siming_tasks.plugin.response_cache.api_usage import Usages, is_known_client, observed
 from siming_tasks.plugin.response_cache.key import Request
 
-__all__ = ["NOT_SENT", "dispatch"]
+logger = logging.getLogger(__name__)
+
+FAILED = f"{FAILURE_MARKER} by the model's class] "
+"""Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
 
 OnReply = Callable[[int, Any, Usages | None], None]
 """Gets the number of a request, what the class returned for it, and the usage of its service's answers (None where it
@@ -63,9 +74,11 @@ def dispatch(
         spare: request that this process asks where it has none and other processes need it to take part; its reply is
             dropped.
     """
+    threads = getattr(model, "num_concurrent", 1)  # in which a class asks by itself
+    varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
     if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
         _in_coroutines(model, requests, on_reply, stopped)
-    elif (threads := _threads(model)) > 1 and requests:
+    elif isinstance(threads, int) and threads > 1 and not varies and requests:
         _in_threads(model, requests, on_reply, stopped, threads)
     else:
         _in_slices(model, requests, on_reply, stopped, spare)
@@ -95,13 +108,6 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, s
         model.client = client
     for number, output in enumerate(outputs):  # those that failed after all retries were not reported
         on_reply(number, output, [])
-
-
-def _threads(model: Any) -> int:
-    """Number of threads that a class asks in by itself; 1 where it does not, or changes their number as it goes."""
-    threads = getattr(model, "num_concurrent", 1)
-    varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
-    return threads if isinstance(threads, int) and not varies else 1
 
 
 def _in_threads(
@@ -141,7 +147,11 @@ def _copy_for_call(model: Any, usages: Usages) -> Any:
 def _in_slices(
     model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool], spare: Request | None
 ) -> None:
-    wanted, sharded = len(requests), _is_sharded(model)
+    wanted = len(requests)
+    # one model that lies over several processes: all of them must take part in every batch
+    kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
+    sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
+    sharded = sharded and getattr(model, "world_size", 1) > 1
     numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
     requests = requests or ([spare] if spare else [])
     try:
@@ -155,7 +165,10 @@ def _in_slices(
     done = 0
     with _progress_bar(model, len(requests)) as bar:
         while done < len(numbers):
-            chosen = numbers[done : done + size] if sharded else _of_one_task(requests, numbers[done : done + size])
+            chosen = numbers[done : done + size]
+            if not sharded:  # lmms-eval's classes take a batch's first task for all of it
+                _, same = next(groupby(chosen, key=lambda number: requests[number].instance.task_name))
+                chosen = list(same)
             done += len(chosen)
             usages: Usages | None
             if stopped():
@@ -179,23 +192,8 @@ def _ask_slice(model: Any, requests: Sequence[Request]) -> tuple[list[Any], Usag
     return outputs, (usages or [{"latency": round(seconds, 3)}]) if alone else None, seconds
 
 
-def _of_one_task(requests: Sequence[Request], numbers: Sequence[int]) -> list[int]:
-    """Beginning of a slice that asks one task only: lmms-eval's classes take a batch's first task for all of it."""
-    task = requests[numbers[0]].instance.task_name
-    return [number for number in numbers if requests[number].instance.task_name == task]
-
-
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
-    """Outputs of the class for some requests, one for each, in their order."""
-    generate_until = functools.partial(type(model).generate_until, model)
-    return one_reply_per_request(model, RUN.backend, generate_until)([request.instance for request in requests])
-
-
-def _is_sharded(model: Any) -> bool:
-    """Test whether one model lies over several processes, which must then all take part in every batch."""
-    kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
-    sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
-    return sharded and getattr(model, "world_size", 1) > 1
+    return one_reply_per_request(model, RUN.backend, [request.instance for request in requests])
 
 
 def _same_count_in_all_processes(count: int) -> list[int]:
@@ -220,7 +218,13 @@ def _progress_bar(model: Any, total: int) -> Iterator[Any]:
     modules = {sys.modules[base.__module__] for base in type(model).__mro__}
     shown = {module: vars(module)["tqdm"] for module in modules if isinstance(vars(module).get("tqdm"), type)}
     for module, bar_class in shown.items():
-        setattr(module, "tqdm", _without_output(bar_class))  # noqa: B010 - mypy knows no such attribute of a module
+
+        class Hidden(bar_class):  # type: ignore[misc, valid-type]
+            # counts as ever and is not shown; a disabled bar would lack some attributes
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **{**kwargs, "file": _Discard()})
+
+        setattr(module, "tqdm", Hidden)  # noqa: B010 - mypy knows no such attribute of a module
     try:
         with tqdm(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding") as bar:
             yield bar
@@ -230,17 +234,64 @@ def _progress_bar(model: Any, total: int) -> Iterator[Any]:
 
 
 class _Discard(io.TextIOBase):
-    """Text stream that discards what is written."""
-
     def write(self, text: str) -> int:
         return len(text)
 
 
-def _without_output(bar_class: Any) -> Any:
-    """Class of progress bars that count as ever and are not shown; a disabled bar would lack some attributes."""
+def one_reply_per_request(model: Any, backend: Backend, requests: Sequence[Any]) -> list[Any]:
+    """Outputs of a model's class for lmms-eval's requests: one for each, in their order, or an error.
 
-    class Hidden(bar_class):  # type: ignore[misc]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **{**kwargs, "file": _Discard()})
+    A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
+    class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
+    another key than it looks up.
 
-    return Hidden
+    Args:
+        model: lmms-eval's model object.
+        backend: the row of its class.
+        requests: lmms-eval's own objects.
+
+    Raises:
+        SimingError: it is not known which reply belongs to which request.
+    """
+    generate_until = functools.partial(type(model).generate_until, model)
+    requests = [_with_own_arguments(request, backend.most_tokens) for request in requests]
+    outputs: list[Any] = []
+    if backend.alone:
+        for request in requests:
+            try:
+                replies = generate_until([request])
+            except UnboundLocalError as error:  # what these classes raise after a failure without an earlier reply
+                outputs.append(f"{FAILED}{error}")
+            else:
+                outputs.append(replies[0] if len(replies) == 1 else f"{FAILED}{len(replies)} replies to one request")
+        return outputs
+    size, batches = getattr(model, "batch_size", 1), [requests]
+    if isinstance(size, int) and size > 1:
+        # the class answers several at a time, and takes the task of the first for all of them
+        batches = [list(batch) for _, batch in groupby(requests, key=lambda request: request.args[-2])]
+    for batch in batches:
+        replies = generate_until(batch)
+        if len(replies) != len(batch):
+            raise SimingError(
+                f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests: which belongs "
+                "to which is not known, so none is scored. Try --batch_size 1."
+            )
+        outputs += [f"{FAILED}no reply" if reply is None else reply for reply in replies]
+    return outputs
+
+
+def _with_own_arguments(request: Any, most_tokens: int) -> Any:
+    """Copy of a request with its own generation arguments, which ask for no more new tokens than the class gives."""
+    arguments = [dict(value) if isinstance(value, dict) else value for value in request.args]
+    for generation in arguments:
+        if isinstance(generation, dict) and most_tokens and generation.get("max_new_tokens", 0) > most_tokens:
+            _warn_of_limit(most_tokens, generation["max_new_tokens"])
+            generation["max_new_tokens"] = most_tokens
+    copied = copy.copy(request)
+    copied.arguments = tuple(arguments)
+    return copied
+
+
+@functools.cache
+def _warn_of_limit(most: int, asked: int) -> None:
+    logger.warning("siming-tasks: this class generates at most %d new tokens; %d were asked for.", most, asked)

@@ -14,8 +14,10 @@ import re
 import sys
 from abc import ABC
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic
 
@@ -23,33 +25,14 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import MASK, redact
 from siming_tasks.common.version_0_1 import cache_key_facts
 from siming_tasks.options import lmms_eval_variables
-from siming_tasks.plugin.hooks.dataset_cache import Doc
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
 
-__all__ = ["Request", "UnidentifiedModel", "arguments_of", "fingerprint_of", "remember_arguments", "requests_with_keys"]
-
-TRANSPORT = frozenset(
-    (
-        "timeout",
-        "max_retries",
-        "retry_backoff_s",
-        "num_concurrent",
-        "num_cpus",
-        "num_processes",
-        "adaptive_concurrency",
-        "adaptive_min_concurrency",
-        "adaptive_max_concurrency",
-        "adaptive_target_latency_s",
-        "adaptive_increase_step",
-        "adaptive_decrease_factor",
-        "adaptive_failure_threshold",
-        "prefix_aware_queue",
-        "prefix_hash_chars",
-        "httpx_trust_env",
-        "work_dir",
-        "disable_log_stats",
-    )
-)
+TRANSPORT = frozenset({
+    "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",
+    "adaptive_concurrency", "adaptive_min_concurrency", "adaptive_max_concurrency", "adaptive_target_latency_s",
+    "adaptive_increase_step", "adaptive_decrease_factor", "adaptive_failure_threshold", "prefix_aware_queue",
+    "prefix_hash_chars", "httpx_trust_env", "work_dir", "disable_log_stats"
+})  # fmt: skip
 """Arguments of lmms-eval's models that say how requests travel and change no reply."""
 
 _LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
@@ -62,21 +45,13 @@ class UnidentifiedModel(Exception):
     """Reason why a model's replies may depend on something that cannot be read: another model could look the same."""
 
 
-@dataclass(frozen=True)
-class _Arguments:
-    """Arguments that a model object was made with."""
-
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-
-
 def remember_arguments(_: Callable[..., Any]) -> Callable[..., Any]:
     """Replacement of ``lmms.__new__``, so that every model object remembers the arguments of its class."""
     base: Any = sys.modules["lmms_eval.api.model"].lmms
 
     def new_with_arguments(cls: type, *args: Any, **kwargs: Any) -> Any:
         model = super(base, cls).__new__(cls)
-        model.__dict__["_siming_made"] = _Arguments(args, kwargs)
+        model.__dict__["_siming_made"] = (args, kwargs)
         return model
 
     return new_with_arguments
@@ -84,8 +59,8 @@ def remember_arguments(_: Callable[..., Any]) -> Callable[..., Any]:
 
 def arguments_of(model: object) -> Mapping[str, Any] | None:
     """Named arguments that a model object was made with; None if that is not known."""
-    made: _Arguments | None = vars(model).get("_siming_made")
-    return made.kwargs if made else None
+    made: tuple[Any, Mapping[str, Any]] | None = vars(model).get("_siming_made")
+    return made[1] if made else None
 
 
 def fingerprint_of(model: object) -> dict[str, Any]:
@@ -97,22 +72,24 @@ def fingerprint_of(model: object) -> dict[str, Any]:
     Raises:
         UnidentifiedModel: an argument is an object, or the class has no source.
     """
-    made: _Arguments | None = vars(model).get("_siming_made")
+    made = vars(model).get("_siming_made")
     if made is None:
         raise UnidentifiedModel("its class does not say how it was made")
-    named = {**{str(number): value for number, value in enumerate(made.args)}, **made.kwargs}
+    named = {**{str(number): value for number, value in enumerate(made[0])}, **made[1]}
     plain = {name: _plain(name, value) for name, value in sorted(named.items()) if name not in TRANSPORT}
     redacted: dict[str, Any] = redact(plain)
     arguments = {name: value for name, value in redacted.items() if value != MASK and plain[name] is not None}
+    versions: dict[str, str] = {}
+    for name in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions |= {name: metadata.version(name)} if name in sys.modules else {}
     return {
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "source": _source_hash(type(model)),
         "arguments": arguments,
         "files": {name: stamp for name, value in plain.items() if (stamp := _file_stamp(value))},
         "address": _address(model),
-        "versions": {
-            name: metadata.version(name) for name in _LIBRARIES if name in sys.modules and _is_installed(name)
-        },
+        "versions": versions,
         "environment": lmms_eval_variables(),
     }
 
@@ -152,33 +129,28 @@ def _file_stamp(value: Any) -> str | None:
     try:
         path = Path(value).expanduser()
         if os.sep in value and path.is_file():
-            return _stamp_hash([path], path.parent)
-        if path.is_dir():
-            files = sorted(_files(path))
-            weights = any(file.suffix in _WEIGHTS or file.name == "config.json" for file in files)
-            return _stamp_hash(files, path) if weights else None
+            files, root = [path], path.parent
+        elif path.is_dir():
+            files, root = list(islice((file for file in path.rglob("*") if file.is_file()), MAX_FILES + 1)), path
+            if len(files) > MAX_FILES:
+                raise UnidentifiedModel(f"{path} holds more than {MAX_FILES:,} files")
+            if not any(file.suffix in _WEIGHTS or file.name == "config.json" for file in files):
+                return None
+        else:
+            return _commit_in_hub_cache(value)
+        digest = hashlib.sha256()
+        for file in sorted(files):
+            stat = file.stat()
+            digest.update(f"{file.relative_to(root)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+        return digest.hexdigest()[:16]
     except (OSError, ValueError):
         return None
-    return _commit(value) if _HUB.fullmatch(value) else None
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for number, path in enumerate(path for path in folder.rglob("*") if path.is_file()):
-        if number >= MAX_FILES:
-            raise UnidentifiedModel(f"{folder} holds more than {MAX_FILES:,} files")
-        yield path
-
-
-def _stamp_hash(files: list[Path], root: Path) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        stat = file.stat()
-        digest.update(f"{file.relative_to(root)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
-
-
-def _commit(name: str) -> str | None:
+def _commit_in_hub_cache(name: str) -> str | None:
     """Commit of a model of the Hugging Face hub in the local cache."""
+    if not _HUB.fullmatch(name):
+        return None
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(name, "config.json")
@@ -195,20 +167,11 @@ def _address(model: object) -> str | None:
     return None
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return False
-
-
 @dataclass(frozen=True)
 class Request:
-    """One request of lmms-eval about one of our documents.
+    """One request of lmms-eval (``instance`` is its own object) about one of our documents.
 
     Attributes:
-        instance: lmms-eval's own object.
-        doc: the document.
         arguments: how the reply is to be generated, before a model's class changed them.
         key: hash of everything that decides the reply.
     """
@@ -217,11 +180,6 @@ class Request:
     doc: Doc
     arguments: Mapping[str, Any]
     key: str
-
-    @property
-    def id(self) -> str:
-        """Id of its record."""
-        return str(self.doc["id"])
 
 
 def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -> Iterator[Request]:
@@ -242,15 +200,16 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             docs[task, split] = table.to_list() if hasattr(table, "to_list") else table
         doc = docs[task, split][doc_id]
         arguments = dict(next(argument for argument in instance.args if isinstance(argument, dict)))
-        metadata_of_task = {
-            name: value for name, value in instance.metadata.items() if name.startswith(("siming_", "version"))
-        }
+        # lmms-eval's task object has the settings that the task files have for this model
+        build = next((argument for argument in instance.args if callable(argument)), None)
+        settings = getattr(getattr(build, "__self__", None), "lmms_eval_specific_kwargs", None)
+        task_facts = {name: fact for name, fact in instance.metadata.items() if name.startswith(("siming_", "version"))}
         facts = {
             "model": fingerprint,
             "request": doc["id"],
-            "task": metadata_of_task,
+            "task": task_facts,
             "text": instance.args[0],
-            "media": RUN.media_mode(_task_file_settings(instance)).name,
+            "media": RUN.media_mode(settings).name,
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
         key = sha256_json(cache_key_facts(facts))
@@ -260,9 +219,3 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             times[key] = times.get(key, 0) + 1
             key = key if times[key] == 1 else f"{key}#{times[key]}"
         yield Request(instance, doc, arguments, key)
-
-
-def _task_file_settings(instance: Any) -> Mapping[str, Any] | None:
-    """Settings that the task files have for this model; lmms-eval's task object has them."""
-    build = next((argument for argument in instance.args if callable(argument)), None)
-    return getattr(getattr(build, "__self__", None), "lmms_eval_specific_kwargs", None)

@@ -16,13 +16,12 @@ import socket
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import open_regular
-
-__all__ = ["CachedReply", "ReplyStore"]
 
 VERSION = 1
 MAX_LINE = 64_000_000
@@ -35,12 +34,10 @@ _SUM = 16
 
 @dataclass(frozen=True)
 class CachedReply:
-    """One reply with everything that is known of it.
+    """One reply, as the class of models returned it, with everything that is known of it.
 
     Attributes:
-        key: of its request.
         id: of its request's record, for people who look.
-        reply: the text, as the class of models returned it.
         at: when it came, in seconds since 1970.
         usage: tokens, finish reason and more (:mod:`siming_tasks.results.usage`).
         media: description of what the model was shown.
@@ -108,7 +105,12 @@ class ReplyStore:
                 self.warnings.append(f"{path} belongs to another model or other arguments and is left alone.")
                 return
             while line := stream.readline(MAX_LINE):
-                yield _reply_of(_unsealed(line))
+                content = _unsealed(line) or {}
+                is_reply = isinstance(content.get("reply"), str) and isinstance(content.get("key"), str)
+                try:
+                    yield CachedReply(**content) if is_reply else None
+                except TypeError:
+                    yield None
 
     def add(self, reply: CachedReply) -> bool:
         """Write a reply; False if it could not be written (it is tried again with the next one)."""
@@ -117,13 +119,19 @@ class ReplyStore:
             return self._write()
 
     def _write(self) -> bool:
+        """Write what is waiting; what cannot be written waits on, without the part of a line that was written."""
         try:
             handle = self._handle if self._handle is not None else self._open()
             while self._waiting:
                 _write_whole(handle, self._waiting[0])
                 self._good += len(self._waiting.pop(0))
         except OSError as error:
-            self._undo()
+            if self._handle is not None:
+                try:
+                    os.ftruncate(self._handle, self._good)  # the next line would be glued to it
+                except OSError:
+                    os.close(self._handle)
+                    self._handle = None  # the next reply begins a file of its own
             if not self.unsaved:
                 self.warnings.append(
                     f"REPLIES ARE NOT KEPT: {self.folder}: {error.strerror}. The run goes on, but what it cannot keep "
@@ -134,16 +142,6 @@ class ReplyStore:
         self.unsaved = 0
         self._dirty.set()
         return True
-
-    def _undo(self) -> None:
-        """Remove the part of a line that was written: the next line would be glued to it."""
-        if self._handle is None:
-            return
-        try:
-            os.ftruncate(self._handle, self._good)
-        except OSError:
-            os.close(self._handle)
-            self._handle = None  # the next reply begins a file of its own
 
     def _open(self) -> int:
         """Open the file of this process and write its first line."""
@@ -170,12 +168,9 @@ class ReplyStore:
             with self._lock:
                 handle = os.dup(self._handle) if self._handle is not None else None
             if handle is not None:
-                try:
+                with suppress(OSError):  # a write will say so
                     os.fsync(handle)
-                except OSError:
-                    pass  # a write will say so
-                finally:
-                    os.close(handle)
+                os.close(handle)
 
     def close(self) -> None:
         """Try once more to write what could not be written, and close the file."""
@@ -218,12 +213,3 @@ def _unsealed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
-
-
-def _reply_of(content: Mapping[str, Any] | None) -> CachedReply | None:
-    if content is None or not isinstance(content.get("reply"), str) or not isinstance(content.get("key"), str):
-        return None
-    try:
-        return CachedReply(**content)
-    except TypeError:
-        return None

@@ -12,9 +12,8 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.data import Dataset
 from siming_tasks.media import Backend
 from siming_tasks.options import Options
-from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.request_formats import REQUEST_FORMATS, InlineMedia, MediaFolder
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from siming_tasks.common.files import atomic_path, atomic_write, sha256_file
 from siming_tasks.media import StoredImage
-from siming_tasks.plugin.hooks.dataset_cache import Doc
 from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_text, doc_to_visual
+from siming_tasks.plugin.hooks.run_context import Doc
 
 __all__ = ["REQUEST_FORMATS", "InlineMedia", "MediaFolder"]
 

@@ -187,7 +187,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_first_request(host: Callabl
 def test_which_service_a_model_object_asks() -> None:
     from lmms_eval.models.chat.openai import OpenAICompatible
 
-    from siming_tasks.plugin.payload_limits import service_of_model
+    from siming_tasks.plugin.preflight import service_of_model
 
     ours = OpenAICompatible(model_version="m", api_key="k", base_url="http://127.0.0.1:9/v1")
     theirs = OpenAICompatible(model_version="m", api_key="k", base_url="https://api.openai.com/v1")

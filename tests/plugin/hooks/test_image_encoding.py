@@ -20,7 +20,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, Encoding, View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
-from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
+from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports

@@ -142,7 +142,7 @@ def test_replies_about_data_that_are_gone_are_refused(run: Dataset) -> None:
 def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     monkeypatch.setattr(
-        "siming_tasks.plugin.hooks.dataset_cache.open_dataset", lambda root: opened.append(root) or open_dataset(root)
+        "siming_tasks.plugin.hooks.run_context.open_dataset", lambda root: opened.append(root) or open_dataset(root)
     )
     session = RunContext()
     with ThreadPoolExecutor(32) as pool:

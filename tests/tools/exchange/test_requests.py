@@ -18,7 +18,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
-from siming_tasks.plugin.hooks.image_encoding import stored_images_sent
+from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS
