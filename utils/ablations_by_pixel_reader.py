@@ -33,7 +33,7 @@ from siming_tasks.results.run import read_run
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation, benchmark_task
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
-from siming_tasks.tools.simulator.true_scores import compute_true_scores
+from siming_tasks.tools.simulator.simulated_exam import compute_true_scores
 from siming_tasks.tools.simulator.video import FPS
 
 BASE_TASK = benchmark_task("full", "score")

@@ -1,7 +1,7 @@
 """Frames by content against evenly spaced ones: what they hit, and what they cost: ``[--videos V] [--film FILE]``.
 
 * Hits: simulated exams at full length; the share of steps whose deciding moment
-  (``siming_tasks.tools.simulator.key_moments``)
+  (``siming_tasks.tools.simulator.contact_sheet``)
   has at least two shown frames within ``W`` seconds, by sampler and number of frames. SYNTHETIC: drawn exams.
 * Cost: processor seconds of preparing the four settings of one film (that of ``bench_media.py``, or ``--film``), by
   content against uniform, in turn.
@@ -22,9 +22,8 @@ from bench_media import generate, requests
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Budget, Job, prepare, view
 from siming_tasks.tools.simulator import make_demo, simulate_labels
-from siming_tasks.tools.simulator.key_moments import deciding_moments
-from siming_tasks.tools.simulator.procedure.perform import FULL, perform
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.contact_sheet import deciding_moments
+from siming_tasks.tools.simulator.video import FPS, FULL, perform
 
 SAMPLERS = ("uniform", "motion", "scene")
 WINDOWS = (1.0, 1.5)

@@ -18,12 +18,11 @@ import av
 import cv2
 
 from siming_tasks.tools.simulator import make_demo, simulate_labels
-from siming_tasks.tools.simulator.draw.appearance import draw_appearance
-from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.performance import CHANNELS, Performance
-from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.canvas import draw_appearance
+from siming_tasks.tools.simulator.choreography import CHANNELS, Performance
+from siming_tasks.tools.simulator.scene import Scene
 from siming_tasks.tools.simulator.simulated_exam import Exam
-from siming_tasks.tools.simulator.video import FPS, encode, frames
+from siming_tasks.tools.simulator.video import FPS, encode, frames, perform
 
 
 def processor_seconds(work: Callable[[], object]) -> float:

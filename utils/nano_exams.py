@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from siming_tasks.models.nano.frame_state import features_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.draw.appearance import draw_appearance
-from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.performance import CHANNELS, Performance
-from siming_tasks.tools.simulator.procedure.perform import FULL, perform
+from siming_tasks.tools.simulator.canvas import draw_appearance
+from siming_tasks.tools.simulator.choreography import CHANNELS, Performance
+from siming_tasks.tools.simulator.scene import Scene
+from siming_tasks.tools.simulator.simulated_exam import compute_true_scores
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
-from siming_tasks.tools.simulator.true_scores import compute_true_scores
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.video import FPS, FULL, perform
 
 __all__ = ["CLIP", "FULL_FRAMES", "STEPS", "Case", "Shown", "case", "drawn", "nearly_alike", "shown"]
 

@@ -14,8 +14,7 @@ from nano_exams import STEPS, Case
 from siming_tasks.analysis.input_controls import MinimalPairScores, score_minimal_pairs
 from siming_tasks.tools.simulator import MinimalPair, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import pair_row
-from siming_tasks.tools.simulator.procedure.perform import FULL, perform
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.video import FPS, FULL, perform
 
 __all__ = ["draw_minimal_pairs", "minimal_pairs", "pair_result"]
 

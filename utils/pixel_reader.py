@@ -28,10 +28,9 @@ from scipy.stats import binomtest
 
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, simulate_pairs
-from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.simulated_exam import compute_true_scores
 from siming_tasks.tools.simulator.trainee import ENTAILS, TraineeErrors, with_consequences
-from siming_tasks.tools.simulator.true_scores import compute_true_scores
-from siming_tasks.tools.simulator.video import FPS, encode, frames
+from siming_tasks.tools.simulator.video import FPS, encode, frames, perform
 
 
 def read_video(path: Path, spans: Mapping[str, tuple[float, float]]) -> dict[str, set[str]]:

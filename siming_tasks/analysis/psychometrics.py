@@ -27,7 +27,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
 
 GLOBAL_RATING = "global_rating"

@@ -22,7 +22,7 @@ from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
 
 

@@ -15,8 +15,7 @@ from siming_tasks.options import Decimal, Options
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.results.discovery import RunSource
-    from siming_tasks.results.run import Run
-    from siming_tasks.results.score_run import Scores
+    from siming_tasks.results.run import Run, Scores
 
 _HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
 _COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
@@ -44,8 +43,7 @@ def score(
     """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import run_at
-    from siming_tasks.results.run import load_run, read_run
-    from siming_tasks.results.score_run import score_run, validation
+    from siming_tasks.results.run import load_run, read_run, score_run, validation
 
     if not chosen.word and (predictions / "dataset.yaml").is_file():
         raise OptionsError(f"{predictions} is a data set. Give the predictions after it.")

@@ -18,7 +18,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.media import recorded_mode, unobservable_reason
 from siming_tasks.metrics.evidence import prior_spans
 from siming_tasks.metrics.no_video_baselines import step_prior
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import benchmark_task
 

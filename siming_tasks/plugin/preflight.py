@@ -27,7 +27,7 @@ from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.messages import shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
-from siming_tasks.results.run_usage import load_prices
+from siming_tasks.results.usage import load_prices
 from siming_tasks.tasks import TaskSpec, tasks_of
 
 SAMPLE_SIZE = 3

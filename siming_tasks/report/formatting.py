@@ -128,7 +128,7 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
     """Tokens, money and time of a setting's requests in one line.
 
     Args:
-        usage: :func:`siming_tasks.results.run_usage.usage_summary` of them.
+        usage: :func:`siming_tasks.results.usage.usage_summary` of them.
         videos: among which the money is divided.
 
     Example:

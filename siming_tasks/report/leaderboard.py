@@ -22,7 +22,7 @@ from siming_tasks.report.roles import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, shuffle_p_value
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS
 
 __all__ = ["baseline_rows", "build_leaderboard", "merge_duplicate_judges"]

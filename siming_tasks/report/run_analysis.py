@@ -28,11 +28,10 @@ from siming_tasks.report.error_quotes import ErrorQuote, ErrorQuoteSampler
 from siming_tasks.report.viewer_files import ReplyFiles, raw_reply
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
-from siming_tasks.results.evaluate_records import evaluate_matrix
-from siming_tasks.results.format_results import claimed_spans
+from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
-from siming_tasks.results.run_usage import load_prices, usage_by_video
+from siming_tasks.results.usage import load_prices, usage_by_video
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
 
 __all__ = ["RunAnalysis", "analyze_run", "minimal_pair_results"]

@@ -21,8 +21,6 @@ from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
 
-__all__ = ["CONDITIONS", "DIFFERENCES", "TaskRun", "check_allowed", "comparable", "comparison_entries", "groups"]
-
 CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
 """Differences that runs may have, by the names under which a user allows them."""
@@ -77,17 +75,14 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
     both = sum(count for _, count in kinds.values())
     reasons = []
     for place, name in enumerate(CONDITIONS):
-        pairs = (
-            (request, first_value[place], other[place], count)
-            for (first_value, other), (request, count) in kinds.items()
-        )
-        differ = [pair for pair in pairs if pair[1] != pair[2] and None not in pair[1:3]]
+        pairs = ((of_a[place], of_b[place], *seen) for (of_a, of_b), seen in kinds.items())
+        differ = [pair for pair in pairs if pair[0] != pair[1] and None not in pair[:2]]
         if differ and name not in allow:
-            request, first_value, other, _ = differ[0]
+            value, other, request, _ = differ[0]
             number = sum(pair[3] for pair in differ)
             share = "every request" if number == both else f"{number:,} of {both:,} requests"
             reasons.append(
-                f"Runs {a.name!r} and {b.name!r} differ in {name}: {first_value} against {other} ({request}; {share}). "
+                f"Runs {a.name!r} and {b.name!r} differ in {name}: {value} against {other} ({request}; {share}). "
                 f"Compare runs with the same {name}, or allow the difference ({name})."
             )
     try:
@@ -104,10 +99,13 @@ def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ())
         DataError: two of them cannot be compared; the first reason.
     """
     for place, entrant in enumerate(entrants):
-        for other in entrants[:place]:
-            if reasons := comparable(other, entrant, allow):
-                raise DataError(reasons[0])
-    facts = _common_facts(entrants)
+        if reason := _reason_against_group(entrant, entrants[:place], allow):
+            raise DataError(reason)
+    stated: dict[str, set[str]] = {}
+    for entrant in entrants:
+        for name, value in entrant.facts.items():
+            stated.setdefault(name, set()).add(value)
+    facts = {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
     return [ComparisonEntry(entrant.name, entrant.panel, facts) for entrant in entrants]
 
 
@@ -129,11 +127,8 @@ def groups(
         else:
             home.append(entrant)
     comparable_groups.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
-    return comparable_groups, {
-        entrant.name: _reason_against_group(entrant, comparable_groups[0], allow)
-        for group in comparable_groups[1:]
-        for entrant in group
-    }
+    others = [entrant for group in comparable_groups[1:] for entrant in group]
+    return comparable_groups, {run.name: _reason_against_group(run, comparable_groups[0], allow) for run in others}
 
 
 def _reason_against_group(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
@@ -147,44 +142,32 @@ def _conditions(record: Record) -> tuple[Any, ...]:
     mode, digest = recorded_mode(media), record.conditions.dataset
     ours = mode.sampled  # else the backend's reader chooses, whatever the file holds
     offered = media.get("n_frames", media.get("file_frames"))
+    # Encoding that the pixels went through: as PNG, or given to a local model, that of the stored file.
+    stored, sent = f"jpeg{media['quality']}" if media.get("quality") else None, media.get("encoding")
+    pixels = stored if sent in (None, "png") else str(sent)
     return (
         digest[:12] if digest else None,
         record.conditions.prompt,
         None if media.get("mode") == UNKNOWN_MODE else media.get("mode"),
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
-        _pixels(media) if mode.images else None,
+        pixels if mode.images else None,
         media.get("sampler") if ours else None,
     )
 
 
-def _pixels(media: Mapping[str, Any]) -> str | None:
-    """Encoding that the pixels went through: as PNG, or given to a local model, that of the stored file."""
-    stored, sent = f"jpeg{media['quality']}" if media.get("quality") else None, media.get("encoding")
-    return stored if sent in (None, "png") else str(sent)
-
-
 def _facts(records: Sequence[Record]) -> dict[str, str]:
+    """The conditions of a whole run in a few words each."""
+
+    def distinct(values: Iterable[Any]) -> list[str]:
+        return sorted({str(value) for value in values if value is not None})
+
     media = [record.media for record in records]
     frames = sorted({item["n_frames"] for item in media if recorded_mode(item).images and "n_frames" in item})
-    prompts = _distinct_texts(record.conditions.prompt for record in records)
+    prompts = distinct(record.conditions.prompt for record in records)
     facts = {
-        "dataset": " and ".join(
-            digest[:12] for digest in _distinct_texts(record.conditions.dataset for record in records)
-        ),
+        "dataset": " and ".join(digest[:12] for digest in distinct(record.conditions.dataset for record in records)),
         "prompt": sha256_json(prompts)[:12] if prompts else "",
-        "media": " and ".join(_distinct_texts(item.get("mode") for item in media)),
+        "media": " and ".join(distinct(item.get("mode") for item in media)),
         "frames": "-".join(map(str, (frames[0], frames[-1])[: len(frames)])) if frames else "",
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def _common_facts(entrants: Sequence[TaskRun]) -> dict[str, str]:
-    stated: dict[str, set[str]] = {}
-    for entrant in entrants:
-        for name, value in entrant.facts.items():
-            stated.setdefault(name, set()).add(value)
-    return {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
-
-
-def _distinct_texts(values: Iterable[Any]) -> list[str]:
-    return sorted({str(value) for value in values if value is not None})

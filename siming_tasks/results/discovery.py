@@ -1,11 +1,11 @@
-"""Finding runs on disk: their names and what lmms-eval wrote about them."""
+"""Finding runs on disk: their names, what lmms-eval wrote about them, and the requests that they were to make."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,93 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.redact import redact
+from siming_tasks.common.schema import Video
 from siming_tasks.common.version_0_1 import translate_results
 from siming_tasks.results.record import SUPERVISED, stated_judge
-from siming_tasks.results.request_slices import RequestSlice, slices_of
-
-__all__ = [
-    "REFERENCE_MODEL",
-    "RunSource",
-    "dataset_folder",
-    "find_runs",
-    "run_at",
-    "slug_of",
-    "unique_names",
-]
+from siming_tasks.tasks import TASKS
+from siming_tasks.tasks.expected_requests import expected_ids
 
 REFERENCE_MODEL = "siming_reference"
 MAX_FIRST_LINE = 1_000_000
 """Bytes of the first line of a prediction file in which its judge is looked for."""
 MAX_RESULTS = 256_000_000
 """Largest results file in bytes; one of 20,000 videos has some megabytes."""
+
+
+@dataclass(frozen=True)
+class RequestSlice:
+    """Requests that one command made of a task: ``limit`` of them (None: the rest) after ``offset``.
+
+    ``parts``: it counts parts of exams (``SIMING_ASK``), so that only the exams with a record are known to be asked.
+    """
+
+    offset: int = 0
+    limit: float | None = None
+    parts: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True for all of the task."""
+        return not self.offset and self.limit is None
+
+
+def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSlice, ...]]:
+    """By setting, the slices that lmms-eval's results files say were run."""
+    slices: dict[str, list[RequestSlice]] = {}
+    for result in results:
+        config = result.get("config") or {}
+        limit, offset = config.get("limit"), int(config.get("offset") or 0)
+        limit = None if limit is None or float(limit) < 0 else float(limit)
+        for task, facts in (result.get("configs") or {}).items():
+            name = str(task).removeprefix("siming_")
+            if name not in TASKS:
+                continue
+            try:
+                parts = bool(json.loads(facts["metadata"]["siming_options"]).get("ask"))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                parts = False
+            slices.setdefault(name, []).append(RequestSlice(offset, limit, parts))
+    return {name: tuple(parts) for name, parts in slices.items()}
+
+
+def asked_ids(
+    setting: str,
+    videos: Sequence[Video],
+    have: Collection[str],
+    *,
+    slices: Collection[RequestSlice] = (),
+    partial: bool = False,
+) -> frozenset[str]:
+    """Ids of the requests that count as asked: the one answer to "is an absent request a missing answer?".
+
+    A run that was not limited was to make every request of the data set, so that what it lacks is missing. A run made
+    with ``--limit`` or ``--offset`` was to make those of its slices: what it lacks *there* is missing, and the rest was
+    never asked. lmms-eval takes the requests of a task in the order of
+    :func:`~siming_tasks.tasks.expected_requests.expected_requests`.
+
+    Args:
+        setting: name of the setting.
+        videos: of the data set.
+        have: ids of the requests that have a record; they were asked whatever else is known (and without ``slices`` and
+            ``partial`` nothing depends on them).
+        slices: those that the run states; none: it was not limited.
+        partial: count only ``have``, for a run that was limited and does not say so.
+
+    Returns:
+        All requests of the data set, those of the slices, or ``have``. A limit below 1 is a share of the *first* task
+        in lmms-eval 0.7.3, so that only ``have`` is known of such a run.
+    """
+    if partial or any(
+        (part.limit is not None and 0 < part.limit < 1) or (part.parts and not part.whole) for part in slices
+    ):
+        return frozenset(have)
+    every = list(expected_ids(TASKS[setting], videos))
+    if not slices or any(part.whole for part in slices):
+        return frozenset(every)
+    asked = set(have)
+    for part in slices:
+        asked.update(every[part.offset : None if part.limit is None else part.offset + int(part.limit)])
+    return frozenset(asked)
 
 
 @dataclass(frozen=True)
@@ -66,7 +134,7 @@ class RunSource:
     @property
     def kind(self) -> str | None:
         """Name of the reference judge: ``oracle``, a rater, ...; None for a model or a bare prediction file."""
-        return _kind(self.facts) if self.reference else None
+        return _arguments(self.facts).get("kind", "oracle") if self.reference else None
 
     @property
     def role(self) -> str:
@@ -102,36 +170,23 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
 
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
     """The same runs with names and slugs of their own: the file's or folder's name is added where two are alike."""
-    shared = {name for name, count in Counter(source.name for source in sources).items() if count > 1}
+    counts = Counter(source.name for source in sources)
     names: set[str] = set()
     slugs: set[str] = set()
+
+    def untaken(name: str, taken: set[str], pattern: str) -> str:
+        candidate, number = name, 2
+        while candidate in taken:
+            candidate, number = name + pattern.format(number), number + 1
+        taken.add(candidate)
+        return candidate
+
     unique = []
     for source in sources:
-        name = f"{source.name} ({redact(source.path.stem)})" if source.name in shared else source.name
-        name = _unique(name, names, " ({})")
-        unique.append(replace(source, name=name, slug=_unique(slug_of(name), slugs, "-{}")))
+        name = f"{source.name} ({redact(source.path.stem)})" if counts[source.name] > 1 else source.name
+        name = untaken(name, names, " ({})")
+        unique.append(replace(source, name=name, slug=untaken(slug_of(name), slugs, "-{}")))
     return unique
-
-
-def run_at(path: str | Path, name: str | None = None) -> RunSource:
-    """The one run in a prediction file, a sample log, or a folder with the parts of a run.
-
-    Raises:
-        DataError: there is no such path.
-    """
-    path = Path(path)
-    if not path.exists():
-        fix = "Give a prediction file, or the --output_path of a run with --log_samples."
-        raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
-    results = _results(path)
-    try:
-        facts = _facts(_main_results(results)) if results else _stated(path)
-        name = redact(name or _name_of(facts, path))
-        slices = slices_of(result for _, result in results)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        fix = "Remove it, or run again."
-        raise DataError(f"{results[-1][0]}: not a results file of lmms-eval ({error}). {fix}") from None
-    return RunSource(name, slug_of(name), path, facts, slices)
 
 
 def slug_of(name: str) -> str:
@@ -139,109 +194,98 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60].rstrip("-.") or "run"
 
 
+def run_at(path: str | Path, name: str | None = None) -> RunSource:
+    """The one run in a prediction file, a sample log, or a folder with the parts of a run.
+
+    Raises:
+        DataError: there is no such path, or a results file is none of lmms-eval.
+    """
+    path = Path(path)
+    if not path.exists():
+        fix = "Give a prediction file, or the --output_path of a run with --log_samples."
+        raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+    results: list[dict[str, Any]] = []
+    file = path
+    files = path.rglob("*_results.json") if path.is_dir() else ()
+    try:
+        for file in sorted(files, key=lambda file: file.name):  # the oldest first
+            result = translate_results(json.loads(read_bytes(file, MAX_RESULTS)))
+            results.append({**result, "config": result.get("config") or {}})
+        facts = _facts(results) if results else _stated_facts(path)
+        name = redact(name or _name_of(facts, path))
+        slices = slices_of(results)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+    return RunSource(name, slug_of(name), path, facts, slices)
+
+
 def dataset_folder(sources: Sequence[RunSource]) -> Path | None:
     """The dataset folder that the runs' results files name, if it is still there."""
-    for source in sources:
-        folder = source.facts.get("data_folder")
-        if folder and (Path(folder) / "videos.jsonl").is_file():
-            return Path(folder)
-    return None
+    folders = (Path(source.facts["data_folder"]) for source in sources if source.facts.get("data_folder"))
+    return next((folder for folder in folders if (folder / "videos.jsonl").is_file()), None)
 
 
-def _results(path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """The results files beside the logs, oldest first; none for a prediction file."""
-    results_files = []
-    for file in sorted(path.rglob("*_results.json"), key=lambda file: file.name) if path.is_dir() else []:
-        try:
-            results = translate_results(json.loads(read_bytes(file, MAX_RESULTS)))
-            results_files.append((file, {**results, "config": results.get("config") or {}}))
-        except (ValueError, AttributeError, TypeError, RecursionError) as error:
-            raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
-    return results_files
-
-
-def _stated(path: Path) -> dict[str, Any]:
+def _stated_facts(path: Path) -> dict[str, Any]:
     """Facts that the first lines of prediction files state about their judge; mostly none."""
-    files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
-    return next(filter(None, map(_stated_in, files)), {})
+    for file in [path] if path.is_file() else sorted(path.rglob("*.jsonl")):
+        try:
+            with open_regular(file) as stream:
+                first = stream.readline(MAX_FIRST_LINE)
+            judge = stated_judge(json.loads(first)["judge"]) or {}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            continue  # unreadable: whoever reads the predictions says so
+        if judge:
+            trained = ", ".join(f"{key}={value}" for key, value in judge.items() if key != "kind")
+            return {"judge": judge["kind"], "trained": trained}
+    return {}
 
 
-def _stated_in(path: Path) -> dict[str, Any]:
-    try:
-        with open_regular(path) as stream:
-            first = stream.readline(MAX_FIRST_LINE)
-        judge = stated_judge(json.loads(first)["judge"]) or {}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return {}  # unreadable: whoever reads the predictions says so
-    trained = ", ".join(f"{key}={value}" for key, value in judge.items() if key != "kind")
-    return {"judge": judge["kind"], "trained": trained} if judge else {}
+def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Facts of a run's results files about how it was made, without secrets.
 
-
-def _main_results(results: Sequence[tuple[Path, dict[str, Any]]]) -> dict[str, Any]:
-    """The newest results, but of a run whose failed requests were asked again those of the run itself."""
-    every = [result for _, result in results]
-    whole = [result for result in every if all(part.whole for parts in slices_of([result]).values() for part in parts)]
-    return (whole or every)[-1]
-
-
-def _facts(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of a results file about how the run was made, without secrets."""
-    config = results["config"]
-    tasks = {name: task for name, task in (results.get("configs") or {}).items() if name.startswith("siming_")}
+    Those of the newest, but of a run whose failed requests were asked again those of the run itself.
+    """
+    whole = [result for result in results if all(part.whole for row in slices_of([result]).values() for part in row)]
+    newest = (whole or results)[-1]
+    config = newest["config"]
+    tasks = {name: task for name, task in (newest.get("configs") or {}).items() if name.startswith("siming_")}
     first: Mapping[str, Any] = next(iter(tasks.values()), {})
     data_file = ((first.get("dataset_kwargs") or {}).get("data_files") or {}).get("test")
+    arguments = redact(config.get("model_args"))
+    if isinstance(arguments, Mapping):  # else as the command line has them
+        arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
+    seconds = newest.get("total_evaluation_time_seconds")
     facts = {
         "model": config.get("model"),
-        "model_name": results.get("model_name") or None,
-        "model_args": _joined_arguments(redact(config.get("model_args"))),
+        "model_name": newest.get("model_name") or None,
+        "model_args": arguments if isinstance(arguments, str) else None,
         "generation": first.get("generation_kwargs"),
         "gen_kwargs": config.get("gen_kwargs") or None,
         "batch_size": config.get("batch_size"),
         "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
         "limit": config.get("limit"),
         "offset": config.get("offset") or None,
-        "date": results.get("date"),
-        "lmms_eval_version": results.get("lmms_eval_version"),
-        "git_hash": results.get("git_hash"),
-        "seconds": float(results["total_evaluation_time_seconds"])
-        if results.get("total_evaluation_time_seconds")
-        else None,
+        "date": newest.get("date"),
+        "lmms_eval_version": newest.get("lmms_eval_version"),
+        "git_hash": newest.get("git_hash"),
+        "seconds": float(seconds) if seconds else None,
         "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
     }
     known = {name: value for name, value in redact(facts).items() if value not in (None, "", {})}
     return {**known, "data_folder": str(Path(data_file).parent)} if data_file else known
 
 
-def _joined_arguments(arguments: Any) -> str | None:
-    """Model arguments as the command line has them."""
-    if isinstance(arguments, Mapping):
-        return ",".join(f"{key}={value}" for key, value in arguments.items())
-    return arguments if isinstance(arguments, str) else None
-
-
 def _arguments(facts: Mapping[str, Any]) -> dict[str, str]:
     return dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
 
 
-def _kind(facts: Mapping[str, Any]) -> str:
-    return _arguments(facts).get("kind", "oracle")
-
-
 def _name_of(facts: Mapping[str, Any], path: Path) -> str:
-    if facts.get("model") == REFERENCE_MODEL:
-        return _kind(facts)
     arguments = _arguments(facts)
+    if facts.get("model") == REFERENCE_MODEL:
+        return arguments.get("kind", "oracle")
     known = facts.get("model_name") or next(
         (arguments[key] for key in ("pretrained", "model_version", "model") if arguments.get(key)), facts.get("model")
     )
     if known:
         return Path(known).name if Path(known).is_absolute() else str(known)
     return path.stem if path.is_file() else path.resolve().name
-
-
-def _unique(name: str, taken: set[str], pattern: str) -> str:
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = name + pattern.format(number), number + 1
-    taken.add(candidate)
-    return candidate

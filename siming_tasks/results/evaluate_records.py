@@ -1,38 +1,167 @@
-"""Evaluation of one setting of one run, as plain JSON."""
+"""Evaluation of one setting of one run: records become a score matrix, and the matrix plain JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
 from typing import Any
 
+import numpy as np
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
-from siming_tasks.media import UNKNOWN_MODE, recorded_mode
+from siming_tasks.media import UNKNOWN_MODE, recorded_mode, unobservable_reason
 from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
+from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.resample import one_thread
+from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.options import Options
-from siming_tasks.results.format_results import format_results
 from siming_tasks.results.record import Record, distinct_records
-from siming_tasks.results.run_usage import load_prices, usage_summary
-from siming_tasks.results.score_matrix import build_score_matrix
+from siming_tasks.results.usage import load_prices, usage_summary
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import Requests
+from siming_tasks.tasks.answer_formats import FormatInputs
+from siming_tasks.tasks.expected_requests import (
+    Requests,
+    asked_steps,
+    expected_ids,
+    expected_requests,
+    record_id,
+    steps_of,
+)
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import PromptOptions
 
-__all__ = ["evaluate_matrix", "evaluate_records"]
+
+def build_score_matrix(
+    records: Iterable[Record],
+    dataset: Dataset,
+    setting: str,
+    rater: str = CONSENSUS,
+    *,
+    asked: Collection[str] | None = None,
+    without: Mapping[str, Collection[str]] | None = None,
+) -> ScoreMatrix:
+    """Reference and predicted judgments of one setting as videos × steps.
+
+    Args:
+        records: the run's records; those of other settings are ignored, of two different answers to one request none
+            counts.
+        dataset: with the labels.
+        setting: name of the setting.
+        rater: whose points are the reference.
+        asked: ids of the requests that were to be made (:func:`siming_tasks.results.discovery.asked_ids`); one without
+            a record is a missing answer. None: those of the records.
+        without: by request id, steps to leave out as if they had not been asked about.
+
+    Raises:
+        KeyError: a record names a video or step that the data set lacks.
+    """
+    spec = TASKS[setting]
+    distinct, _ = distinct_records(record for record in records if record.setting == setting)
+    row = {video.video_id: index for index, video in enumerate(dataset.videos)}
+    column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
+    shape = (len(row), len(column))
+    reference, predicted, seen = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    wanted = {record.id for record in distinct} if asked is None else asked
+    for index, video in enumerate(dataset.videos):
+        steps = asked_steps(spec, video)
+        requests = [(None, steps)] if spec.scope == "full" else [(step, (step,)) for step in steps]
+        for step_id, names in requests:
+            request = record_id(setting, video.video_id, step_id)
+            left_out = without.get(request, ()) if without else ()
+            for name in names if request in wanted else ():
+                if name not in left_out:
+                    points = video.step(name).scores.get(rater)
+                    seen[index, column[name]] = True
+                    reference[index, column[name]] = np.nan if points is None else points
+    abstained = np.zeros(shape, dtype=np.bool_)
+    for record in distinct:
+        index = row[record.video_id]
+        for name, value in record.answers.items():
+            predicted[index, column[name]] = value
+        for name in record.parsed.abstained:
+            abstained[index, column[name]] = True
+    predicted[~seen] = np.nan
+    kept = np.flatnonzero(seen.any(axis=1))
+    matrix = ScoreMatrix(
+        video_ids=tuple(dataset.videos[index].video_id for index in kept),
+        step_ids=tuple(column),
+        skills=tuple(dataset.rubric.skill_of[name] for name in column),
+        max_score=np.array([step.max_score for step in dataset.rubric.steps], dtype=float),
+        reference=reference[kept],
+        predicted=predicted[kept],
+        asked=seen[kept],
+        answer=spec.answer,
+    )
+    if not abstained.any():
+        return matrix
+    # A step that was called not visible has the step prior of the other videos. The same labels make it as make the
+    # no-video baseline, so that a judge that abstains from everything has that row's values. Where no other video shows
+    # the step: full points, or "correct", as for any missing answer.
+    prior = step_prior(matrix).predicted
+    best = np.broadcast_to(matrix.max_score if matrix.answer == "score" else 0.0, prior.shape)
+    return replace(matrix, fallback=np.where(abstained[kept], np.where(np.isnan(prior), best, prior), np.nan))
+
+
+def build_reference_matrix(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> ScoreMatrix:
+    """Everything that a complete run of a setting is asked, with a rater's points and nothing answered."""
+    every = frozenset(expected_ids(TASKS[setting], dataset.videos))
+    return build_score_matrix((), dataset, setting, rater, asked=every)
+
+
+def unobservable(
+    records: Sequence[Record], dataset: Dataset, setting: str, *, fps: float | None = None, has_audio: bool = False
+) -> dict[str, frozenset[str]]:
+    """By request id, the steps that lack the evidence which the rubric asks for (channel and lowest rate).
+
+    Args:
+        records: of one run.
+        dataset: its rubric says what each step needs.
+        setting: whose requests to look at.
+        fps: frames a second that every request showed; None takes each record's own rate (where frames were chosen by
+            content, each step's own), and the median of them for a request without a record.
+        has_audio: the model heard the sound track.
+
+    Raises:
+        DataError: without ``fps``, a record does not say what the model saw: it had the file (``video`` mode), its
+            reply came from a cache, or it stands in a bare prediction file.
+    """
+    rates: dict[str, float] = {}
+    frames: dict[str, Mapping[str, int]] = {}
+    for record in records:
+        if fps is None and record.setting == setting:
+            media = record.media
+            if not recorded_mode(media).images or not media.get("fps"):
+                raise DataError(
+                    f"{record.id}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
+                    "the rate at which the model sampled with --fps."
+                )
+            rates[record.id] = float(media["fps"])
+            frames[record.id] = media.get("steps") or {}
+    usual = fps if fps is not None else median(rates.values()) if rates else 0.0
+    hidden: dict[str, frozenset[str]] = {}
+    for video_id, step_id in expected_requests(TASKS[setting], dataset.videos):
+        name, video = record_id(setting, video_id, step_id), dataset.video(video_id)
+        rate = dict.fromkeys(steps_of(TASKS[setting], video, step_id), rates.get(name, usual))
+        asked = tuple(rate)
+        for step, number in frames.get(name, {}).items():  # chosen by content: each step has a rate of its own
+            if span := video.step(step).span:
+                rate[step] = number / (span[1] - span[0])
+        hidden[name] = frozenset(
+            step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], has_audio=has_audio)
+        )
+    return hidden
 
 
 def evaluate_matrix(matrix: ScoreMatrix, options: Options) -> Evaluation:
     """The setting's metrics under a run's options."""
+    stated = {name: getattr(options, name) for name in ("mapping", "positive", "resamples", "seed")}
     with one_thread():
-        return evaluate(
-            matrix,
-            mapping=options.mapping,
-            positive=options.positive,
-            resamples=options.resamples,
-            seed=options.seed,
-        )
+        return evaluate(matrix, **stated)
 
 
 def evaluate_records(
@@ -54,7 +183,7 @@ def evaluate_records(
         dataset: with labels.
         options: rater, mapping, positive class, resamples and seed.
         setting: name of the setting.
-        asked: as in :func:`~siming_tasks.results.score_matrix.build_score_matrix`.
+        asked: as in :func:`build_score_matrix`.
         without: as there.
         evaluation: the metrics of these very records and options, if they were computed already.
     """
@@ -71,6 +200,7 @@ def evaluate_records(
     prompt: dict[str, Any] = {"version": PROMPT_VERSION, "template": templates[0] if len(templates) == 1 else None}
     if askings != [""]:  # put in another way than the benchmark's
         prompt["asking"] = ", ".join(words or "plain" for words in askings)
+    requests = Requests(spec, dataset.videos).count
     numbers = evaluation.to_json()
     return {
         "setting": setting,
@@ -78,11 +208,7 @@ def evaluate_records(
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,
-        "requests": {
-            "answered": len(distinct),
-            "expected": Requests(spec, dataset.videos).count,
-            "conflicts": conflicts,
-        },
+        "requests": {"answered": len(distinct), "expected": requests, "conflicts": conflicts},
         "statuses": {name: statuses.get(name, 0) for name in spec.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),
@@ -105,3 +231,51 @@ def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
         if values := {media[key] for media in frames if media.get(key) is not None}:
             summary[key] = {"min": min(values), "max": max(values)}
     return summary
+
+
+def format_results(
+    records: Sequence[Record],
+    dataset: Dataset,
+    setting: str,
+    options: Options,
+    *,
+    asked: Collection[str] | None = None,
+    without: Mapping[str, Collection[str]] | None = None,
+) -> dict[str, Any]:
+    """The results of a task's answer format under their name; empty where it has none or the labels are withheld.
+
+    The arguments are those of :func:`evaluate_records`.
+    """
+    task = TASKS[setting]
+    if not task.answer_format.result_name or dataset.withheld:
+        return {}
+    scores = build_score_matrix(records, dataset, setting, options.rater, asked=asked, without=without).sorted()
+
+    def unobservable_steps() -> BoolArray:
+        left_out = unobservable(records, dataset, setting)
+        hidden = np.zeros(scores.asked.shape, dtype=np.bool_)
+        for row, video in enumerate(scores.video_ids):
+            for column, step in enumerate(scores.step_ids):
+                request = record_id(setting, video, step if task.scope == "clip" else None)
+                hidden[row, column] = step in left_out.get(request, ())
+        return hidden
+
+    inputs = FormatInputs(
+        records=[record.to_json() for record in records],
+        scores=scores,
+        videos=[dataset.video(name) for name in scores.video_ids],
+        steps=[dataset.rubric.by_id[name] for name in scores.step_ids],
+        scope=task.scope,
+        unobservable=unobservable_steps,
+        mapping=options.mapping,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    return {task.answer_format.result_name: plain(task.answer_format.compute_results(inputs))}
+
+
+def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> dict[Any, Any]:
+    """By (video id, step id), the parts of the video that a run's answers rest on, where the answer format asks."""
+    task = TASKS[setting]
+    fields = [record.to_json() for record in records] if task.answer_format.result_name else []
+    return dict(task.answer_format.video_spans(fields, dataset.by_id, task.scope))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,12 @@ from siming_tasks.common.version_0_1 import present_name, translate_results, tra
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.options import Options
-from siming_tasks.results.discovery import MAX_RESULTS, RunSource
+from siming_tasks.results.discovery import MAX_RESULTS, RequestSlice, RunSource
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.read_predictions import MAX_LOG_LINE, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids
-
-__all__ = ["Joined", "join_shards", "missing_slices"]
 
 _ALIKE = ("model", "model_name", "generation", "gen_kwargs", "lmms_eval_version")
 """Facts of a run that its shards share. Arguments of the model may differ: each server has its own address."""
@@ -73,37 +70,38 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     if errors := [problem for problem in joined.problems if problem.severity == "error"]:
         raise DataError.of(errors)
     settings = [name for name in TASKS if joined.records.get(name) or any(name in s.slices for s in sources)]
-    missing = {
-        name: rows
-        for name in settings
-        if (rows := missing_slices(name, dataset, (record.id for record in joined.records.get(name, ()))))
-    }
+    have = {name: [record.id for record in joined.records.get(name, ())] for name in settings}
+    missing = {name: rows for name in settings if (rows := missing_slices(name, dataset, have[name]))}
     if missing and not partial:
-        raise DataError.of(list(_problems(missing, dataset, out)))
+        raise DataError.of([_missing_problem(name, rows, dataset, out) for name, rows in missing.items()])
+    folders = [source.path for source in sources if source.path.is_dir()]
     out.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        results = [
-            (file, translate_results(json.loads(read_bytes(file, MAX_RESULTS)))) for file in _results_files(sources)
-        ]
-        names = {file.parent.name for file, result in results if result.get("model_name_sanitized")}
+        files = sorted(file for folder in folders for file in folder.rglob("*_results.json"))
+        results = [translate_results(json.loads(read_bytes(file, MAX_RESULTS))) for file in files]
+        names = {
+            file.parent.name for file, result in zip(files, results, strict=True) if result.get("model_name_sanitized")
+        }
         folder = made / (names.pop() if len(names) == 1 else "")
         folder.mkdir(exist_ok=True)
-        date = max((_date_of(file) for file, _ in results), default="joined")
+        date = max((file.name.removesuffix("_results.json") for file in files), default="joined")
         _copy_samples(sources, joined.records, folder, date)
-        if missing:
-            for number, (_, result) in enumerate(results):
-                _write(folder / f"{date}-{number:04d}_results.json", result)
-        elif results:
-            _write(folder / f"{date}_results.json", _merged([result for _, result in results], joined.records, dataset))
+        written = {f"{date}-{number:04d}": result for number, result in enumerate(results)}
+        if results and not missing:
+            written = {date: _merged(results, joined.records, dataset)}
+        for name, result in written.items():
+            text = json.dumps(result, indent=1, ensure_ascii=False, default=str)
+            (folder / f"{name}_results.json").write_text(text, encoding="utf-8")
         made.chmod(0o755)
         made.rename(out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return Joined(out, {name: len(joined.records.get(name, ())) for name in settings}, missing)
+    return Joined(out, {name: len(ids) for name, ids in have.items()}, missing)
 
 
 def _check_alike(sources: Sequence[RunSource]) -> None:
+    """Refuse shards of different models, prompts, data or options (DataError)."""
     known: dict[str, tuple[str, Any]] = {}
     for source in sources:
         facts = {name: source.facts[name] for name in _ALIKE if name in source.facts}
@@ -117,40 +115,33 @@ def _check_alike(sources: Sequence[RunSource]) -> None:
                 )
 
 
-def _problems(missing: Mapping[str, Sequence[RequestSlice]], dataset: Dataset, out: Path) -> Iterator[Problem]:
-    for name, rows in missing.items():
-        count = sum(int(row.limit or 0) for row in rows)
-        every = sum(1 for _ in expected_ids(TASKS[name], dataset.videos))
-        shown = "; ".join(f"--offset {row.offset} --limit {row.limit:g}" for row in rows[:5]) + "; ..." * (
-            len(rows) > 5
-        )
-        what = f"{count:,} of {every:,} requests of {TASKS[name].task_name} are in no shard ({shown})."
-        fix = "Run them, or join what is there with --partial."
-        yield Problem("shard-missing", what, fix, str(out), None, name)
-
-
-def _results_files(sources: Sequence[RunSource]) -> list[Path]:
-    return sorted(file for source in sources if source.path.is_dir() for file in source.path.rglob("*_results.json"))
-
-
-def _date_of(file: Path) -> str:
-    return file.name.removesuffix("_results.json")
+def _missing_problem(setting: str, rows: Sequence[RequestSlice], dataset: Dataset, out: Path) -> Problem:
+    count = sum(int(row.limit or 0) for row in rows)
+    every = sum(1 for _ in expected_ids(TASKS[setting], dataset.videos))
+    shown = "; ".join(f"--offset {row.offset} --limit {row.limit:g}" for row in rows[:5])
+    shown += "; ..." if len(rows) > 5 else ""
+    what = f"{count:,} of {every:,} requests of {TASKS[setting].task_name} are in no shard ({shown})."
+    return Problem("shard-missing", what, "Run them, or join what is there with --partial.", str(out), None, setting)
 
 
 def _copy_samples(
     sources: Sequence[RunSource], records: Mapping[str, Sequence[Record]], folder: Path, date: str
 ) -> None:
     """The lines that the joined records came from: of a request that failed and was asked again, the answer."""
-    files = sorted({file for source in sources for file in _logs(source.path)})
+    logs = {
+        file
+        for path in (source.path for source in sources)
+        for file in ([path] if path.is_file() else path.rglob("*_samples_siming_*.jsonl"))
+    }
     for name, present in records.items():
         wanted = {record.id: record.status for record in present}
         task = TASKS[name].task_name
         with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
-            for file in files:
+            for file in sorted(logs):
                 if present_name(file.stem.rpartition("_samples_")[2]) != task:
                     continue
                 with file.open("rb") as stream:
-                    for line in iter(lambda stream=stream: stream.readline(MAX_LOG_LINE), b""):  # type: ignore[misc]
+                    while line := stream.readline(MAX_LOG_LINE):
                         record = _record_in(line)
                         if record and wanted.get(record["id"]) == record.get("status"):
                             del wanted[record["id"]]
@@ -159,10 +150,6 @@ def _copy_samples(
             raise DataError(
                 f"{len(wanted)} answers of {task} stand in no sample log. Join the output of --log_samples."
             )
-
-
-def _logs(path: Path) -> list[Path]:
-    return [path] if path.is_file() else list(path.rglob("*_samples_siming_*.jsonl"))
 
 
 def _record_in(line: bytes) -> Mapping[str, Any] | None:
@@ -184,32 +171,24 @@ def _merged(
         merged[key] = {name: value for result in results for name, value in (result.get(key) or {}).items()}
     merged["config"] = {**(merged.get("config") or {}), "limit": None, "offset": None}
     merged["results"] = {
-        task: _numbers(row, records[name], dataset, name)
+        task: _task_numbers(row, records[name], dataset, name)
         for task, row in merged["results"].items()
         if (name := task.removeprefix("siming_")) in records
     }
-    merged["n-samples"] = {
-        TASKS[name].task_name: {"original": len(present), "effective": len(present)}
-        for name, present in records.items()
-    }
-    merged["total_evaluation_time_seconds"] = str(
-        sum(float(result.get("total_evaluation_time_seconds") or 0) for result in results)
-    )
+    counts = {TASKS[name].task_name: len(present) for name, present in records.items()}
+    merged["n-samples"] = {task: {"original": count, "effective": count} for task, count in counts.items()}
+    seconds = sum(float(result.get("total_evaluation_time_seconds") or 0) for result in results)
+    merged["total_evaluation_time_seconds"] = str(seconds)
     for key in ("groups", "group_subtasks", "samples"):
         merged.pop(key, None)
     return merged
 
 
-def _numbers(row: Mapping[str, Any], records: Sequence[Record], dataset: Dataset, name: str) -> dict[str, Any]:
+def _task_numbers(row: Mapping[str, Any], records: Sequence[Record], dataset: Dataset, name: str) -> dict[str, Any]:
     """One task's row as lmms-eval has it, for all records; computed under the options that the shards were."""
-    options = Options.from_env()
-    stated_options = (row.get("siming_stderr,none") or {}).get("options") or {}
-    chosen = {
-        key: stated_options[key]
-        for key in ("mapping", "positive", "rater", "resamples", "seed")
-        if key in stated_options
-    }
-    evaluation = evaluate_records(records, dataset, replace(options, **chosen), name)
+    stated = (row.get("siming_stderr,none") or {}).get("options") or {}
+    chosen = {key: stated[key] for key in ("mapping", "positive", "rater", "resamples", "seed") if key in stated}
+    evaluation = evaluate_records(records, dataset, replace(Options.from_env(), **chosen), name)
     numbers = dict(row)
     for key in row:
         metric = key.partition(",")[0]
@@ -217,10 +196,5 @@ def _numbers(row: Mapping[str, Any], records: Sequence[Record], dataset: Dataset
         if metric == "siming_stderr":
             numbers[key] = evaluation
         elif kind in evaluation["metrics"] and (CATALOGUE[kind].compared or not is_error):
-            estimate = evaluation["metrics"][kind]
-            numbers[key] = estimate.get("stderr" if is_error else "value")
+            numbers[key] = evaluation["metrics"][kind].get("stderr" if is_error else "value")
     return numbers
-
-
-def _write(path: Path, result: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False, default=str), encoding="utf-8")

@@ -13,24 +13,12 @@ from typing import Any
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.options import OPTIONS
+from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.record import REQUEST_FAILED
-from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id
 from siming_tasks.tasks.prompting import PromptOptions
-
-__all__ = [
-    "FailedRequest",
-    "ShardPart",
-    "command_of",
-    "failed_requests",
-    "log_folder",
-    "retry_commands",
-    "settings_named",
-    "shards",
-    "slurm_script",
-]
 
 
 def command_of(
@@ -39,8 +27,7 @@ def command_of(
     """A line for a shell. Secrets are ``***`` in it, as they are in the facts.
 
     Args:
-        facts: of :class:`~siming_tasks.results.discovery.RunSource`; ``MODEL`` and ``MODEL_ARGS`` stand for what they
-        lack.
+        facts: of a :class:`~siming_tasks.results.discovery.RunSource`; ``MODEL``, ``MODEL_ARGS`` for what they lack.
         tasks: the names of the tasks in lmms-eval.
         part: the requests of each.
         data: of the variable ``SIMING_DATA``; None leaves it out.
@@ -122,17 +109,13 @@ def shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> list[
             sizes.setdefault(size, []).append(setting.task_name)
     if number > max(sizes, default=0):
         raise OptionsError(f"{number} shards of at most {max(sizes, default=0):,} requests: some would be empty.")
-    parts = []
-    for shard in range(number):
-        bounds = {size: (shard * size // number, (shard + 1) * size // number) for size in sizes}
-        parts.append(
-            [
-                ShardPart(tuple(sizes[size]), RequestSlice(begin, end - begin))
-                for size, (begin, end) in sorted(bounds.items())
-                if end > begin
-            ]
-        )
-    return parts
+    divided: list[list[ShardPart]] = [[] for _ in range(number)]
+    for shard, parts in enumerate(divided):
+        for size in sorted(sizes):
+            begin, end = shard * size // number, (shard + 1) * size // number
+            if end > begin:
+                parts.append(ShardPart(tuple(sizes[size]), RequestSlice(begin, end - begin)))
+    return divided
 
 
 def slurm_script(commands: Sequence[Sequence[str]], folders: Sequence[Path], join: str) -> str:
@@ -181,16 +164,15 @@ def failed_requests(run: Run) -> list[FailedRequest]:
     """
     requests = []
     for name in run.settings:
-        failed, asking = set(), ""
+        spec, failed = TASKS[name], dict[tuple[str, str], str]()  # how each part's question was put
         for record in run.records[name]:
             statuses = record.conditions.parts or {"": record.status}
-            if failed_parts := {(record.id, part) for part, status in statuses.items() if status == REQUEST_FAILED}:
-                failed |= failed_parts
-                asking = record.conditions.asking
-        spec = TASKS[name]
+            parts = [part for part, status in statuses.items() if status == REQUEST_FAILED]
+            failed |= {(record.id, part): record.conditions.asking for part in parts}
         if not failed:
             continue
-        asked = PromptOptions.from_label(asking).questions(spec, run.dataset.videos, run.dataset.rubric.skill_of)
+        prompting = PromptOptions.from_label(list(failed.values())[-1])
+        asked = prompting.questions(spec, run.dataset.videos, run.dataset.rubric.skill_of)
         for number, question in enumerate(asked):
             request = record_id(name, question.video_id, question.step_id)
             if (request, question.part) in failed:

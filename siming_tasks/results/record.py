@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
@@ -17,21 +18,8 @@ from siming_tasks.media import UNKNOWN_MODE
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 from siming_tasks.results.usage import add_usage, is_cut_off
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import RECORD_FIELDS, TASKS, TaskSpec
+from siming_tasks.tasks import RECORD_FIELDS, TASKS
 from siming_tasks.tasks.expected_requests import record_id
-
-__all__ = [
-    "REQUEST_FAILED",
-    "SUPERVISED",
-    "Conditions",
-    "Record",
-    "distinct_records",
-    "has_supervised_judge",
-    "merge_parts",
-    "read_as",
-    "stated_judge",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +120,7 @@ class Record:
 
     @property
     def format_fields(self) -> dict[str, Any]:
-        """Fields that the task's answer format adds, in plain JSON, without those that are empty."""
+        """Fields that the task's answer format adds, in plain JSON; without empty ones."""
         return TASKS[self.setting].answer_format.fields_of(self.parsed)
 
     def to_json(self) -> dict[str, Any]:
@@ -172,38 +160,30 @@ class Record:
         setting, video_id, *rest = content["id"].split("/")
         if "setting" in content:
             setting, video_id, rest = content["setting"], content["video_id"], [content.get("step_id")]
-        details = {name: content[name] for name, kind in RECORD_FIELDS.items() if kind is dict and content.get(name)}
-        parsed = Parsed(
-            content.get("status") or "ok",
-            content["answers"],
-            content.get("missing") or {},
-            tuple(content.get("abstained") or ()),
-            details,
-        )
         known = {item.name: content[item.name] for item in fields(Conditions) if content.get(item.name)}
+        parsed = logged_reply(content, content.get("status") or "ok", content.get("missing") or {})
         return cls(setting, video_id, rest[0] if rest else None, parsed, Conditions(**known))
 
     def to_prediction(self) -> dict[str, Any]:
         """Line of a prediction file (see the format page): request and answers, as a submission holds them."""
+        spec, added = TASKS[self.setting], self.format_fields
+        values: dict[str, Any] = {}
+        for step, value in self.answers.items():
+            points = int(value) if value == int(value) else value
+            values[step] = points if spec.answer == "score" else verdict_word(value)
+        values |= spec.answer_format.answer_words(added)
         line: dict[str, Any] = {"setting": self.setting, "video_id": self.video_id}
-        spec = TASKS[self.setting]
-        values: dict[str, Any]
-        if spec.answer == "score":
-            values = {step: int(value) if value == int(value) else value for step, value in self.answers.items()}
-        else:
-            values = {step: verdict_word(value) for step, value in self.answers.items()}
-        fields = self.format_fields
-        values |= spec.answer_format.answer_words(fields)
         if spec.scope == "clip":
             line |= {"step_id": self.step_id, spec.field: values.get(self.step_id or "")}
         else:
             line[spec.field] = values
-        return line | spec.answer_format.prediction_fields(fields)
+        return line | spec.answer_format.prediction_fields(added)
 
 
-def read_as(setting: TaskSpec, reply: object, steps: Sequence[RubricStep]) -> Parsed:
-    """A reply to a setting's question about these steps (:meth:`siming_tasks.tasks.AnswerFormat.parse`)."""
-    return setting.answer_format.parse(reply, steps, setting.answer)
+def logged_reply(content: Mapping[str, Any], status: str, missing: Mapping[str, str]) -> Parsed:
+    """The parsed reply that a record's plain JSON holds."""
+    details = {name: content[name] for name, kind in RECORD_FIELDS.items() if kind is dict and content.get(name)}
+    return Parsed(status, content["answers"], missing, tuple(content.get("abstained") or ()), details)
 
 
 def distinct_records(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
@@ -226,13 +206,10 @@ def distinct_records(records: Iterable[Record]) -> tuple[list[Record], list[str]
     for key in sorted(conflicts):
         logger.warning("%s was answered twice and differently; counted as missing.", "/".join(filter(None, key)))
         by_key[key] = replace(by_key[key], parsed=replace(by_key[key].parsed, answers={}, abstained=(), details={}))
-    requests: dict[str, list[Record]] = {}
-    for key in sorted(by_key):
-        requests.setdefault(key[0], []).append(by_key[key])
-    distinct = [
-        parts[0] if len(parts) == 1 and not parts[0].conditions.part else merge_parts(parts)
-        for parts in requests.values()
-    ]
+    distinct = []
+    for _, keys in groupby(sorted(by_key), lambda key: key[0]):
+        parts = [by_key[key] for key in keys]
+        distinct.append(parts[0] if len(parts) == 1 and not parts[0].conditions.part else merge_parts(parts))
     return distinct, sorted({name for name, _ in conflicts})
 
 
@@ -247,41 +224,33 @@ def merge_parts(parts: Sequence[Record]) -> Record:
     Its status is the first of the table of statuses that some part has and that leaves steps unanswered; its prompt is
     the hash of all prompts; its usage is that of all requests; ``parts`` has the status of each.
     """
-    first, conditions = parts[0], parts[0].conditions
-    statuses = {record.conditions.part: record.status for record in parts}
-    incomplete = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
-    prompts = {record.conditions.part: record.conditions.prompt for record in parts}
-    usages = [record.conditions.usage for record in parts if record.conditions.usage]
-    abstained = tuple(step for record in parts for step in record.parsed.abstained)
+    first, answers, missing, abstained = parts[0], dict[str, float](), dict[str, str](), list[str]()
     details: dict[str, dict[str, Any]] = {}
     for record in parts:
+        answers.update(record.answers)
+        missing.update(record.missing)
+        abstained += record.parsed.abstained
         for name, by_step in record.parsed.details.items():
             details.setdefault(name, {}).update(by_step)
-    parsed = Parsed(
-        incomplete[0] if incomplete else ABSTAINED if abstained else "ok",
-        {step: value for record in parts for step, value in record.answers.items()},
-        {step: why for record in parts for step, why in record.missing.items()},
-        abstained,
-        details,
-    )
+    statuses = {record.conditions.part: record.status for record in parts}
+    incomplete = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
+    status = incomplete[0] if incomplete else ABSTAINED if abstained else "ok"
+    prompts = {record.conditions.part: record.conditions.prompt for record in parts}
+    usages = [record.conditions.usage for record in parts if record.conditions.usage]
     shown = [record.media for record in parts]
-    merged = Conditions(
+    conditions = replace(
+        first.conditions,
         prompt=None if None in prompts.values() else sha256_json(prompts)[:12],
-        dataset=conditions.dataset,
         media=next((media for media in shown if media.get("mode") not in (None, UNKNOWN_MODE)), shown[0]),
         usage=add_usage(usages) if len(usages) == len(parts) else None,
-        asking=conditions.asking,
+        part="",
         parts=statuses,
-        judge=conditions.judge,
     )
-    return Record(first.setting, first.video_id, first.step_id, parsed, merged)
+    return replace(first, parsed=Parsed(status, answers, missing, tuple(abstained), details), conditions=conditions)
 
 
 def stated_judge(stated: Any) -> dict[str, str] | None:
-    """Facts that a line states about a judge that was trained on these data: ``kind``, then how, in short texts.
-
-    None for anything else that stands there.
-    """
+    """Facts that a line states about a judge that was trained on these data: ``kind``, then how; None for others."""
     if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
         return None
     facts = [(str(key)[:_MOST_CHARACTERS], str(value)[:_MOST_CHARACTERS]) for key, value in stated.items()]

@@ -20,21 +20,18 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER, MISSING
-from siming_tasks.results.record import Conditions, Record, read_as, stated_judge
-from siming_tasks.results.usage import Usage
+from siming_tasks.results.record import Conditions, Record, logged_reply, stated_judge
+from siming_tasks.results.usage import Short, Usage
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import asked_steps, record_id
 from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
-__all__ = ["RecordParser"]
-
 MOST_NAMED = 40
 """Unknown steps of one line that are named one by one."""
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
+_VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
-
-Short = Annotated[str, Field(max_length=200)]
 Whole = Annotated[int, Field(strict=True, ge=0, lt=10**12)]
 Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
 
@@ -99,10 +96,9 @@ class _Line(BaseModel):
         return media
 
     @cached_property
-    def request(self) -> str:
-        """The id of the request that the line answers."""
-        clip = self.setting in TASKS and TASKS[self.setting].scope == "clip"
-        return record_id(self.setting, self.video_id, self.step_id if clip else None)
+    def format_fields(self) -> dict[str, Any]:
+        """The fields that answer formats add."""
+        return {name: getattr(self, name) for name in RECORD_FIELDS}
 
 
 _LINE_FIELDS = {
@@ -130,6 +126,7 @@ class RecordParser:
     _steps: dict[tuple[str, str], _Steps] = field(default_factory=dict, init=False)
     _steps_by_ids: dict[tuple[str, ...], _Steps] = field(default_factory=dict, init=False)
     _bare_clips: dict[_BareClip, Record] = field(default_factory=dict, init=False)
+    _place: tuple[str, int] = field(default=("", 0), init=False)
 
     def parse(self, row: dict[str, Any], file: Path, line: int) -> Record | None:
         """The record of a line; None, and a problem in most cases, if there is none."""
@@ -141,44 +138,42 @@ class RecordParser:
         if first and video and first.step_id in self._steps_of(TASKS[first.setting], video):
             return Record(first.setting, video.video_id, first.step_id, first.parsed, first.conditions)
         n_problems = len(self.problems)
-        record = self._parse(translate_row(row), _Place(self.problems, str(file), line))
+        self._place = str(file), line
+        record = self._parse(translate_row(row))
         if bare and record is not None and len(self.problems) == n_problems:
             self._bare_clips[bare] = record
         return record
 
-    def _parse(self, row: dict[str, Any], place: _Place) -> Record | None:
+    def _note(
+        self, code: str, what: str, fix: str, where: str | None = None, severity: Literal["error", "warning"] = "error"
+    ) -> None:
+        self.problems.append(Problem(code, what, fix, *self._place, where, severity))
+
+    def _parse(self, row: dict[str, Any]) -> Record | None:
         logged = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
-        if (
-            logged is None
-            and isinstance(row.get("id"), str)
-            and {"reply", "error"} & row.keys()
-            and "response" not in row
-        ):
+        is_reply = isinstance(row.get("id"), str) and bool({"reply", "error"} & row.keys()) and "response" not in row
+        if logged is None and is_reply:
             named = _request_of_reply(row)
             if other := next((key for key in named if key in row and (row[key] or None) != named[key]), None):
                 what = f"the id {row['id'][:200]!r} and its {other} {str(row[other])[:64]!r} do not fit."
-                place.error("prediction-invalid", what, "Leave the id as the request has it.", other)
+                self._note("prediction-invalid", what, "Leave the id as the request has it.", other)
                 return None
             row = {**row, **named}
         if logged is None and "setting" not in row:
             if "doc_id" not in row:  # else a sample of some other task of the same run
                 fix = "A line needs `setting`, `video_id` and an answer."
-                place.error("prediction-invalid", "neither a prediction nor a record.", fix)
+                self._note("prediction-invalid", "neither a prediction nor a record.", fix)
             return None
         logged = translate_row(logged) if logged else None
         try:
             source = _LineOfAnyFormat.model_validate(logged or row)
         except ValidationError as error:
-            self.problems += problems_of(error, place.file, place.line, code="prediction-invalid")
+            self.problems += problems_of(error, *self._place, code="prediction-invalid")
             return None
-        asked = self._asked(source, place)
+        asked = self._asked(source)
         if asked is None:
             return None
-        parsed = (
-            self._parsed_line(row, source, asked, place)
-            if logged is None
-            else _parse_logged_record(logged, source, asked, place)
-        )
+        parsed = self._parsed_line(row, source, asked) if logged is None else self._parsed_record(logged, source, asked)
         if parsed is None:
             return None
         conditions = Conditions(
@@ -191,38 +186,32 @@ class RecordParser:
             parts=source.parts or None,
             judge=source.judge,
         )
-        step_id = asked[0].id if TASKS[source.setting].scope == "clip" else None
-        build = Record if logged else Record.from_reply
-        return build(
-            sys.intern(source.setting), self.dataset.video(source.video_id).video_id, step_id, parsed, conditions
-        )
+        setting, video_id = sys.intern(source.setting), self.dataset.video(source.video_id).video_id
+        step_id = asked[0].id if TASKS[setting].scope == "clip" else None
+        return (Record if logged else Record.from_reply)(setting, video_id, step_id, parsed, conditions)
 
-    def _asked(self, source: _Line, place: _Place) -> tuple[RubricStep, ...] | None:
+    def _asked(self, source: _Line) -> tuple[RubricStep, ...] | None:
         """The steps that the line's request asks about; None, and a problem, if there is no such request."""
-        if source.setting in TASKS and source.video_id in self.dataset.by_id:
-            steps = self._steps_of(TASKS[source.setting], self.dataset.video(source.video_id))
-            asked = tuple(steps.values())
-            if TASKS[source.setting].scope == "clip":
-                asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
-            elif source.part:
-                names = steps_in_part(source.part, tuple(steps), self.dataset.rubric.skill_of)
-                asked = tuple(steps[name] for name in names)
-            if asked:
-                return asked
         if source.setting not in TASKS:
             what, fix = f"unknown setting {source.setting[:64]!r}.", f"One of {', '.join(TASKS)}."
-            place.error("setting-unknown", what, fix, "setting")
-        elif source.video_id not in self.dataset.by_id:
+            self._note("setting-unknown", what, fix, "setting")
+            return None
+        if source.video_id not in self.dataset.by_id:
             what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
-            place.warning("video-unknown", what, "Correct the id.", "video_id")
+            self._note("video-unknown", what, "Correct the id.", "video_id", "warning")
+            return None
+        steps = self._steps_of(TASKS[source.setting], self.dataset.video(source.video_id))
+        asked = tuple(steps.values())
+        if TASKS[source.setting].scope == "clip":
+            asked = (steps[source.step_id],) if source.step_id and source.step_id in steps else ()
         elif source.part:
-            what = f"video {source.video_id!r} has no part {source.part[:64]!r}; the line is not counted."
-            place.warning("step-unknown", what, "Correct the part.", "part")
-        else:
-            what = (
-                f"video {source.video_id!r} has no clip of step {str(source.step_id)[:64]!r}; the line is not counted."
-            )
-            place.warning("step-unknown", what, "Correct the id.", "step_id")
+            names = steps_in_part(source.part, tuple(steps), self.dataset.rubric.skill_of)
+            asked = tuple(steps[name] for name in names)
+        if asked:
+            return asked
+        key, kind, name = ("part", "part", source.part) if source.part else ("step_id", "clip of step", source.step_id)
+        what = f"video {source.video_id!r} has no {kind} {str(name)[:64]!r}; the line is not counted."
+        self._note("step-unknown", what, f"Correct the {'part' if source.part else 'id'}.", key, "warning")
         return None
 
     def _steps_of(self, setting: TaskSpec, video: Video) -> _Steps:
@@ -234,27 +223,26 @@ class RecordParser:
             self._steps[key] = steps
         return self._steps[key]
 
-    def _parsed_line(
-        self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place
-    ) -> Parsed | None:
+    def _parsed_line(self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...]) -> Parsed | None:
         """Answers of a prediction line. Parsed fields go through the reply parser unless they are beyond doubt."""
         setting = TASKS[source.setting]
         key = setting.field
         if ("response" in row) == (key in row):
             what = f"a {setting.name} line needs either `{key}` or `response`."
-            place.error("prediction-invalid", what, f"See {see('data')}.")
+            self._note("prediction-invalid", what, f"See {see('data')}.")
             return None
         if isinstance(row.get(key), dict):
             unknown = sorted(row[key].keys() - {step.id for step in asked})
             for name in unknown[:MOST_NAMED]:
                 what = f"step {name[:64]!r} was not asked of video {source.video_id!r}; it is not counted."
-                place.warning("step-unknown", what, "Correct the id.", key)
+                self._note("step-unknown", what, "Correct the id.", key, "warning")
             if (more := len(unknown) - MOST_NAMED) > 0:
                 what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
-                place.warning("step-unknown", what, "Correct the ids.", key)
+                self._note("step-unknown", what, "Correct the ids.", key, "warning")
         reply = row.get("response", json.dumps({key: row.get(key)}))
-        parsed = _parse_plain_answers(row.get(key), asked, setting) or read_as(setting, reply, asked)
-        if stated := setting.answer_format.stated_details(_format_fields(source), {step.id for step in asked}):
+        form = setting.answer_format
+        parsed = _parse_plain_answers(row.get(key), asked, setting) or form.parse(reply, asked, setting.answer)
+        if stated := form.stated_details(source.format_fields, {step.id for step in asked}):
             parsed = replace(parsed, details={**parsed.details, **stated})
         if source.status in STATUSES and key in row:
             names = parsed.missing.keys()
@@ -262,29 +250,41 @@ class RecordParser:
             parsed = replace(parsed, status=source.status, missing={**parsed.missing, **reasons})
         for name, reason in parsed.missing.items():
             what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
-            place.warning("answer-missing", what, "Give points on the step's scale.", key)
+            self._note("answer-missing", what, "Give points on the step's scale.", key, "warning")
         return parsed
 
-
-@dataclass(frozen=True)
-class _Place:
-    """Place in a file to which problems are noted."""
-
-    problems: list[Problem]
-    file: str
-    line: int
-
-    def error(self, code: str, what: str, fix: str, where: str | None = None) -> None:
-        self._note(code, what, fix, where, "error")
-
-    def warning(self, code: str, what: str, fix: str, where: str | None = None) -> None:
-        self._note(code, what, fix, where, "warning")
-
-    def _note(self, code: str, what: str, fix: str, where: str | None, severity: Literal["error", "warning"]) -> None:
-        self.problems.append(Problem(code, what, fix, self.file, self.line, where, severity))
+    def _parsed_record(self, logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...]) -> Parsed | None:
+        """Answers of a record as the suite wrote it, after making sure that nobody edited it into nonsense."""
+        if fault := _fault(logged, source, {step.id: step for step in asked}):
+            self._note("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
+            return None
+        # As they stand in the file: a validated time is the same number, but not always of the same type.
+        return logged_reply(logged, logged["status"], source.missing or {})
 
 
-_VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
+def _fault(record: Mapping[str, Any], source: _Line, steps: _Steps) -> str | None:
+    """First contradiction between a logged record and its question, in words; None if there is none."""
+    setting = TASKS[source.setting]
+    request = record_id(source.setting, source.video_id, source.step_id if setting.scope == "clip" else None)
+    if record["id"] != request:
+        return f"id {str(record['id'])[:64]!r} is not {request!r}"
+    if not isinstance(record["status"], str) or record["status"] not in STATUSES:
+        return f"unknown status {str(record['status'])[:64]!r}"
+    if not isinstance(record["answers"], dict):
+        return "`answers` is not an object"
+    for name, value in record["answers"].items():
+        is_usable = name in steps and _is_number(value)
+        if not is_usable or not (steps[name].on_scale(value) if setting.answer == "score" else value in (0, 1)):
+            return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
+    for name, reason in (source.missing or {}).items():
+        if name not in steps or reason not in MISSING:
+            return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
+    for form in ANSWER_FORMATS.values():
+        # A format that the task does not have finds fault with every one of its fields: no step may state it.
+        own_steps = steps if form is setting.answer_format else {}
+        if fault := form.fault(source.format_fields, record["answers"], own_steps):
+            return fault
+    return None
 
 
 def _parse_plain_answers(value: Any, asked: Sequence[RubricStep], setting: TaskSpec) -> Parsed | None:
@@ -298,20 +298,15 @@ def _parse_plain_answers(value: Any, asked: Sequence[RubricStep], setting: TaskS
         if setting.answer == "error":
             step_answer = _VERDICTS.get(answer) if isinstance(answer, str) else None
         else:
-            step_answer = float(answer) if _on_scale(answer, step) else None
+            step_answer = float(answer) if _is_number(answer) and step.on_scale(answer) else None
         if step_answer is None:
             return None
         answers[step.id] = step_answer
     return Parsed("ok", answers)
 
 
-def _on_scale(value: Any, step: RubricStep) -> TypeGuard[float]:
-    """True for points on the step's scale, in its score increment: what a reply may say."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and step.on_scale(value)
-
-
-def _is_verdict(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _bare_clip(row: Mapping[str, Any]) -> _BareClip | None:
@@ -341,44 +336,3 @@ def _request_of_reply(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() >= _RECORD_KEYS
-
-
-def _parse_logged_record(
-    logged: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...], place: _Place
-) -> Parsed | None:
-    """Answers of a record as the suite wrote it, after making sure that nobody edited it into nonsense."""
-    if fault := _fault(logged, source, {step.id: step for step in asked}):
-        place.error("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
-        return None
-    # As they stand in the file: a validated time is the same number, but not always of the same type.
-    details = {name: logged[name] for name, kind in RECORD_FIELDS.items() if kind is dict and logged.get(name)}
-    return Parsed(
-        logged["status"], logged["answers"], source.missing or {}, tuple(logged.get("abstained") or ()), details
-    )
-
-
-def _fault(record: Mapping[str, Any], source: _Line, steps: Mapping[str, RubricStep]) -> str | None:
-    """First contradiction between a logged record and its question, in words; None if there is none."""
-    if record["id"] != source.request:
-        return f"id {str(record['id'])[:64]!r} is not {source.request!r}"
-    if not isinstance(record["status"], str) or record["status"] not in STATUSES:
-        return f"unknown status {str(record['status'])[:64]!r}"
-    if not isinstance(record["answers"], dict):
-        return "`answers` is not an object"
-    points = TASKS[source.setting].answer == "score"
-    for name, value in record["answers"].items():
-        if name not in steps or not (_on_scale(value, steps[name]) if points else _is_verdict(value)):
-            return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
-    for name, reason in (source.missing or {}).items():
-        if name not in steps or reason not in MISSING:
-            return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
-    fields, own = _format_fields(source), TASKS[source.setting].answer_format
-    for form in ANSWER_FORMATS.values():
-        # A format that the task does not have finds fault with every one of its fields: no step may state it.
-        if fault := form.fault(fields, record["answers"], steps if form is own else {}):
-            return fault
-    return None
-
-
-def _format_fields(source: _Line) -> dict[str, Any]:
-    return {name: getattr(source, name) for name in RECORD_FIELDS}

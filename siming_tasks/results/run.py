@@ -1,32 +1,30 @@
-"""A run: its records, what it was to ask, and what is wrong with it."""
+"""A run: its records, what it was to ask, what is wrong with it, and its scores."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.results.discovery import RunSource, dataset_folder, run_at
-from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder, run_at
+from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records, unobservable
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.results.request_slices import asked_ids
-from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_ids, steps_of
+from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, steps_of
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = ["Run", "load", "load_run", "read_run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +86,9 @@ class Run:
         evaluation: Evaluation | None = None,
     ) -> dict[str, Any]:
         """Evaluate one setting (:func:`~siming_tasks.results.evaluate_records.evaluate_records`)."""
+        records, asked = self.records.get(setting, ()), self.asked(setting)
         return evaluate_records(
-            self.records.get(setting, ()),
-            self.dataset,
-            options,
-            setting,
-            asked=self.asked(setting),
-            without=without,
-            evaluation=evaluation,
+            records, self.dataset, options, setting, asked=asked, without=without, evaluation=evaluation
         )
 
     def to_frame(self, rater: str = CONSENSUS) -> pandas.DataFrame:
@@ -129,24 +122,21 @@ class Run:
                     reference = points.get(rater)
                     if reference is not None and spec.answer == "error":
                         reference = float(reference < max_score[step])
-                    rows.append(
-                        {
-                            "setting": name,
-                            "video_id": record.video_id,
-                            "step_id": step,
-                            "answer": record.answers.get(step),
-                            "reference": reference,
-                            "status": record.status,
-                            "missing": record.missing.get(step),
-                            "abstained": step in record.parsed.abstained,
-                            **{f"points_{person}": points.get(person) for person in self.dataset.raters},
-                            "media_mode": record.media.get("mode"),
-                            "n_frames": record.media.get("n_frames"),
-                            "fps": record.media.get("fps"),
-                            "prompt_tokens": usage.get("prompt_tokens"),
-                            "completion_tokens": usage.get("completion_tokens"),
-                        }
-                    )
+                    row = {
+                        "setting": name,
+                        "video_id": record.video_id,
+                        "step_id": step,
+                        "answer": record.answers.get(step),
+                        "reference": reference,
+                        "status": record.status,
+                        "missing": record.missing.get(step),
+                        "abstained": step in record.parsed.abstained,
+                        **{f"points_{person}": points.get(person) for person in self.dataset.raters},
+                        "media_mode": record.media.get("mode"),
+                    }
+                    row |= {key: record.media.get(key) for key in ("n_frames", "fps")}
+                    row |= {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
+                    rows.append(row)
         frame: pandas.DataFrame = pandas.DataFrame(rows)
         return frame
 
@@ -197,9 +187,20 @@ def load_run(
         seen: called with each record and the line that it came from, as it is read.
     """
     source = source if isinstance(source, RunSource) else run_at(source)
-    loaded_run = load_predictions(source.path, dataset, seen, allow=allow)
-    run = Run(source, dataset, loaded_run.records, loaded_run.problems, loaded_run.files, partial)
-    return replace(run, problems=(*loaded_run.problems, *_unanswered(run)))
+    loaded = load_predictions(source.path, dataset, seen, allow=allow)
+    run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
+    for name, present in run.records.items():
+        asked = run.asked(name)
+        if len(present) == len(asked):  # every record is of another request, and all of these count as asked
+            continue
+        have = {record.id for record in present}
+        every = expected_ids(TASKS[name], dataset.videos)
+        if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
+            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
+            fix = "Add them, or accept the coverage."
+            problems.append(Problem("prediction-missing", what, fix, str(source.path), None, name, "warning"))
+    return replace(run, problems=tuple(problems))
 
 
 def read_run(
@@ -228,16 +229,129 @@ def read_run(
     return run
 
 
-def _unanswered(run: Run) -> Iterator[Problem]:
-    """One warning per setting that has some records and lacks others."""
-    for name, present in run.records.items():
-        asked = run.asked(name)
-        if len(present) == len(asked):  # every record is of another request, and all of these count as asked
-            continue
-        have = {record.id for record in present}
-        every = expected_ids(TASKS[name], run.dataset.videos)
-        if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
-            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
-            fix = "Add them, or accept the coverage."
-            yield Problem("prediction-missing", what, fix, str(run.source.path), None, name, "warning")
+@dataclass(frozen=True)
+class Scores:
+    """Result of :func:`score_run`.
+
+    Attributes:
+        dataset: with the labels.
+        settings: by setting, what :func:`siming_tasks.results.evaluate_records.evaluate_records` returns.
+        problems: findings about the prediction files.
+        files: the files read.
+    """
+
+    dataset: Dataset
+    settings: Mapping[str, Mapping[str, Any]]
+    problems: tuple[Problem, ...]
+    files: tuple[Path, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object, without NaN."""
+        return {
+            "dataset": _dataset_name(self.dataset),
+            "synthetic": self.dataset.synthetic,
+            "files": [redact(str(file)) for file in self.files],
+            "settings": {name: dict(result) for name, result in self.settings.items()},
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+
+def score_run(
+    run: Run,
+    options: Options | None = None,
+    *,
+    observable: bool = False,
+    fps: float | None = None,
+    has_audio: bool = False,
+) -> Scores:
+    """Every metric of every setting of a run, as lmms-eval's aggregators compute them.
+
+    Args:
+        run: from :func:`read_run`, on a data set with labels.
+        options: label mapping, positive class, reference rater, resamples and seed.
+        observable: leave out the steps that could not be judged from what the model was shown.
+        fps: for that, frames a second that every request showed, if the records do not say.
+        has_audio: for that, True if the model heard the sound track.
+
+    Raises:
+        DataError: the labels are withheld, or there is no such rater.
+
+    Example:
+        >>> from siming_tasks import Options, open_dataset, read_run, score_run
+        >>> scores = score_run(read_run(constant, open_dataset(exams)), Options(resamples=200))
+        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # a constant agrees by chance only
+        0.0
+    """
+    options, dataset = options or Options(), run.dataset
+    check_reference(dataset, options.rater)
+    results = {}
+    for name, records in run.records.items():
+        hidden = unobservable(records, dataset, name, fps=fps, has_audio=has_audio) if observable else None
+        results[name] = run.evaluate(name, options, without=hidden)
+        if hidden is not None:
+            results[name]["unobservable"] = sum(len(hidden[request]) for request in run.asked(name))
+    return Scores(dataset, results, run.problems, run.files)
+
+
+def score_predictions(
+    data: str | Path | Dataset,
+    predictions: str | Path,
+    options: Options | None = None,
+    *,
+    labels: str | Path | None = None,
+    partial: bool = False,
+    allow: Collection[str] = (),
+    observable: bool = False,
+    fps: float | None = None,
+    has_audio: bool = False,
+) -> Scores:
+    """Score a prediction file, or one or several sample logs, against a dataset; the videos need not be at hand.
+
+    Args:
+        data: dataset folder, or an opened dataset.
+        predictions: prediction file, sample log, or a folder with the parts of a run.
+        options: label mapping, positive class, reference rater, resamples and seed.
+        labels: label file of a folder whose labels are withheld.
+        partial: count only the requests that have a line, for a limited run that does not say so. Otherwise every
+            request that the run was to make counts as asked, and one without a line as missing.
+        allow: ``dataset`` accepts predictions made on another version of the data set.
+        observable: see :func:`score_run`.
+        fps: see there.
+        has_audio: see there.
+
+    Raises:
+        DataError: unusable predictions, withheld labels without ``labels``, or an unknown rater.
+
+    Example:
+        >>> from siming_tasks import Options, score_predictions
+        >>> scores = score_predictions(exams, physician, Options(rater="rater_b", resamples=200))
+        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # against itself
+        1.0
+    """
+    dataset = data if isinstance(data, Dataset) else open_dataset(data, media=False)
+    dataset = dataset if labels is None else with_labels(dataset, labels)
+    run = read_run(predictions, dataset, partial=partial, allow=allow)
+    return score_run(run, options, observable=observable, fps=fps, has_audio=has_audio)
+
+
+def validation(run: Run) -> dict[str, Any]:
+    """Content of a run and the problems that keep it from being scored, in plain JSON; its labels may be withheld."""
+    counts = {}
+    for name, records in run.records.items():
+        counts[name] = {
+            "requests": len(records),
+            "expected": len(expected_requests(TASKS[name], run.dataset.videos)),
+            "steps_answered": sum(len(record.answers) for record in records),
+            "steps_in_lines": sum(len(record.answers) + len(record.missing) for record in records),
+            "statuses": dict(Counter(record.status for record in records)),
+        }
+    return {
+        "dataset": _dataset_name(run.dataset),
+        "ok": not any(problem.severity == "error" for problem in run.problems),
+        "settings": counts,
+        "problems": [problem.to_json() for problem in run.problems],
+    }
+
+
+def _dataset_name(dataset: Dataset) -> dict[str, Any]:
+    return {"name": dataset.name, "version": dataset.version, "digest": dataset.digest}

@@ -15,7 +15,7 @@ from siming_tasks.analysis.run_analyses import diagnose_scores
 from siming_tasks.metrics import evaluate
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.diagnosis import diagnosis_section
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 
 
 def test_leaving_out_a_group_is_scoring_the_rest(synthetic):

@@ -12,7 +12,7 @@ import pytest
 
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.options import Options
-from siming_tasks.results.score_run import score_predictions
+from siming_tasks.results.run import score_predictions
 from tests.plugin.conftest import TWO_PROCESSES
 
 pytestmark = pytest.mark.host

@@ -13,7 +13,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.record import read_as
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
@@ -45,10 +44,9 @@ def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]
             key: {step.id: values[key](step) for step in steps} for key in setting.answer_format.reply_keys.values()
         }
         text = format_answers(said, steps, setting.answer, abstained=away, details=details or None)
-        records.append(
-            record_json(name, video_id, step_id, read_as(setting, text, steps), prompt="abc", dataset=dataset.digest,
-                      media={"mode": "frames", "fps": 0.5})
-        )  # fmt: skip
+        parsed = setting.answer_format.parse(text, steps, setting.answer)
+        media = {"mode": "frames", "fps": 0.5}
+        records.append(record_json(name, video_id, step_id, parsed, prompt="abc", dataset=dataset.digest, media=media))
     return records
 
 

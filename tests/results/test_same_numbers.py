@@ -22,8 +22,8 @@ from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.results.run import Run
-from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.tools.board.build import build_board
 from tests.report.conftest import write_run
 from tests.results.matrix import (

@@ -11,10 +11,9 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
-from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.discovery import asked_ids
+from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records
 from siming_tasks.results.record import Record, distinct_records
-from siming_tasks.results.request_slices import asked_ids
-from siming_tasks.results.score_matrix import build_score_matrix
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_ids, expected_requests

@@ -18,8 +18,7 @@ from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
-from siming_tasks.results.run import load_run
-from siming_tasks.results.score_run import score_predictions, validation
+from siming_tasks.results.run import load_run, score_predictions, validation
 from tests.data.conftest import unstate, video_row, write_video
 from tests.records import write_predictions
 from tests.results.test_read import complete_run, lines, logged

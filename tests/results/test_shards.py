@@ -16,12 +16,10 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.discovery import RequestSlice, find_runs
 from siming_tasks.results.join_shards import join_shards, missing_slices
 from siming_tasks.results.lmms_eval_commands import settings_named, shards
-from siming_tasks.results.request_slices import RequestSlice
-from siming_tasks.results.run import read_run
-from siming_tasks.results.score_run import score_run
+from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests
 from siming_tasks.tools.board.submission import predictions_of, read_submission

@@ -13,8 +13,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.results.record import Conditions, Record
-from siming_tasks.results.run_usage import Prices, load_prices, usage_summary
-from siming_tasks.results.usage import add_usage
+from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
 from tests.records import record_json
 
 TABLE = """\

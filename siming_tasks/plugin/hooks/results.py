@@ -15,8 +15,7 @@ from typing import Any
 from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
-from siming_tasks.results.evaluate_records import evaluate_records
-from siming_tasks.results.format_results import format_results
+from siming_tasks.results.evaluate_records import evaluate_records, format_results
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec

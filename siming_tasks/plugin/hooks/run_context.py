@@ -24,9 +24,8 @@ from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.results.evaluate_records import evaluate_matrix
-from siming_tasks.results.record import Record, distinct_records, read_as
-from siming_tasks.results.score_matrix import build_score_matrix
+from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_matrix
+from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import step_spans, steps_of
@@ -285,7 +284,8 @@ class RunContext:
             key = (opened.dataset.digest, setting, doc["step_id"] or doc["id"], reply)
             if (known := self._parsed.get(key)) is not None:
                 return known
-        parsed = read_as(TASKS[setting], reply, opened.steps(doc))
+        task = TASKS[setting]
+        parsed = task.answer_format.parse(reply, opened.steps(doc), task.answer)
         if key is not None:
             with self._lock:
                 _remember(self._parsed, key, parsed, MAX_PARSED_REPLIES)

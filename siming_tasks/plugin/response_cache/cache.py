@@ -23,8 +23,7 @@ from siming_tasks.plugin.response_cache.api_usage import Usages, usage_of_reply
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import Request, UnidentifiedModel, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
-from siming_tasks.results.run_usage import Prices, load_prices
-from siming_tasks.results.usage import add_usage, is_cut_off
+from siming_tasks.results.usage import Prices, add_usage, is_cut_off, load_prices
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from siming_tasks.report.formatting import page_number, usage_line
 from siming_tasks.report.pages.site import Page, ReportContents, answer_address, disagreements_address
 from siming_tasks.report.tables.controls import ABLATION_CAPTION as CAPTION
 from siming_tasks.report.tables.controls import READS_LABELS
+from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
-from siming_tasks.results.request_slices import RequestSlice
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import TASKS, UNALTERED_TASKS, benchmark_task
 

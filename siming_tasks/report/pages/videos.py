@@ -25,7 +25,7 @@ from siming_tasks.report.viewer_files import (
     write_frame_times,
     write_rubric_script,
 )
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS, benchmark_task
 
 __all__ = ["PAGE", "RunAnswers", "difference_kind", "list_videos"]

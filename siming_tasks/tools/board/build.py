@@ -20,7 +20,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import baseline_rows
 from siming_tasks.results.comparable import TaskRun, groups
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admission import AdmittedSubmission, admit, refusal
 from siming_tasks.tools.board.board_page import board_page

@@ -15,8 +15,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
-from siming_tasks.results.run import Run, read_run
-from siming_tasks.results.score_run import score_run
+from siming_tasks.results.run import Run, read_run, score_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt

@@ -5,17 +5,86 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.tools.simulator.actor import Actor
-from siming_tasks.tools.simulator.performance import CHANNELS, Pace, Performance, Utterance
 from siming_tasks.tools.simulator.trainee import TraineeErrors
 
-__all__ = ["Choreography"]
+__all__ = ["CHANNELS", "Actor", "Choreography", "Pace", "Performance", "Utterance"]
+
+_FIGURE = {
+    "seen": 0, "x": 60, "crouch": 0, "lean": 0, "bow": 0, "gx": 0, "gy": 0, "bare": 0, "puff": 0, "grip": 0,
+    "lx": 36, "ly": 134, "rx": 84, "ry": 134, "lshape": 0, "rshape": 0,
+}  # fmt: skip
+CHANNELS: Mapping[str, float] = {
+    **{f"{who}_{name}": value for who in ("me", "aide", "by") for name, value in _FIGURE.items()},
+    # the patient: clothing, posture, chest (depth in cm at hx, hz; rise in normal breaths), head
+    "p_cloth": 0, "p_flap": 0, "p_wet": 0, "p_soft": 0, "p_twist": 0.7, "p_pillow": 1, "p_shake": 0,
+    "p_depth": 0, "p_hx": 288, "p_hz": 0.5, "p_rise": 0, "p_belly": 0,
+    "p_tilt": 0, "p_mouth": 0.1, "p_debris": 0, "p_shield": 0, "p_leak": 0,
+    # the AED: mode, connector, pads (place: x and z on the chest, or z < 0: x, y in the hand)
+    "a_seen": 0, "a_x": 398, "a_y": 150, "a_mode": 0, "a_plug": 0, "a_curl": 0,
+    "a_pad1": 0, "a_pad1x": 0, "a_pad1y": 0, "a_pad1z": -1, "a_pad2": 0, "a_pad2x": 0, "a_pad2y": 0, "a_pad2z": -1,
+    # bag and mask, oxygen
+    "b_seen": 0, "b_x": 400, "b_y": 150, "b_sq": 0, "b_tube": 0, "b_res": 0, "b_flow": 0, "b_size": 1, "b_fault": 0,
+    "b_leak": 0, "o_seen": 0, "o_x": 262, "o_y": 186,
+}  # fmt: skip
+"""Every channel of the scene and its value at the start."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Tempo of an exam.
+
+    Attributes:
+        time: factor on moving and waiting.
+        clock: factor on what the rubric counts in seconds (checks, breaths, pauses); 1 in a faithful exam.
+        strokes: compressions drawn for a set of 30.
+    """
+
+    time: float = 1.0
+    clock: float = 1.0
+    strokes: int = 30
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Words said by ``who`` from ``start`` to ``end`` seconds."""
+
+    start: float
+    end: float
+    who: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Performance:
+    """A played exam.
+
+    Attributes:
+        duration: seconds, a whole number of frames.
+        spans: start and end of each step in seconds.
+        lengths: natural length of each step in seconds, before a span is drawn out to show a later consequence.
+        events: the log: ``{"t", "who", "what", "step_id", "errors"}``.
+        times: keyframe times by channel; ``values`` the values there.
+    """
+
+    duration: float
+    spans: Mapping[str, tuple[float, float]]
+    lengths: Mapping[str, float]
+    utterances: tuple[Utterance, ...]
+    events: tuple[Mapping[str, Any], ...]
+    times: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    values: Mapping[str, NDArray[np.float64]] = field(repr=False)
+
+    def sample(self, fps: int) -> NDArray[np.float64]:
+        """All channels at every frame, shape (frames, channels), in the order of :data:`CHANNELS`."""
+        # The middle of the frame interval: an instant change on a frame boundary is then never ambiguous.
+        at = (np.arange(round(self.duration * fps)) + 0.5) / fps
+        return np.column_stack([np.interp(at, self.times[name], self.values[name]) for name in CHANNELS])
 
 
 class Choreography:
@@ -37,8 +106,8 @@ class Choreography:
         self.now = 0.0
         self.spans: dict[str, tuple[float, float]] = {}
         self._lengths: dict[str, float] = {}
-        self.utterances: list[Utterance] = []
-        self.events: list[dict[str, Any]] = []
+        self._utterances: list[Utterance] = []
+        self._events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
         self._keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
         self.me, self.aide, self.by = (Actor(self, who) for who in ("me", "aide", "by"))
@@ -48,17 +117,21 @@ class Choreography:
         keys = self._keys[name]
         return float(np.interp(self.now, [t for t, _ in keys[-4:]], [v for _, v in keys[-4:]]))
 
+    def _change(self, delay: float, values: Mapping[str, float]) -> None:
+        """Hold the channels' values until now, drop what was to come later, and reach new ones ``delay`` s from now."""
+        for name, value in values.items():
+            here, keys = self.value(name), self._keys[name]
+            while keys and keys[-1][0] > self.now:
+                keys.pop()
+            keys += [(self.now, here), (self.now + delay, value)]
+
     def put(self, **values: float) -> None:
         """Set channels at once."""
-        for name, value in values.items():
-            self._cut(name)
-            self._keys[name].append((self.now, value))
+        self._change(0.0, values)
 
     def start(self, seconds: float, **values: float) -> None:
         """Begin to move channels to values that they reach in ``seconds``; ``now`` stays."""
-        for name, value in values.items():
-            self._cut(name)
-            self._keys[name].append((self.now + max(seconds * self.pace.time, 1e-3), value))
+        self._change(max(seconds * self.pace.time, 1e-3), values)
 
     def move(self, seconds: float, **values: float) -> None:
         """Move channels to values in ``seconds`` and go on from there."""
@@ -86,12 +159,13 @@ class Choreography:
         return self.pace.clock / self.pace.time
 
     def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False) -> None:
-        """Words beginning now; time does not pass."""
+        """Words beginning now; time does not pass. With ``exact`` the pace does not shorten them."""
         length = max(seconds if exact else seconds * self.pace.time, 2 / self.fps)
-        self.utterances = [
-            replace(word, end=self.now) if word.who == who and word.end > self.now else word for word in self.utterances
+        self._utterances = [
+            replace(word, end=self.now) if word.who == who and word.end > self.now else word
+            for word in self._utterances
         ]
-        self.utterances.append(Utterance(self.now, self.now + length, who, text))
+        self._utterances.append(Utterance(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
 
     def whole(self, time: float) -> float:
@@ -102,12 +176,10 @@ class Choreography:
         """A variant that does not depend on what was decided before (so that both videos of a minimal pair agree)."""
         return zlib.crc32(f"{self.seed}/{name}".encode()) / 2**32 < share
 
-    def log(self, who: str, what: str) -> None:
-        """An entry in the event log."""
-        entry = {"t": round(self.now, 3), "who": who, "what": what}
-        if len(self._steps) == 1:
-            entry["step_id"] = self._steps[0]
-        self.events.append(entry)
+    def log(self, who: str, what: str, **facts: Any) -> None:
+        """An entry in the event log, under the step's id where it belongs to one."""
+        step = {"step_id": self._steps[0]} if len(self._steps) == 1 else {}
+        self._events.append({"t": round(self.now, 3), "who": who, "what": what, **facts, **step})
 
     @contextmanager
     def step(self, *step_ids: str) -> Iterator[Callable[[str], bool]]:
@@ -119,8 +191,7 @@ class Choreography:
         begin, self._steps = self.now, step_ids
         made = [error for step in step_ids for error in self.plan.errors.get(step, ())]
         if made:
-            entry = {"t": round(self.now, 3), "who": "me", "what": "errs", "errors": made}
-            self.events.append(entry if len(step_ids) > 1 else {**entry, "step_id": step_ids[0]})
+            self.log("me", "errs", errors=made)
         names = set(made) | ({error.rpartition(".")[2] for error in made} if len(step_ids) == 1 else set())
         yield names.__contains__
         least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
@@ -129,20 +200,79 @@ class Choreography:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
             self._lengths[step] = self.now - begin
         # Words end with their step: a clip holds nothing of the step before it.
-        self.utterances = [replace(word, end=min(word.end, self.now)) for word in self.utterances]
+        self._utterances = [replace(word, end=min(word.end, self.now)) for word in self._utterances]
         self._steps = ()
 
     def finish(self) -> Performance:
         """The whole performance."""
-        times = {name: np.array([t for t, _ in keys]) for name, keys in self._keys.items()}
-        values = {name: np.array([v for _, v in keys]) for name, keys in self._keys.items()}
-        duration = self.whole(self.now)
-        events = tuple(sorted(self.events, key=lambda event: float(event["t"])))
-        return Performance(duration, self.spans, self._lengths, tuple(self.utterances), events, times, values)
+        times, values = (
+            {name: np.array([key[part] for key in keys]) for name, keys in self._keys.items()} for part in (0, 1)
+        )
+        events = tuple(sorted(self._events, key=lambda event: float(event["t"])))
+        utterances = tuple(self._utterances)
+        return Performance(self.whole(self.now), self.spans, self._lengths, utterances, events, times, values)
 
-    def _cut(self, name: str) -> None:
-        """Hold the channel's present value until now; whatever was to come later is dropped."""
-        here, keys = self.value(name), self._keys[name]
-        while keys and keys[-1][0] > self.now:
-            keys.pop()
-        keys.append((self.now, here))
+
+class Actor:
+    """One person on the stage: ``me`` (the trainee), ``aide`` or ``by``; channel names are without that prefix."""
+
+    def __init__(self, stage: Choreography, who: str) -> None:
+        self._stage, self.who = stage, who
+
+    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
+        return {f"{self.who}_{name}": value for name, value in values.items()}
+
+    def value(self, name: str) -> float:
+        """A channel's value now."""
+        return self._stage.value(f"{self.who}_{name}")
+
+    def put(self, **values: float) -> None:
+        """Set channels at once."""
+        self._stage.put(**self._named(values))
+
+    def start(self, seconds: float, **values: float) -> None:
+        """Begin to move."""
+        self._stage.start(seconds, **self._named(values))
+
+    def move(self, seconds: float, **values: float) -> None:
+        """Move and go on from there."""
+        self._stage.move(seconds, **self._named(values))
+
+    def look(self, gx: float, gy: float = 0.4, seconds: float = 0.25) -> None:
+        """Turn the head (-1 left to 1 right, -1 up to 1 down) while other things go on."""
+        self.start(seconds, gx=gx, gy=gy)
+
+    def bend(self, lean: float, bow: float, seconds: float = 0.4, look: tuple[float, float] | None = None) -> None:
+        """Begin to bend to the side and down, perhaps with a look."""
+        self.start(seconds, lean=lean, bow=bow)
+        if look:
+            self.look(*look)
+
+    def reach(
+        self, left: tuple[float, float] | None, right: tuple[float, float] | None, seconds: float = 0.4,
+        shape: tuple[float, float] = (0, 0),
+    ) -> None:  # fmt: skip
+        """Move the hands (the viewer's left and right; None leaves one where it is) and go on from there."""
+        values: dict[str, float] = {}
+        for hand, target, form in (("l", left, shape[0]), ("r", right, shape[1])):
+            if target is not None:
+                values |= {f"{hand}x": target[0], f"{hand}y": target[1]}
+                self.put(**{f"{hand}shape": form})
+        self.move(seconds, **values)
+
+    def say(self, text: str, seconds: float = 1.6, exact: bool = False) -> None:
+        """Say something; time does not pass."""
+        self._stage.say(self.who, text, seconds, exact)
+
+    def walk(self, x: float, seconds: float) -> None:
+        """Go to ``x`` with the hands hanging or on the thighs."""
+        y = 166.0 if self.value("crouch") > 0.5 else 134.0
+        self.put(lshape=0, rshape=0)
+        self.move(seconds, x=x, lx=x - 22, rx=x + 22, ly=y, ry=y, lean=0, bow=0)
+
+    def rest(self, seconds: float = 0.4) -> None:
+        """Back to kneeling (or standing) upright, hands to oneself, looking ahead."""
+        x, down = self.value("x"), self.value("crouch") > 0.5
+        self.put(lshape=0, rshape=0, grip=0)
+        wide, y = (16, 166) if down else (22, 134)
+        self.move(seconds, lx=x - wide, rx=x + wide, ly=y, ry=y, lean=0, bow=0, gx=0, gy=0.3)

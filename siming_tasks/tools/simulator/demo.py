@@ -7,34 +7,91 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import yaml
 from tqdm import tqdm
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write, read_yaml
+from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.locks import locked
 from siming_tasks.common.workers import worker_pool
-from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.contact_sheet import ContactSheet
-from siming_tasks.tools.simulator.dataset_files import GENERATOR_VERSION, Recipe, describe, event_log, video_row
-from siming_tasks.tools.simulator.key_moments import deciding_moments
+from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.tools.simulator.choreography import Performance
+from siming_tasks.tools.simulator.contact_sheet import ContactSheet, deciding_moments
 from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
-from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
-from siming_tasks.tools.simulator.video import FPS, encode, frames
+from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
-__all__ = ["make_demo"]
+__all__ = ["GENERATOR_VERSION", "make_demo"]
+
+GENERATOR_VERSION = "3"
+"""Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
+
+_CARD = """\
+---
+license: cc0-1.0
+language:
+- en
+pretty_name: SiMing simulated exams (SYNTHETIC)
+tags:
+- synthetic
+- video
+configs:
+- config_name: default
+  data_files: videos.jsonl
+---
+
+# Simulated clinical skill exams: SYNTHETIC
+
+{videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program
+(`siming data demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
+physician gave a score.** The labels are true by construction: a simulated trainee makes the rubric's named errors, the
+points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and `rater_b` are
+simulated too; where they differ, an adjudicator with the event log decides, so the consensus is the truth.
+
+## What may be concluded
+
+* That a pipeline (prompt, parser, metric, report) runs, and that it loses nothing between a label and a metric.
+* Whether a judge reads these drawings: which drawn evidence it uses, and whether it carries the state of a procedure
+  from one step to a later one.
+
+## What may not be concluded
+
+* Anything about how well a model, or a physician, judges real exams. Drawings are easier in some ways (no clutter) and
+  harder in others (no sound, few details), and the raters imitate only the size of human disagreement.
+* Anything clinical. The rubric is a reconstruction from public guidelines, not reviewed by a clinician.
+
+## Files
+
+`videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `contact/` (pictures to look
+at), `dataset.yaml` (digests). Words in speech bubbles stand for sound. {pairs}
+"""
+_PAIRS = """`pairs.jsonl` lists counterfactual minimal pairs: for a `history` pair
+the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
+sees only the clip and answers equal inputs equally can be right on it."""
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """The arguments of the generator, written into ``dataset.yaml`` under ``simulation``."""
+
+    generator_version: str
+    videos: int
+    seed: int
+    short: bool
+    pairs: bool
+    contact: bool
 
 
 @dataclass(frozen=True)
 class _Job:
     exam: Exam
     folder: Path
-    short: bool
-    contact: bool
+    recipe: _Recipe
     slots: Mapping[str, float]
 
 
@@ -75,27 +132,26 @@ def make_demo(
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
-    request = Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
-    if _is_there(out, request):  # without a lock: the folder around it may not be ours to write
+    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
+    if _is_there(out, recipe):  # without a lock: the folder around it may not be ours to write
         return out
     out.parent.mkdir(parents=True, exist_ok=True)
     with locked(out.with_name(f".{out.name}.lock")):
-        if not _is_there(out, request):
-            with _workplace(out, request) as part:
+        if not _is_there(out, recipe):
+            with _workplace(out, recipe) as part:
                 minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
                 exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(videos, seed)
                 slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
-                todo = [_Job(exam, part, short, contact, slots.get(exam.video_id, {})) for exam in exams]
-                rows = _render(todo, jobs, progress)
-                describe(part, rows, [pair_row(pair) for pair in minimal_pairs], request)
+                todo = [_Job(exam, part, recipe, slots.get(exam.video_id, {})) for exam in exams]
+                _describe(part, _render(todo, jobs, progress), [pair_row(pair) for pair in minimal_pairs], recipe)
     return out
 
 
-def _is_there(out: Path, request: Recipe) -> bool:
+def _is_there(out: Path, recipe: _Recipe) -> bool:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
     try:
-        if read_yaml(out / "dataset.yaml")["simulation"] == request.to_json():
+        if read_yaml(out / "dataset.yaml")["simulation"] == asdict(recipe):
             return True
     except (DataError, KeyError, TypeError):
         pass
@@ -103,31 +159,32 @@ def _is_there(out: Path, request: Recipe) -> bool:
 
 
 @contextmanager
-def _workplace(out: Path, request: Recipe) -> Iterator[Path]:
+def _workplace(out: Path, recipe: _Recipe) -> Iterator[Path]:
     """A hidden folder that becomes ``out`` when the block ends well; kept for the next run when it does not."""
+
+    def sweep() -> None:
+        """Remove what killed workers left half-written."""
+        for path in part.rglob(".*"):
+            path.unlink(missing_ok=True)
+
     part = out.with_name(f".{out.name}.part")
     note = part / "request.json"
-    if not note.is_file() or json.loads(note.read_text(encoding="utf-8")) != request.to_json():
+    if not note.is_file() or json.loads(note.read_text(encoding="utf-8")) != asdict(recipe):
         shutil.rmtree(part, ignore_errors=True)
         with atomic_write(note) as stream:
-            json.dump(request.to_json(), stream)
-    _sweep(part)
+            json.dump(asdict(recipe), stream)
+    sweep()
     yield part
     shutil.rmtree(part / "rows")
     note.unlink()
-    _sweep(part)  # once more: a worker of a killed run may have been at work until now
+    sweep()  # once more: a worker of a killed run may have been at work until now
     if out.exists():
         out.rmdir()
     part.replace(out)
 
 
-def _sweep(part: Path) -> None:
-    """Remove what killed workers left half-written."""
-    for path in part.rglob(".*"):
-        path.unlink(missing_ok=True)
-
-
 def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, Any]]:
+    """The exams' rows in ``videos.jsonl``, their files made in worker processes."""
     with tqdm(total=len(todo), unit="video", desc="Simulated exams", disable=not progress) as bar:
         if min(jobs, len(todo)) == 1:
             rows = []
@@ -147,25 +204,77 @@ def _make(job: _Job) -> dict[str, Any]:
     """Draw, encode and log one exam, unless an earlier run has; returns its row."""
     import cv2
 
-    name, row_file = job.exam.video_id, job.folder / "rows" / f"{job.exam.video_id}.json"
+    exam, name = job.exam, job.exam.video_id
+    row_file = job.folder / "rows" / f"{name}.json"
+    row: dict[str, Any]
     if row_file.is_file():
-        row: dict[str, Any] = json.loads(row_file.read_text(encoding="utf-8"))
+        row = json.loads(row_file.read_text(encoding="utf-8"))
         return row
     cv2.setNumThreads(1)  # the work is shared out by video
-    pace = SHORT if job.short else FULL
-    played = perform(job.exam.plan, pace=pace, fps=FPS, seed=job.exam.look, slots=job.slots)
+    played = perform(exam.plan, pace=SHORT if job.recipe.short else FULL, seed=exam.look, slots=job.slots)
     names = {step.id: step.name for step in default_rubric().steps}
     faults = {
         step: ", ".join(error.rpartition(".")[2].replace("_", " ") for error in errors)
-        for step, errors in job.exam.plan.errors.items()
+        for step, errors in exam.plan.errors.items()
     }
     sheet = ContactSheet(deciding_moments(played, FPS), names, faults, FPS)
-    encode(job.folder / "media" / f"{name}.mp4", sheet.watch(frames(played, job.exam.look)), fps=FPS)
-    if job.contact:
+    encode(job.folder / "media" / f"{name}.mp4", sheet.watch(frames(played, exam.look)), fps=FPS)
+    if job.recipe.contact:
         sheet.save(job.folder / "contact" / f"{name}.jpg")
     with atomic_write(job.folder / "events" / f"{name}.json") as stream:
-        json.dump(event_log(job.exam, played), stream, indent=1)
-    row = video_row(job.exam, played)
+        json.dump(_event_log(exam, played), stream, indent=1)
+    steps = []
+    for step, scores in exam.scores.items():
+        start, end = played.spans[step]
+        steps.append({"step_id": step, "start": start, "end": end, "score": dict(scores)})
+    media = f"media/{name}.mp4"
+    row = {"video_id": name, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
     with atomic_write(row_file) as stream:
         json.dump(row, stream)
     return row
+
+
+def _event_log(exam: Exam, played: Performance) -> dict[str, Any]:
+    """``events/<video_id>.json``: who did what when, and why each point was lost."""
+    return {
+        "video_id": exam.video_id,
+        "synthetic": True,
+        "ability": round(exam.plan.ability, 3),
+        "entailed": sorted(exam.plan.entailed),
+        "steps": [
+            {"step_id": step, "raw": truth.raw, "points": truth.points, "lost": [asdict(loss) for loss in truth.losses]}
+            for step, truth in exam.truth.items()
+        ],
+        "events": [dict(event) for event in played.events],
+    }
+
+
+def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], recipe: _Recipe) -> None:
+    """Write everything but media, logs and pictures: the folder is a dataset afterwards."""
+    for name, lines in (("videos.jsonl", rows), ("pairs.jsonl", pairs)):
+        if lines:
+            with atomic_write(folder / name) as stream:
+                stream.writelines(json.dumps(line) + "\n" for line in lines)
+    with atomic_write(folder / "rubric.yaml") as stream:
+        stream.write((resources.files("siming_tasks.rubrics") / "default.yaml").read_text(encoding="utf-8"))
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    rubric = load_rubric(folder / "rubric.yaml").model_dump(mode="json")
+    raters = {"rater_a": "simulated rater", "rater_b": "simulated rater", "consensus": "true by construction"}
+    about = {
+        "name": "siming-demo",
+        "version": f"{recipe.generator_version}.{recipe.seed}",
+        "license": "CC0-1.0",
+        "synthetic": True,
+        "languages": ["en"],
+        "label_sources": raters,
+        "simulation": asdict(recipe),
+        "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
+        "media_sha256": media,
+    }
+    with atomic_write(folder / "dataset.yaml") as stream:
+        stream.write("# SYNTHETIC: drawn by a program; no real exam, person or score.\n")
+        yaml.safe_dump(about, stream, sort_keys=False)
+    form = ", short form: time-lapse with sets of six strokes, for tests only" if recipe.short else ""
+    facts = {"version": recipe.generator_version, "form": form, "fps": FPS, "pairs": _PAIRS if pairs else ""}
+    with atomic_write(folder / "README.md") as stream:
+        stream.write(_CARD.format(**{**asdict(recipe), **facts}))

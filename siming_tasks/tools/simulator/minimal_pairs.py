@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.rubrics import Rubric, default_rubric
-from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
-from siming_tasks.tools.simulator.simulated_exam import Exam, examine
-from siming_tasks.tools.simulator.simulated_raters import draw_raters
+from siming_tasks.tools.simulator.simulated_exam import Exam, draw_raters, examine
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.video import FULL, SHORT, perform
 
 __all__ = ["HISTORY", "LOCAL", "MinimalPair", "pair_row", "simulate_pairs"]
 
@@ -62,12 +60,12 @@ class MinimalPair:
 
     def slots(self, short: bool) -> dict[str, float]:
         """Seconds to give each step in both videos so that what follows happens at the same time."""
-        both = [perform(e.plan, pace=SHORT if short else FULL, fps=FPS, seed=e.look).lengths for e in self.exams]
+        both = [perform(exam.plan, pace=SHORT if short else FULL, seed=exam.look).lengths for exam in self.exams]
         return {step: max(lengths[step] for lengths in both) for step in both[0]}
 
 
 def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[MinimalPair, ...]:
-    """MinimalPair with their labels, history and local in turn; the recipes repeat with other trainees and looks.
+    """Minimal pairs with their labels, history and local in turn; the recipes repeat with other trainees and looks.
 
     Args:
         number: how many pairs.
@@ -81,60 +79,48 @@ def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> 
         kind, recipes = (("history", HISTORY), ("local", LOCAL))[index % 2]
         target, errors = recipes[index // 2 % len(recipes)]
         rng = np.random.default_rng([seed, 5, index])
-        base = _without(draw_errors(rubric, rng), _closure(rubric, target), rubric)
-        spoiled = with_consequences(rubric, _joined(base, errors), base.ability)
+        base = _common_plan(rubric, draw_errors(rubric, rng), target)
+        chosen = dict(base.errors)
+        for error in errors:
+            step = error.rpartition(".")[0]
+            chosen[step] = (*chosen.get(step, ()), error)
+        spoiled = with_consequences(rubric, chosen, base.ability)
         plans = (base, spoiled) if rng.random() < 0.5 else (spoiled, base)
+        name = f"pair{index + 1:03d}"
         first, second = (
-            examine(f"pair{index + 1:03d}{side}", plan, raters, seed=(seed, 100_000 + index), rubric=rubric)
+            examine(f"{name}{side}", plan, raters, seed=(seed, 100_000 + index), rubric=rubric)
             for side, plan in zip("ab", plans, strict=True)
         )
-        pairs.append(MinimalPair(f"pair{index + 1:03d}", kind, target, errors, (first, second)))
+        pairs.append(MinimalPair(name, kind, target, errors, (first, second)))
     return tuple(pairs)
 
 
-def pair_row(pair: MinimalPair) -> dict[str, Any]:
-    """The pair's line in ``pairs.jsonl``; ``direction`` is +1 if video b must score higher on the step, else -1."""
-    first, second = pair.exams
-    points = [(first.truth[step].points, second.truth[step].points) for step in first.truth]
-    before, after = first.truth[pair.step_id].points, second.truth[pair.step_id].points
-    return {
-        "pair_id": pair.pair_id,
-        "kind": pair.kind,
-        "video_a": first.video_id,
-        "video_b": second.video_id,
-        "changed_act": list(pair.changed),
-        "step_id": pair.step_id,
-        "direction": 1 if after > before else -1,
-        "points": [before, after],
-        "unchanged_steps": [step for step, (a, b) in zip(first.truth, points, strict=True) if a == b],
-    }
-
-
-def _closure(rubric: Rubric, target: str) -> set[str]:
-    """The step and all that it requires, directly or not: there the common trainee makes no errors."""
-    steps, queue = {target}, [target]
-    while queue:
-        for requirement in rubric.by_id[queue.pop()].requires:
-            if requirement.id not in steps:
-                steps.add(requirement.id)
-                queue.append(requirement.id)
-    return steps
-
-
-def _without(plan: TraineeErrors, steps: set[str], rubric: Rubric) -> TraineeErrors:
-    """The plan without errors in these steps, nor errors elsewhere that entail some there."""
+def _common_plan(rubric: Rubric, plan: TraineeErrors, target: str) -> TraineeErrors:
+    """The plan without errors in the target step and all that it requires, nor errors that entail some there."""
+    clean = [target]
+    for step in clean:  # grows by what a step requires, directly or not
+        clean += [required.id for required in rubric.by_id[step].requires if required.id not in clean]
     kept: dict[str, tuple[str, ...]] = {}
     for step, errors in plan.errors.items():
         for error in errors:
             alone = with_consequences(rubric, {step: (error,)})
-            if not any(alone.errors[other] for other in steps):
+            if not any(alone.errors[other] for other in clean):
                 kept[step] = (*kept.get(step, ()), error)
     return with_consequences(rubric, kept, plan.ability)
 
 
-def _joined(plan: TraineeErrors, errors: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    chosen = dict(plan.errors)
-    for error in errors:
-        step = error.rpartition(".")[0]
-        chosen[step] = (*chosen.get(step, ()), error)
-    return chosen
+def pair_row(pair: MinimalPair) -> dict[str, Any]:
+    """The pair's line in ``pairs.jsonl``; ``direction`` is +1 if video b must score higher on the step, else -1."""
+    first, second = ({step: truth.points for step, truth in exam.truth.items()} for exam in pair.exams)
+    before, after = first[pair.step_id], second[pair.step_id]
+    return {
+        "pair_id": pair.pair_id,
+        "kind": pair.kind,
+        "video_a": pair.exams[0].video_id,
+        "video_b": pair.exams[1].video_id,
+        "changed_act": list(pair.changed),
+        "step_id": pair.step_id,
+        "direction": 1 if after > before else -1,
+        "points": [before, after],
+        "unchanged_steps": [step for step, points in first.items() if points == second[step]],
+    }

@@ -1,4 +1,14 @@
-"""One exam without its picture: plan, truth and ratings, all decided by (seed, number of the exam)."""
+"""One exam without its picture, decided by (seed, number of the exam): the true scores and what two raters give.
+
+Points of a step are ``max(0, max_score - sum of deductions)``, then the rubric's ``requires`` are applied in rubric
+order: if the required step's *effective* points are 0 (label 0, failed), ``void`` gives 0 and ``cap`` at most ``cap``.
+Because requirements name earlier steps only, one pass in order is enough and a failure travels down the chain.
+
+A simulated physician overlooks each lost point with a probability that is higher in the rater's blind spots, sees
+errors that were not there, and is more or less severe in turning what was seen into points. Where the two differ, an
+adjudicator who has the event log decides; the consensus is therefore the truth. All of this is synthetic: it imitates
+the *size* of human disagreement, not its nature.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +18,143 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.rubrics import Rubric, default_rubric
-from siming_tasks.tools.simulator.simulated_raters import Rater, draw_raters, rate
+from siming_tasks.rubrics import Rubric, RubricStep, default_rubric
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
-from siming_tasks.tools.simulator.true_scores import StepTruth, compute_true_scores
 
-__all__ = ["Exam", "examine", "simulate_labels"]
+__all__ = ["Exam", "StepTruth", "compute_true_scores", "draw_raters", "effective_points", "examine", "simulate_labels"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Points lost for one reason.
+
+    Attributes:
+        kind: ``error`` (made in this step), ``void`` or ``cap`` (an earlier step failed).
+        cause: the error's id, or the id of the failed earlier step.
+        points: points this reason took away; the losses of a step add up to ``max_score - points``.
+    """
+
+    kind: str
+    cause: str
+    points: float
+
+
+@dataclass(frozen=True)
+class StepTruth:
+    """True result of a step: ``raw`` points by its own errors, ``points`` after the requirements, the losses."""
+
+    step_id: str
+    raw: float
+    points: float
+    losses: tuple[Loss, ...]
+
+
+def effective_points(rubric: Rubric, raw: Mapping[str, float]) -> dict[str, float]:
+    """Points after the rubric's ``void`` and ``cap`` effects.
+
+    Args:
+        rubric: the score sheet.
+        raw: points of every step by its own execution, ``0 <= raw <= max_score``.
+
+    Raises:
+        KeyError: ``raw`` lacks a step of the rubric.
+    """
+    points: dict[str, float] = {}
+    for step in rubric.steps:
+        points[step.id] = _after_requirements(step, raw[step.id], points)[0]
+    return points
+
+
+def compute_true_scores(rubric: Rubric, errors: Mapping[str, tuple[str, ...]]) -> dict[str, StepTruth]:
+    """The truth of every step of an exam.
+
+    Args:
+        rubric: the score sheet.
+        errors: ids (or names) of the errors made, by step id; a step that is not mentioned was performed well.
+
+    Raises:
+        KeyError: an error is not one of its step's.
+    """
+    truth: dict[str, StepTruth] = {}
+    points: dict[str, float] = {}
+    for step in rubric.steps:
+        raw, losses = step.max_score, []
+        for error in map(step.error, errors.get(step.id, ())):
+            cost = min(raw, error.deduct)
+            raw -= cost
+            losses.append(Loss("error", error.id, cost))
+        points[step.id], later = _after_requirements(step, raw, points)
+        truth[step.id] = StepTruth(step.id, raw, points[step.id], (*losses, *later))
+    return truth
+
+
+def _after_requirements(step: RubricStep, raw: float, earlier: Mapping[str, float]) -> tuple[float, list[Loss]]:
+    left, losses = raw, []
+    for requirement in step.requires:
+        if requirement.effect == "context" or earlier[requirement.id] > 0:
+            continue
+        limit = requirement.cap if requirement.cap is not None else 0.0
+        losses.append(Loss(requirement.effect, requirement.id, max(0.0, left - limit)))
+        left = min(left, limit)
+    return left, losses
+
+
+@dataclass(frozen=True)
+class Rater:
+    """A simulated physician.
+
+    Attributes:
+        miss: probability of overlooking a reason for losing points, by step id (blind spots are high).
+        alarm: probability of seeing a fault in a step that had none, by step id.
+        severity: probability of taking one point more than the sheet says from a step that is faulty anyway.
+        leniency: probability of taking one point less.
+    """
+
+    miss: Mapping[str, float]
+    alarm: Mapping[str, float]
+    severity: float
+    leniency: float
+
+
+_MOOD = 0.62
+"""Spread of a rater's strictness from one exam to the next; it moves all steps of an exam together, which costs
+agreement on totals more than agreement on steps."""
+
+
+def draw_raters(rubric: Rubric, rng: np.random.Generator) -> dict[str, Rater]:
+    """``rater_a`` (more severe) and ``rater_b`` (more lenient), each with blind spots of their own."""
+    raters: dict[str, Rater] = {}
+    ids = [step.id for step in rubric.steps]
+    for name, miss, alarm, severity, leniency in (
+        ("rater_a", 0.08, 0.034, 0.07, 0.03),
+        ("rater_b", 0.11, 0.023, 0.03, 0.07),
+    ):
+        blind = rng.random(len(ids)) < 0.15
+        misses = np.where(blind, 3.0, 1.0) * miss * rng.uniform(0.6, 1.4, len(ids))
+        alarms = alarm * rng.uniform(0.3, 1.7, len(ids))
+        miss_by_step, alarm_by_step = (dict(zip(ids, shares.tolist(), strict=True)) for shares in (misses, alarms))
+        raters[name] = Rater(miss_by_step, alarm_by_step, severity, leniency)
+    return raters
+
+
+def _rate(rubric: Rubric, rater: Rater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
+    """Points that the rater gives to every step, on the step's scale."""
+    strictness = float(np.exp(rng.normal(0.0, _MOOD)))
+    points = {}
+    for step in rubric.steps:
+        losses = truth[step.id].losses
+        draw = rng.random(len(losses) + 2)
+        miss = rater.miss[step.id] / strictness
+        lost = sum(loss.points for loss, luck in zip(losses, draw[2:], strict=True) if luck >= miss)
+        if lost == 0:
+            smallest = min((error.deduct for error in step.errors), default=1.0)
+            lost = smallest if draw[0] < rater.alarm[step.id] * strictness else 0.0
+        elif draw[1] < rater.severity * strictness:
+            lost += 1
+        elif draw[1] > 1 - rater.leniency / strictness:
+            lost -= 1
+        points[step.id] = float(min(max(step.max_score - lost, 0.0), step.max_score))
+    return points
 
 
 @dataclass(frozen=True)
@@ -35,6 +176,21 @@ class Exam:
     scores: Mapping[str, Mapping[str, float]]
 
 
+def examine(
+    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
+) -> Exam:
+    """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
+    truth = compute_true_scores(rubric, plan.errors)
+    rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
+    given = {name: _rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
+    scores = {
+        step.id: {**{name: points[step.id] for name, points in given.items()}, CONSENSUS: truth[step.id].points}
+        for step in rubric.steps
+    }
+    look = int(np.random.default_rng([seed[0], 4, seed[1]]).integers(2**31))
+    return Exam(video_id, look, plan, truth, scores)
+
+
 def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[Exam, ...]:
     """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine.
 
@@ -50,23 +206,3 @@ def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) ->
         plan = draw_errors(rubric, np.random.default_rng([seed, 2, number]))
         exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number), rubric=rubric))
     return tuple(exams)
-
-
-def examine(
-    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
-) -> Exam:
-    """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
-    truth = compute_true_scores(rubric, plan.errors)
-    rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
-    points_by_rater = {
-        name: rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)
-    }
-    scores = {
-        step.id: {
-            **{name: points[step.id] for name, points in points_by_rater.items()},
-            CONSENSUS: truth[step.id].points,
-        }
-        for step in rubric.steps
-    }
-    look = int(np.random.default_rng([seed[0], 4, seed[1]]).integers(2**31))
-    return Exam(video_id, look, plan, truth, scores)

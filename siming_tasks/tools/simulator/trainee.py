@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import expit
 
-from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.rubrics import Rubric
 
 __all__ = ["CONFLICTS", "ENTAILS", "TraineeErrors", "draw_errors", "with_consequences"]
 
@@ -119,8 +119,13 @@ def with_consequences(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], abi
     for step, names in chosen.items():
         for name in names:
             first = rubric.by_id[step].error(name).id
-            new = [error for error in _with_consequences(first, rubric) if error not in made]
-            if not any(_conflict(new_error, other) for new_error in new for other in made):
+            following = [first]
+            for error in following:  # grows: what follows from an error has consequences of its own
+                for consequence in ENTAILS.get(error, ()):
+                    if consequence not in following and consequence.rpartition(".")[0] in rubric.by_id:
+                        following.append(consequence)
+            new = [error for error in following if error not in made]
+            if not any(_conflict(error, other) for error in new for other in made):
                 made += new
                 entailed |= set(new) - {first}
     if "aed_08.shock_in_contact" in made and "aed_07.omitted" not in made and "aed_07.contact_overlooked" not in made:
@@ -130,41 +135,25 @@ def with_consequences(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], abi
     return TraineeErrors(errors, frozenset(entailed), ability)
 
 
-def draw_errors(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> TraineeErrors:
-    """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability)."""
-    ability = float(rng.normal())
-    chosen: dict[str, tuple[str, ...]] = {}
-    for step in rubric.steps:
-        if step.errors and rng.random() < expit(base + _difficulty(step) - slope * ability):
-            chosen[step.id] = _draw_errors(step, ability, rng)
-    return with_consequences(rubric, chosen, ability)
-
-
-def _difficulty(step: RubricStep) -> float:
-    return 0.25 * (len(step.errors) - 4.5)
-
-
-def _draw_errors(step: RubricStep, ability: float, rng: np.random.Generator) -> tuple[str, ...]:
-    """One error, sometimes two or three; grave ones are rarer, and rarest with able trainees."""
-    share = np.array([error.deduct / step.max_score for error in step.errors])
-    weight = np.exp(-(2.2 + 0.8 * ability) * share)
-    count = min(1 + int(rng.binomial(2, 0.12)), len(step.errors))
-    picked = rng.choice(len(step.errors), size=count, replace=False, p=weight / weight.sum())
-    return tuple(step.errors[index].id for index in picked)
-
-
 def _conflict(first: str, second: str) -> bool:
     if first.rpartition(".")[0] == second.rpartition(".")[0] and ".omitted" in (first[-8:], second[-8:]):
         return first != second
     return first != second and any(first in group and second in group for group in CONFLICTS)
 
 
-def _with_consequences(error: str, rubric: Rubric) -> list[str]:
-    """The error and all that follows from it, as far as the rubric knows them."""
-    errors, queue = [error], [error]
-    while queue:
-        for consequence in ENTAILS.get(queue.pop(0), ()):
-            if consequence not in errors and consequence.rpartition(".")[0] in rubric.by_id:
-                errors.append(consequence)
-                queue.append(consequence)
-    return errors
+def draw_errors(rubric: Rubric, rng: np.random.Generator, *, base: float = -1.79, slope: float = 0.45) -> TraineeErrors:
+    """A trainee's plan: ability ~ N(0, 1), each step fails with logistic(base + difficulty - slope * ability).
+
+    A step that fails has one error, sometimes two or three; grave ones are rarer, and rarest with able trainees.
+    """
+    ability = float(rng.normal())
+    chosen: dict[str, tuple[str, ...]] = {}
+    for step in rubric.steps:
+        difficulty = 0.25 * (len(step.errors) - 4.5)
+        if step.errors and rng.random() < expit(base + difficulty - slope * ability):
+            share = np.array([error.deduct / step.max_score for error in step.errors])
+            weight = np.exp(-(2.2 + 0.8 * ability) * share)
+            count = min(1 + int(rng.binomial(2, 0.12)), len(step.errors))
+            picked = rng.choice(len(step.errors), size=count, replace=False, p=weight / weight.sum())
+            chosen[step.id] = tuple(step.errors[index].id for index in picked)
+    return with_consequences(rubric, chosen, ability)

@@ -1,8 +1,8 @@
-"""The video of a performance: frames drawn from its channels, and frames encoded as real H.264."""
+"""The video of an exam: the plan is played, frames are drawn from the performance and encoded as real H.264."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,69 +11,85 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.files import atomic_path
 from siming_tasks.media.clips import x264_options
-from siming_tasks.tools.simulator.draw.appearance import draw_appearance
-from siming_tasks.tools.simulator.draw.canvas import Image
-from siming_tasks.tools.simulator.draw.people import sway_step
-from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.performance import CHANNELS, Performance
+from siming_tasks.tools.simulator.aed import defibrillate
+from siming_tasks.tools.simulator.bag_mask import ventilate
+from siming_tasks.tools.simulator.canvas import Image, draw_appearance
+from siming_tasks.tools.simulator.choreography import CHANNELS, Choreography, Pace, Performance
+from siming_tasks.tools.simulator.cpr import resuscitate
+from siming_tasks.tools.simulator.people import sway_step
+from siming_tasks.tools.simulator.scene import Scene
+from siming_tasks.tools.simulator.trainee import TraineeErrors
 
-__all__ = ["FPS", "GOP_SECONDS", "TITLE", "encode", "frames"]
+__all__ = ["FPS", "FULL", "SHORT", "encode", "frames", "perform"]
 
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
-
-TITLE = "SYNTHETIC: simulated exam, drawn by a program"
+FULL = Pace(time=0.78)
+"""About 170 s an exam, like the real ones."""
+SHORT = Pace(time=0.13, clock=0.13, strokes=6)
+"""Half a minute an exam: six strokes stand for thirty and everything but the strokes runs fast. For tests."""
+_TITLE = "SYNTHETIC: simulated exam, drawn by a program"
 """Stands in every file's metadata, for whoever meets the video without its folder."""
-
-GOP_SECONDS = 2
+_GOP_SECONDS = 2
 """Seconds from one keyframe to the next."""
 
 
-_MODE = list(CHANNELS).index("a_mode")
+def perform(
+    plan: TraineeErrors, *, pace: Pace = FULL, fps: int = FPS, seed: int = 0, slots: Mapping[str, float] | None = None
+) -> Performance:
+    """Play an exam of the embedded rubric's 33 steps.
+
+    Args:
+        plan: which errors are made.
+        pace: :data:`FULL` or :data:`SHORT`.
+        fps: spans fall on frames of this rate.
+        seed: decides between harmless variants (tempo, legal orders, a wet chest...).
+        slots: least seconds of a step's span, by step id.
+    """
+    quick = Choreography(plan, pace, fps, seed)
+    tempo = pace.time * (0.95 + 0.12 * quick.coin("hurried") + 0.06 * quick.coin("slow hands"))
+    s = Choreography(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots)
+    s.me.put(seen=1, x=176, lx=154, rx=198)
+    s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
+    s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)
+    s.put(p_soft=float(plan.has("cpr_06.soft_surface")))
+    resuscitate(s)
+    defibrillate(s)
+    ventilate(s)
+    return s.finish()
 
 
 def frames(performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None) -> Iterator[Image]:
     """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes."""
     scene = Scene(draw_appearance(appearance_seed), list(CHANNELS))
     rows = np.round(performance.sample(FPS), 2).tolist()
-    words = _words_by_frame(performance)
-    last: tuple[object, ...] | None = None
-    for index in range(start, len(rows) if stop is None else stop):
-        time = (index + 0.5) / FPS
-        spoken = words.get(index, ())
-        seen = (rows[index], spoken, sway_step(time), _blink(rows[index], time))
-        if seen != last:
-            image, last = scene.draw(rows[index], spoken, time), seen
-        yield image
-
-
-def _words_by_frame(performance: Performance) -> dict[int, tuple[tuple[str, str], ...]]:
-    """(speaker, text) of the words heard at the middle of each frame; frames without any are absent."""
-    words: dict[int, tuple[tuple[str, str], ...]] = {}
+    words: dict[int, tuple[tuple[str, str], ...]] = {}  # what is heard at the middle of each frame
     for word in performance.utterances:
         for index in range(int(word.start * FPS), int(word.end * FPS) + 1):
             if word.start <= (index + 0.5) / FPS < word.end:
                 words[index] = (*words.get(index, ()), (word.who, word.text))
-    return words
-
-
-def _blink(row: list[float], time: float) -> float:
-    """Changes whenever a lamp or the device's screen does, if it is on."""
-    return time * 12 // 2 if row[_MODE] in (2, 3) else 0.0
+    mode = list(CHANNELS).index("a_mode")
+    last: tuple[object, ...] | None = None
+    for index in range(start, len(rows) if stop is None else stop):
+        time, row, spoken = (index + 0.5) / FPS, rows[index], words.get(index, ())
+        # The last value changes whenever a lamp or the screen of the device does, if it is on.
+        seen = (row, spoken, sway_step(time), time * 12 // 2 if row[mode] in (2, 3) else 0.0)
+        if seen != last:
+            image, last = scene.draw(row, spoken, time), seen
+        yield image
 
 
 def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: int = 27) -> int:
     """Write frames as H.264 (yuv420p in .mp4); nothing is left behind if ``frames`` raises.
 
-    Closed groups of pictures of two seconds make it cheap to cut and to seek.
+    Closed groups of pictures of two seconds make it cheap to cut and to seek. The same frames give the same bytes at
+    every call.
 
     Args:
         path: target, ``.mp4``.
         frames: images of shape (height, width, 3), BGR, even sides, all of one size.
         fps: constant frame rate; frame i is shown from ``i / fps`` to ``(i + 1) / fps`` seconds.
         crf: x264's constant rate factor (18: hardly a loss, 28: small).
-
-    The same frames give the same bytes at every call.
 
     Returns:
         Number of frames written.
@@ -86,14 +102,14 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
     # Macroblock trees spend the bits on the standing background once: half the size for a tenth of the time.
     options = x264_options(
         {"preset": "ultrafast", "crf": str(crf), "threads": "1"},
-        f"keyint={GOP_SECONDS * fps}:min-keyint={GOP_SECONDS * fps}:scenecut=0:open-gop=0"
+        f"keyint={_GOP_SECONDS * fps}:min-keyint={_GOP_SECONDS * fps}:scenecut=0:open-gop=0"
         ":mbtree=1:rc-lookahead=10:aq-mode=1:cabac=1",
     )
     with (
         atomic_path(path) as temporary,
         av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as out,
     ):
-        out.metadata["title"] = TITLE
+        out.metadata["title"] = _TITLE
         stream = out.add_stream("libx264", rate=fps, options=options)
         for image in frames:
             if count == 0:

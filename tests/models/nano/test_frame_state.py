@@ -6,10 +6,9 @@ import numpy as np
 
 from siming_tasks.models.nano.frame_state import BINARY, FEATURES, PHRASES, features_of
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.procedure.perform import FULL, perform
+from siming_tasks.tools.simulator.choreography import CHANNELS
 from siming_tasks.tools.simulator.trainee import with_consequences
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.video import FPS, FULL, perform
 
 
 def frame(utterances: tuple[str, ...] = (), **values: float) -> dict[str, float]:

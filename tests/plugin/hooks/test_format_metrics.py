@@ -17,9 +17,8 @@ from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.baselines import judge, pointer
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
-from siming_tasks.results.format_results import claimed_spans
+from siming_tasks.results.evaluate_records import build_reference_matrix, claimed_spans
 from siming_tasks.results.record import Record
-from siming_tasks.results.score_matrix import build_reference_matrix
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
 

@@ -16,7 +16,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.score_run import score_predictions
+from siming_tasks.results.run import score_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build

@@ -14,9 +14,9 @@ from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable
+from siming_tasks.results.discovery import asked_ids, slices_of
 from siming_tasks.results.lmms_eval_commands import failed_requests
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.request_slices import asked_ids, slices_of
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs

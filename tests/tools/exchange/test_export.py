@@ -16,8 +16,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.table import Number, escape_tex
-from siming_tasks.results.run import read_run
-from siming_tasks.results.score_run import score_predictions, score_run
+from siming_tasks.results.run import read_run, score_predictions, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 
 SCHEMAS = Path(__file__).with_name("every_eval_ever")

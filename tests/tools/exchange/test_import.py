@@ -16,7 +16,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.score_run import score_predictions
+from siming_tasks.results.run import score_predictions
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import docs, reply
 

@@ -16,8 +16,7 @@ from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.data.digest import content_digest
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import demo, make_demo, simulate_labels
-from siming_tasks.tools.simulator.procedure.perform import perform
-from siming_tasks.tools.simulator.video import FPS, encode, frames
+from siming_tasks.tools.simulator.video import FPS, encode, frames, perform
 
 RUBRIC = default_rubric()
 

@@ -10,8 +10,7 @@ from siming_tasks.analysis.input_controls import score_minimal_pairs
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
-from siming_tasks.tools.simulator.procedure.perform import SHORT, perform
-from siming_tasks.tools.simulator.video import FPS, frames
+from siming_tasks.tools.simulator.video import FPS, SHORT, frames, perform
 
 TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.procedure.perform import FULL, SHORT, perform
+from siming_tasks.tools.simulator.choreography import CHANNELS
 from siming_tasks.tools.simulator.trainee import with_consequences
+from siming_tasks.tools.simulator.video import FULL, SHORT, perform
 
 RUBRIC = default_rubric()
 ERRORS = [error.id for step in RUBRIC.steps for error in step.errors]

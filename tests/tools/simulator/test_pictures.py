@@ -8,16 +8,13 @@ import pytest
 
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import simulate_labels
-from siming_tasks.tools.simulator.draw.appearance import draw_appearance
-from siming_tasks.tools.simulator.draw.canvas import Pen
-from siming_tasks.tools.simulator.draw.idle_motion import at_rest
-from siming_tasks.tools.simulator.draw.room import CLOCK
-from siming_tasks.tools.simulator.draw.scene import Scene
-from siming_tasks.tools.simulator.key_moments import deciding_moments
-from siming_tasks.tools.simulator.performance import CHANNELS
-from siming_tasks.tools.simulator.procedure.perform import perform
+from siming_tasks.tools.simulator.canvas import Pen, draw_appearance
+from siming_tasks.tools.simulator.choreography import CHANNELS
+from siming_tasks.tools.simulator.contact_sheet import deciding_moments
+from siming_tasks.tools.simulator.people import at_rest
+from siming_tasks.tools.simulator.scene import CLOCK, Scene
 from siming_tasks.tools.simulator.trainee import with_consequences
-from siming_tasks.tools.simulator.video import FPS
+from siming_tasks.tools.simulator.video import FPS, perform
 
 LOOKS = [draw_appearance(seed) for seed in range(200)]
 RUBRIC = default_rubric()

@@ -18,7 +18,7 @@ from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.media import Timeline, read_timeline
 from siming_tasks.media.clips import write_sequence
 from siming_tasks.report.run_analysis import minimal_pair_results
-from siming_tasks.results.score_matrix import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.builder.edits import Edit, Film, candidates, edit_dataset, film_of, labels_after
 from tests.media.conftest import make, number, photo, psnr, shown

@@ -1,0 +1,371 @@
+"""Cardiopulmonary resuscitation: what is done in its 19 steps, and what each named error looks like."""
+
+from __future__ import annotations
+
+from siming_tasks.tools.simulator.choreography import Choreography
+from siming_tasks.tools.simulator.compressions import Technique, compress, technique_of
+
+__all__ = ["resuscitate"]
+
+
+def resuscitate(s: Choreography) -> None:
+    """All steps in the order of the plan: before the first compression, the first set, airway, breaths, cycles."""
+    late_help = s.plan.has("cpr_03.late_activation")
+    _scene_safety(s)
+    _responsiveness(s)
+    if not late_help:
+        _call_for_help(s)
+    pulse_first = s.coin("pulse before breathing", 0.3)  # a legal order
+    for check in (_pulse, _breathing) if pulse_first else (_breathing, _pulse):
+        check(s)
+    _position_and_chest(s)
+    how = technique_of(s)
+    _first_set(s, how)
+    if late_help:
+        _call_for_help(s)
+    _mouth(s)
+    _airway(s)
+    _breaths(s)
+    found_again = _cycles(s, how)
+    # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
+    s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], s.whole(found_again)))
+    _reassess(s)
+
+
+def _scene_safety(s: Choreography) -> None:
+    with s.step("cpr_01") as bad:
+        s.me.look(0.7, 0.7)
+        s.wait(0.6)
+        if bad("omitted"):
+            return
+        if not bad("no_look_around"):
+            for gx, gy in ((-1, 0), (-0.2, -0.8), (1, 0), (0.2, 0.9)):
+                s.me.look(gx, gy)
+                s.wait(0.75)
+        if not bad("no_safe_signal"):
+            s.me.look(0, 0.2)
+            s.me.say("The scene is safe.", 1.8)
+            x = s.me.value("x")
+            s.me.reach((x - 38, 62), (x + 38, 62), 0.4, (5, 5))
+            s.wait(1.2)
+        s.me.rest()
+
+
+def _responsiveness(s: Choreography) -> None:
+    with s.step("cpr_02") as bad:
+        s.me.walk(300, 1.3)
+        s.me.move(0.7, crouch=1, lx=284, ly=166, rx=316, ry=166, lean=0, bow=0)
+        if bad("omitted"):
+            s.me.rest(0.2)
+            return
+        one_side = bad("one_side_only")
+        s.me.bend(30, 18, look=(0.8, 0.9))
+        s.me.reach((324, 184), None if one_side else (334.0, 212.0), 0.4, (4, 4))
+        if bad("shakes_patient"):
+            for way in (6, -6, 6, -6, 6, -6, 0):
+                s.me.start(0.16, lx=324 + way, rx=334 + way)
+                s.move(0.16, p_shake=way)
+        else:
+            for _ in range(3):
+                for left, right in ((176.0, 204.0), (184.0, 212.0)):
+                    s.me.move(0.14, ly=left, **({} if one_side else {"ry": right}))
+        ears = () if bad("tap_or_call_missing") else (0,) if one_side else (0, 1)
+        for ear in ears:
+            if bad("weak_call"):
+                s.me.look(0.3, 0.3)
+                s.me.say("hello", 0.9)
+                s.wait(0.9)
+            else:
+                s.me.move(0.35, lean=46, bow=40 + 8 * ear, gx=0.9, gy=0.9)
+                s.me.say("HELLO! CAN YOU HEAR ME?" if ear == 0 else "WAKE UP!", 1.1)
+                s.wait(1.1)
+        s.me.rest()
+
+
+def _call_for_help(s: Choreography) -> None:
+    with s.step("cpr_03") as bad:
+        if bad("omitted"):
+            return
+        designated = not bad("nobody_designated") and not bad("shout_only")
+        if designated:
+            s.me.look(-1, -0.2)
+            s.me.reach((s.me.value("x") - 52, 92), None, 0.4, (2, 0))
+        else:
+            s.me.look(0, -0.6)
+            s.wait(0.4)
+        s.me.say("HELP!", 1.0)
+        s.wait(1.2)
+        if bad("shout_only"):
+            s.me.say("HELP!", 1.0)
+        else:
+            who = "You there:" if designated else "Somebody,"
+            what = "call 120!" if bad("phone_or_aed_missing") else "call 120, get the AED!"
+            s.me.say(f"{who} {what}", 2.2)
+            s.wait(1.0)
+            if designated:
+                s.aide.look(1, 0.2)
+                s.aide.say("OK!", 0.9)
+        s.wait(1.2)
+        if designated:
+            s.aide.look(-1, 0.2)
+            s.aide.start(2.2, x=-60, lx=-82, rx=-38)
+        s.me.rest()
+
+
+def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
+    """A check of 5 to 10 s; wrongly timed it is far too short or too long."""
+    if not wrong:
+        return 6.0
+    return 2.2 if s.coin(f"{name} too short", 0.6) else 13.5
+
+
+def _breathing(s: Choreography) -> None:
+    with s.step("cpr_04") as bad:
+        if bad("omitted"):
+            return
+        away = bad("no_view_of_chest")
+        s.me.bend(44, 26 if away else 44, 0.5, look=(1, -0.3) if away else (-1, 0.8))
+        s.wait(0.5)
+        s.hold(_check_seconds(s, "breathing", bad("timing")))
+        s.me.say("Not breathing.", 1.2)
+        s.wait(0.8)
+        s.me.rest()
+
+
+def _at_neck(s: Choreography, left: tuple[float, float] | None = None, right: float = 347.0) -> None:
+    """Two fingers on the carotid groove."""
+    s.me.bend(34, 20, 0.5, look=(0.6, 0.8))
+    s.me.reach(left, (right, 203.0), 0.5, (1, 1))
+
+
+def _pulse(s: Choreography) -> None:
+    with s.step("cpr_05") as bad:
+        if bad("omitted"):
+            return
+        seconds = _check_seconds(s, "pulse", bad("timing"))
+        if bad("wrong_site"):
+            _at_neck(s, right=372.0)  # the jaw
+        else:
+            _at_neck(s, left=(344, 186) if bad("both_sides") else None)
+        if bad("no_result_stated"):
+            s.hold(seconds)
+        else:
+            last = max(2, int(seconds)) - 1
+            for number in range(1, last + 1):
+                s.me.say(f"{1000 + number}", seconds / last * 0.9 * s.tick)
+                s.hold(seconds / last)
+            s.me.say("No pulse!", 1.3)
+        s.wait(0.8)
+        s.me.rest()
+
+
+def _position_and_chest(s: Choreography) -> None:
+    """The patient laid straight on the back, the chest exposed, the own place beside it."""
+    with s.step("cpr_06") as bad:
+        if not bad("omitted"):
+            if bad("neck_unprotected"):
+                s.me.bend(-14, 14, 0.5, look=(-0.8, 0.9))
+                s.me.reach((246, 196), (318, 208), 0.5, (4, 4))
+                for way in (5, -5, 4, 0):
+                    s.move(0.2, p_shake=way, p_twist=0.35 if way else 0.0)
+            else:
+                s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
+                s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
+                s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
+            if not bad("misaligned"):
+                s.me.bend(44, 22, look=(1, 0.8))
+                s.me.reach(None, (388, 206), 0.4, (0, 0))
+                s.move(0.4, p_pillow=0)
+            s.me.rest()
+    with s.step("cpr_07") as bad:
+        if not bad("omitted"):
+            s.me.look(0, 0.9)
+            s.me.start(0.4, bow=14)
+            s.me.reach((288, 192), (304, 192), 0.4)
+            s.start(0.7, p_cloth=0.5)
+            s.me.reach((276, 182), (312, 203), 0.7)
+            s.me.rest()
+    with s.step("cpr_08") as bad:
+        if bad("omitted"):
+            s.base_x = 248.0
+        s.me.walk(s.base_x, 0.9)
+        s.me.look(0, 0.9)
+        s.wait(0.6)
+
+
+def _locate(s: Choreography, how: Technique) -> None:
+    """Feel for the lower half of the sternum: a finger along the rib edge, then the heel of the hand."""
+    s.me.bend(how.x - s.me.value("x"), 18, look=(0, 1))
+    s.me.reach(None, (how.x - 26, 200), 0.5, (0, 1))
+    s.me.reach(None, (how.x - 6, 194), 0.6, (0, 1))
+    s.wait(0.3)
+
+
+def _first_set(s: Choreography, how: Technique) -> None:
+    has = s.plan.has
+    with s.step("cpr_09", "cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14"):
+        if has("cpr_09.omitted"):
+            s.me.look(0.5, 0.3)
+            s.wait(4)
+            s.me.rest()
+            return
+        _locate(s, how)
+        strokes, fewer = s.pace.strokes, s.coin("fewer")
+        if has("cpr_14.small_miscount"):
+            strokes += -max(1, strokes // 15) if fewer else max(1, strokes // 15)
+        if has("cpr_14.large_miscount"):
+            strokes = strokes * 2 // 3 if fewer else strokes * 4 // 3
+        counted = not has("cpr_14.silent")
+        if has("cpr_12.omitted"):
+            compress(s, 3, how, counted=counted)
+            s.me.rest()
+            s.wait(3)
+            compress(s, 2, how, counted=counted)
+        elif has("cpr_14.omitted"):
+            compress(s, max(2, strokes // 4), how, counted=counted)
+        else:
+            pause_after = strokes // 2 if has("cpr_14.pause_inside_set") else None
+            compress(s, strokes, how, counted=counted, pause_after=pause_after)
+        s.me.rest()
+
+
+def _mouth(s: Choreography) -> None:
+    with s.step("cpr_15") as bad:
+        if bad("omitted"):
+            return
+        blind = bad("blind_sweep") or bad("no_look")
+        debris = s.coin("something in the mouth", 0.4) and not blind
+        s.put(p_debris=float(debris))
+        s.me.bend(40, 22, look=(-1, -0.3) if bad("no_look") else (0.8, 1))
+        s.me.reach((352, 206), (392, 184), 0.5)
+        s.move(0.4, p_mouth=1)
+        s.wait(0.8)
+        if debris or blind:
+            s.me.reach(None, (366, 172), 0.4, (0, 1))
+            s.me.move(0.25, rx=361)
+            s.me.move(0.25, rx=366)
+            s.put(p_debris=0)
+            s.me.reach(None, (392, 172), 0.3, (0, 1))
+        s.move(0.3, p_mouth=0.1)
+        s.me.rest()
+
+
+def _airway(s: Choreography) -> None:
+    with s.step("cpr_16") as bad:
+        if bad("omitted"):
+            s.me.look(0.7, 1)
+        else:
+            s.me.bend(40, 20, look=(0.7, 1))
+            tilt = 0.3 if bad("too_little_tilt") else 2.0 if bad("over_extension") else 1.0
+            closed = bad("soft_tissue_or_mouth_closed")
+            chin, mouth = ((344.0, 208.0), 0.0) if closed else ((357.0, 203.0), 0.25)
+            lifts_neck = bad("wrong_manoeuvre")  # with one hand
+            if lifts_neck:
+                s.me.reach((344, 214), None, 0.5, (4, 0))
+            else:
+                s.me.reach(chin, (393, 182), 0.5, (1, 4))
+            s.start(0.8, p_tilt=tilt, p_mouth=mouth)
+            s.me.move(0.8, **({"ly": 204} if lifts_neck else {"ly": chin[1] - 3, "rx": 396, "ry": 187}))
+            s.wait(0.5)
+        s.start(0.3, p_mouth=0.2)
+        s.me.start(0.3, lean=40, bow=20, gx=0.7, gy=1)
+        s.me.reach((356, 204), (394, 184), 0.4, (1, 4))
+
+
+def _breaths(s: Choreography) -> None:
+    with s.step("cpr_17") as bad:
+        number = (1 if s.coin("one breath") else 3) if bad("wrong_number") else 2
+        hard, leak = bad("too_fast_or_hard"), bad("leak")
+        for breath in range(0 if bad("omitted") else number):
+            rise = 0.5 if leak else 1.0
+            if bad("neither_effective") or (bad("one_without_rise") and breath == 1):
+                rise = 0.0
+            held = bad("no_release_between") and breath == 0
+            seconds, watch = 0.3 if hard else 1.0, not bad("not_watching_chest")
+            _breath(s, 1.5 * rise if hard else rise, seconds, watch=watch, leak=leak, held=held)
+            if breath == 0 and s.plan.has("cpr_16.position_lost"):
+                s.move(0.3, p_tilt=0.05)
+        _leave_head(s)
+
+
+def _breath(
+    s: Choreography, rise: float, seconds: float, *, watch: bool = True, leak: bool = False, held: bool = False
+) -> None:
+    """Seal, blow, come up, watch the chest fall."""
+    tilt = s.value("p_tilt")
+    s.put(p_shield=1)
+    s.me.put(bare=1)
+    s.me.bend(44, 44, look=(0.5, 1))
+    nose = (398.0, 182.0) if leak else (374.0 + 7 * tilt, 171.0 + 3 * tilt)
+    s.me.reach((352, 207), nose, 0.4, (1, 4 if leak else 1))
+    s.me.start(0.2, bow=52)
+    s.me.put(puff=1.5)
+    s.put(p_leak=float(leak))
+    s.start(seconds * s.tick, p_rise=rise)
+    s.hold(seconds)
+    s.put(p_leak=0)
+    s.me.put(puff=0)
+    if held:
+        s.hold(0.5)
+        return
+    s.me.bend(40, 32, 0.3, look=(-1, 0.7) if watch else (1, -0.5))
+    s.start(0.9 * s.tick, p_rise=0)
+    s.hold(1.1)
+
+
+def _leave_head(s: Choreography) -> None:
+    s.start(0.3, p_tilt=0, p_rise=0, p_mouth=0.1)
+    s.put(p_shield=0)
+    s.me.put(bare=0)
+    s.me.rest()
+
+
+def _cycles(s: Choreography, how: Technique) -> float:
+    """The cycle after the first; returns when the place on the chest has been found again and used."""
+    first_strokes = 0.0
+
+    def breathe(number: int) -> None:
+        s.me.start(0.4, lean=40, bow=20, gx=0.7, gy=1)
+        s.start(0.6, p_tilt=1)
+        s.me.reach((356, 204), (394, 184), 0.5, (1, 4))
+        for _ in range(number):
+            _breath(s, 1.0, 1.0)
+        _leave_head(s)
+
+    with s.step("cpr_18") as bad:
+        if bad("omitted"):
+            s.me.look(0.4, 0.3)
+            s.hold(5)
+            s.me.rest()
+            return s.now
+        if bad("pause_10_15s") or bad("pause_over_15s"):
+            s.hold(10.5 if bad("pause_10_15s") else 16.5)
+        if bad("order_reversed"):
+            breathe(2)
+        repeatedly = bad("ratio_wrong_repeatedly")
+        share = 0.3 if bad("cycle_missing") else 0.5 if repeatedly or bad("ratio_wrong_once") else 1.0
+        for cycle in range(2 if repeatedly else 1):
+            if cycle == 0 and not s.plan.has("cpr_09.no_relocation"):
+                _locate(s, how)
+            first_strokes = first_strokes or s.now + 2.5
+            compress(s, max(2, round(s.pace.strokes * share)), how)
+            s.me.rest()
+            if bad("cycle_missing"):
+                s.wait(4)
+            elif not bad("order_reversed"):
+                breathe(1 if repeatedly else 2)
+    return min(first_strokes, s.now)
+
+
+def _reassess(s: Choreography) -> None:
+    with s.step("cpr_19") as bad:
+        if bad("omitted"):
+            return
+        _at_neck(s)
+        s.me.bend(42, 40, look=(1, -0.3) if bad("one_sign_only") else (-1, 0.8))
+        s.hold(12.5 if bad("over_10s") else 5.5)
+        if not bad("no_statement"):
+            s.me.look(0, 0)
+            s.me.say("No pulse, go on!", 1.4)
+            s.wait(1.0)
+        s.me.rest()

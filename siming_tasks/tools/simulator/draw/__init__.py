@@ -1,1 +1,0 @@
-"""The picture of a simulated exam: what a state looks like."""
