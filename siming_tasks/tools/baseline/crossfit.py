@@ -69,10 +69,10 @@ class StepJudgments:
     Attributes:
         points: the median of what is likely, NaN where nothing could be trained.
         wrong: whether points below the maximum are likelier than the maximum, which is when the median lies there.
-        constant: how many folds have one label only, which is then what they say.
-        untrained: how many have no label at all.
-        unchosen: how many have too few to choose the strength of their penalty, and take the default.
-        strengths: of the others and of these, fold by fold.
+        constant: number of folds with one label only, which is then what they say.
+        untrained: number of those without any label.
+        unchosen: number of those with too few to choose the strength of their penalty; they take the default.
+        strengths: fold by fold, where a head was trained.
     """
 
     points: Array
@@ -87,11 +87,8 @@ class StepJudgments:
 class BaselineResult:
     """Result of training and judging.
 
-    Attributes:
-        judged: by scope and step, what is said, and of which videos (their places).
-        media: by video id, and within it by step id of a clip or the empty name, which frames were shown.
-        unreadable: why which videos could not be shown.
-        facts: how it was made, for the prediction file.
+    By scope and step, what is said, and of which videos (their places); by video id, the frames shown; why which videos
+    could not be shown; and how it was made, for the prediction file.
     """
 
     judged: Mapping[Key, tuple[StepJudgments, list[int]]]
@@ -103,12 +100,8 @@ class BaselineResult:
 def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -> NDArray[np.int64]:
     """The group of every video: what is in one group is never on both sides of a fold.
 
-    One group are videos with the same file, counterfactual minimal pairs, and those that share what ``group`` names.
-
-    Args:
-        dataset: the exams.
-        digests: of every video's file.
-        group: ``student``, ``site`` or None.
+    One group are videos with the same file, counterfactual minimal pairs, and those that share what ``group`` names:
+    ``student``, ``site`` or None.
 
     Raises:
         DataError: a video does not say its student or site; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
@@ -162,8 +155,7 @@ def cross_fitted(
         labels: points, NaN where there is none; such a video is judged, and trains nothing.
         fold: of every video.
         top: the step's maximum.
-        groups: of every video, as :func:`groups_of` has it; None: each by itself. Never on both sides of a split inside
-            the training videos.
+        groups: of every video, never on both sides of a split inside the training videos; None: each by itself.
         strengths: to choose from.
     """
     from threadpoolctl import threadpool_limits
@@ -211,8 +203,7 @@ def head(
         strengths: to choose from, ascending.
 
     Returns:
-        The median of the points that are likely, for each video of ``test``; the strength with which it was trained;
-        and whether the training videos sufficed to choose that.
+        The median of the likely points for each video of ``test``; the strength; and whether that could be chosen.
     """
     from sklearn.model_selection import GroupKFold
 

@@ -45,12 +45,7 @@ def device_of(name: str) -> torch.device:
 
 
 class Backbone(Protocol):
-    """Network that turns pictures into features; it is never trained here.
-
-    Attributes:
-        name: for people.
-        digest: moves when the same picture gives other features.
-    """
+    """Network, never trained here, that turns pictures into features; other features move its ``digest``."""
 
     name: str
     digest: str
@@ -61,9 +56,6 @@ class Backbone(Protocol):
 
 class NanoFeatures:
     """The last hidden layer of ``siming_nano``'s frame encoder, which was trained on drawings.
-
-    Args:
-        device: ``auto``, ``cpu``, ``cuda``, ...; ``auto`` is a GPU where there is one.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.

@@ -71,7 +71,7 @@ def write_baseline(
         options: of the run: which frames, where the cache is, the seed.
         learner: what makes frozen features, on which heads are trained; or how the whole network is.
         out: the prediction file.
-        folds: how many.
+        folds: number of folds.
         group: ``student`` or ``site``: whose videos are kept on one side; None: each video by itself.
         watched: shows progress.
 

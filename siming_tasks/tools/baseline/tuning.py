@@ -181,7 +181,8 @@ class Tuned:
         """
         import torch
 
-        features = self._features(lesson).requires_grad_()
+        with torch.no_grad():
+            features = torch.cat([encoded for _, encoded in self._encoded(lesson)]).requires_grad_()
         losses = []
         for name in lesson.views:
             steps = [step for step in lesson.asked[name] if step in lesson.points]
@@ -207,18 +208,12 @@ class Tuned:
         import torch
 
         with torch.inference_mode():
-            features = self._features(lesson)
+            features = torch.cat([encoded for _, encoded in self._encoded(lesson)])
             return {
                 name: self._log_chances(lesson, name, steps, features).exp().double().cpu().numpy()
                 for name, steps in lesson.asked.items()
                 if steps
             }
-
-    def _features(self, lesson: Lesson) -> torch.Tensor:
-        import torch
-
-        with torch.no_grad():
-            return torch.cat([encoded for _, encoded in self._encoded(lesson)])
 
     def _encoded(self, lesson: Lesson) -> Iterator[tuple[int, torch.Tensor]]:
         """Features of a few frames at a time, each with the place of its first frame."""

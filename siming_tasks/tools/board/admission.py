@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.sanitize import one_line
+from siming_tasks.common.sanitize import one_line, visible
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
+from siming_tasks.report.published_tables.model import COLUMNS, Document, Row, Table
+from siming_tasks.report.published_tables.numbers import parse
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
-from siming_tasks.tools.board.submission import Received, predictions_of, read_submission
-from siming_tasks.tools.board.submission_findings import submission_findings
-
-__all__ = ["SUPERVISED_REFUSAL", "AdmittedSubmission", "admit", "refusal"]
+from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
+from siming_tasks.tools.table_lint.lint import lint
 
 SUPERVISED_REFUSAL = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
     "report; submit a model."
 )
 """Reason to refuse each kind of baseline that :mod:`siming_tasks.results.record` recognises."""
+
+_CLAIM_TOLERANCE = 0.0005
+"""A claim agrees with the recomputed value if it rounds to the same third digit, give or take one rounding."""
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
@@ -48,10 +53,31 @@ def admit(path: Path, dataset: Dataset, options: Options) -> AdmittedSubmission:
         DataError: the board refuses it; names the file, what is wrong and the way out.
     """
     try:
-        return _admitted(read_submission(path, dataset), dataset, options)
+        received = read_submission(path, dataset)
+        # a board is of models: what answers from the labels, or without any video, has a row of its own there
+        if received.submission.run.get("model") == REFERENCE_MODEL:
+            what = "a run of a reference judge (--model siming_reference), which is no model"
+            fix = "Physicians and no-video baselines have rows of their own; submit a model."
+            raise DataError(f"{path}: {what}. {fix}")
+        run = predictions_of(received, dataset)
+        if received.submission.run.get("judge") == SUPERVISED or has_supervised_judge(run.records):
+            raise DataError(f"{path}: {SUPERVISED_REFUSAL}")
+        if errors := [problem for problem in run.problems if problem.severity == "error"]:
+            raise DataError.of(errors, shown=3)
+        if not run.settings:
+            raise DataError(f"{path}: answers no question of {dataset.name}. Run it on this data set.")
+        for name in (*run.settings, *received.submission.claims):
+            if name in TASKS and name not in STANDARD_TASKS:
+                what = "an ablation" if name in ABLATION_TASKS else "another form of the reply"
+                task = TASKS[name].task_name
+                raise DataError(f"{path}: holds {task}, {what}, which is no part of the benchmark. {FIX}")
+        settings = {name: run.evaluate(name, options) for name in run.settings}
+        _check_claims(received)
+        findings = tuple(map(one_line, _findings(received, settings, run)))
+        return AdmittedSubmission(replace(received, predictions=b""), run, settings, findings)
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
-        raise DataError(f"{path}: cannot be scored ({what}). Make it with `siming board submit`.") from error
+        raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error
 
 
 def refusal(path: Path, error: DataError) -> str:
@@ -61,52 +87,64 @@ def refusal(path: Path, error: DataError) -> str:
     return why if why.startswith(name) else f"{name}: {why}"
 
 
-def _admitted(received: Received, dataset: Dataset, options: Options) -> AdmittedSubmission:
-    _check_judge(received)
-    run = predictions_of(received, dataset)
-    _check_untrained(received, run)
-    if errors := [problem for problem in run.problems if problem.severity == "error"]:
-        raise DataError.of(errors, shown=3)
-    if not run.settings:
-        raise DataError(f"{received.path}: answers no question of {dataset.name}. Run it on this data set.")
-    for name in (*run.settings, *received.submission.claims):
-        if name in TASKS and name not in STANDARD_TASKS:
-            what = "an ablation" if name in ABLATION_TASKS else "another form of the reply"
-            raise DataError(
-                f"{received.path}: holds {TASKS[name].task_name}, {what}, which is no part of the benchmark. Make "
-                "it with `siming board submit`."
-            )
-    settings = {name: run.evaluate(name, options) for name in run.settings}
-    _check_claims(received)
-    findings = tuple(map(one_line, submission_findings(received, settings, run.problems)))
-    return AdmittedSubmission(replace(received, predictions=b""), run, settings, findings)
-
-
-def _check_judge(received: Received) -> None:
-    """A board is of models: what answers from the labels, or without any video, has a row of its own there."""
-    if received.submission.run.get("model") == REFERENCE_MODEL:
-        what = "a run of a reference judge (--model siming_reference), which is no model"
-        fix = "Physicians and no-video baselines have rows of their own; submit a model."
-        raise DataError(f"{received.path}: {what}. {fix}")
-
-
-def _check_untrained(received: Received, run: Run) -> None:
-    """Whoever learnt from the labels of these very exams is told apart, whoever packed it."""
-    if received.submission.run.get("judge") == SUPERVISED or has_supervised_judge(run.records):
-        raise DataError(f"{received.path}: {SUPERVISED_REFUSAL}")
-
-
 def _check_claims(received: Received) -> None:
-    """Numbers are claimed of settings and metrics that there are, and are possible."""
-    where, fix = f"{received.path}: submission.json: claims", "Make it with `siming board submit`."
+    """Refuse numbers that are claimed of settings and metrics that there are not, or that are impossible."""
+    where = f"{received.path}: submission.json: claims"
     for name, claims in received.submission.claims.items():
         if name not in TASKS:
-            raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(TASKS)}. {fix}")
+            raise DataError(f"{where}: unknown setting {name[:64]!r}; one of {', '.join(TASKS)}. {FIX}")
         known = select(TASKS[name].answer)
         for metric, value in claims.items():
             if metric not in known:
-                raise DataError(f"{where}.{name}: unknown metric {metric[:64]!r}; one of {', '.join(known)}. {fix}")
+                raise DataError(f"{where}.{name}: unknown metric {metric[:64]!r}; one of {', '.join(known)}. {FIX}")
             row = CATALOGUE[metric]
             if value is not None and not row.low <= value <= row.high:
                 what = f"{value:g}; it lies between {row.low:g} and {row.high:g}."
-                raise DataError(f"{where}.{name}.{metric}: {what} {fix}")
+                raise DataError(f"{where}.{name}.{metric}: {what} {FIX}")
+
+
+def _findings(received: Received, settings: Mapping[str, Mapping[str, Any]], run: Run) -> Iterator[str]:
+    """What is odd about a submission, not why: gaps, constants, claims that its predictions do not give.
+
+    Args:
+        received: the submission with its claims.
+        settings: evaluation of its predictions by setting (:mod:`siming_tasks.results.evaluate_records`).
+        run: its predictions, with the problems of reading them.
+    """
+    about = received.submission
+    # counted by kind: a thousand missing answers are one line
+    words = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
+    for code, n in Counter(problem.code for problem in run.problems).items():
+        yield f"{n:,} {words.get(code, code)}."
+    if about.model.saw_test_data == "yes":
+        yield "The model has seen test data, by its own card."
+    for name, evaluation in settings.items():
+        metrics, options = evaluation["metrics"], evaluation["options"]
+        coverage = metrics["coverage"]["value"]
+        if coverage is not None and coverage < COMPARABLE:
+            yield f"{name}: coverage {coverage:.1%}; not comparable below {100 * COMPARABLE:g} %."
+        if "constant-prediction" in metrics[headline(TASKS[name].answer)]["flags"]:
+            yield f"{name}: every prediction is the same."
+        comparable = all(about.options.get(key) == options.get(key) for key in ("rater", "mapping", "positive"))
+        for metric, claimed in about.claims.get(name, {}).items() if comparable else ():
+            value = metrics.get(metric, {}).get("value")
+            differs = (claimed is None) != (value is None)
+            if claimed is not None and value is not None:
+                differs = abs(claimed - value) > _CLAIM_TOLERANCE
+            if differs:
+                printed = ["none" if number is None else f"{number:.4f}" for number in (claimed, value)]
+                yield f"{name}: {metric} is claimed as {printed[0]}; the predictions give {printed[1]}."
+    for name in about.claims.keys() - settings.keys():
+        yield f"{visible(name)[:40]}: numbers are claimed without predictions."
+    yield from _contradictions(received)
+
+
+def _contradictions(received: Received) -> Iterator[str]:
+    """Contradictions among the claimed numbers, by the table linter."""
+    tables = []
+    for name, claims in received.submission.claims.items():
+        values = {"kappa" if key == "qwk" else key: parse(f"{v:.4f}") for key, v in claims.items() if v is not None}
+        known = {key: printed for key, printed in values.items() if printed and key in COLUMNS}
+        tables.append(Table(visible(name), (Row(received.submission.model.name, known),)))
+    for finding in lint(Document("claims", tuple(tables))).inconsistent:
+        yield f"{finding.table}: {finding.what}"

@@ -9,18 +9,11 @@ from typing import Any
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
-from siming_tasks.report.charts.forest_plot import (
-    ForestPlot,
-    ForestRow,
-    draw_forest_plot,
-    reference_bands,
-)
+from siming_tasks.report.charts.forest_plot import ForestPlot, ForestRow, draw_forest_plot, reference_bands
 from siming_tasks.report.charts.page_charts import Mark
 from siming_tasks.report.formatting import page_estimate
 from siming_tasks.report.pages.site import Site
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-
-__all__ = ["board_page"]
 
 
 def board_page(out: Path, board: Mapping[str, Any]) -> None:
@@ -34,7 +27,20 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
     pages = [{"name": "Board", "href": "index.html"}]
     site = Site(out, {"title": "SiMing-Bench board", "pages": pages, "detail_resamples": DETAIL_RESAMPLES, **shared})
     site.static()
-    rows = [_row(row) for row in board["rows"]]
+    rows = []
+    for row in board["rows"]:  # with the settings in which it answered too little to be compared
+        coverages = {
+            name: evaluation["metrics"][headline(TASKS[name].answer)]["coverage"] or 0
+            for name, evaluation in row["settings"].items()
+        }
+        rows.append({**row, "weak": [name for name, coverage in coverages.items() if coverage < COMPARABLE]})
+    baselines: dict[str, dict[str, Any]] = {}  # one row for each, with its estimate in each setting
+    for setting, rows_of_setting in board["beside"].items():
+        for row in rows_of_setting:
+            known = {key: row[key] for key in ("name", "role", "note")}
+            baselines.setdefault(row["name"], {**known, "settings": {}})["settings"][setting] = row["metrics"]
+    # the benchmark's settings, and those controls that any row has
+    columns = [name for name in TASKS if name in BENCHMARK_TASKS or any(name in row["settings"] for row in rows)]
     same = "gave the same answer to every step" if board["match"] == 1 else (
         f"gave the same answer to at least {100 * board['match']:g} % of the steps")  # fmt: skip
     site.page(
@@ -46,37 +52,12 @@ def board_page(out: Path, board: Mapping[str, Any]) -> None:
             ("Community", "Predictions as they were sent, scored here; not run again, or with other answers.",
              [row for row in rows if not row["verified"]]),
         ],
-        columns=[(TASKS[name].title, name, headline(TASKS[name].answer)) for name in _columns(rows)],
-        beside=_baseline_table(board["beside"]),
+        columns=[(TASKS[name].title, name, headline(TASKS[name].answer)) for name in columns],
+        beside=list(baselines.values()),
         charts=[chart for name in TASKS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
         refused=board["refused"],
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
-
-
-def _baseline_table(rows_by_setting: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """One row for each physician and no-video baseline, with its estimate in each setting."""
-    rows: dict[str, dict[str, Any]] = {}
-    for setting, mine in rows_by_setting.items():
-        for row in mine:
-            known = {key: row[key] for key in ("name", "role", "note")}
-            rows.setdefault(row["name"], {**known, "settings": {}})["settings"][setting] = row["metrics"]
-    return list(rows.values())
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The benchmark's settings, and those controls that any row has."""
-    return [name for name in TASKS if name in BENCHMARK_TASKS or any(name in row["settings"] for row in rows)]
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the settings in which it answered too little to be compared."""
-    weak = [
-        name
-        for name, evaluation in row["settings"].items()
-        if (evaluation["metrics"][headline(TASKS[name].answer)]["coverage"] or 0) < COMPARABLE
-    ]
-    return {**row, "weak": weak}
 
 
 def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -85,23 +66,20 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mappin
     A row without a re-run is a square; one that answered too little is pale.
     """
     metric = headline(TASKS[name].answer)
-    marked = [
-        (row["model"]["name"], row["settings"][name]["imputed"][metric], "model" if row["verified"] else "clip",
-         name in row["weak"])
-        for row in rows
-        if name in row["settings"]
-    ]  # fmt: skip
+    marked = []
+    for row in rows:
+        if name in row["settings"]:
+            estimate, role = row["settings"][name]["imputed"][metric], "model" if row["verified"] else "clip"
+            marked.append((row["model"]["name"], estimate, role, name in row["weak"]))
     if not marked:
         return None
     marked += [(row["name"], row["imputed"][metric], row["role"], False) for row in others]
     marked = [item for item in marked if item[1]["value"] is not None]
     marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
-    plotted = [
-        ForestRow(
-            Mark.of(label, estimate, role=role, thin=weak), page_estimate(estimate), "not comparable" if weak else ""
-        )
-        for label, estimate, role, weak in marked
-    ]
+    plotted = []
+    for label, estimate, role, weak in marked:
+        mark = Mark.of(label, estimate, role=role, thin=weak)
+        plotted.append(ForestRow(mark, page_estimate(estimate), "not comparable" if weak else ""))
     title, axis = TASKS[name].title, CATALOGUE[metric].title
     alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
     humans, no_video = reference_bands(others, metric)

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from siming_tasks import __version__
+from siming_tasks.analysis.comparison import capped_values
+from siming_tasks.analysis.paired_tests import answered_difference, paired_difference
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
+from siming_tasks.metrics.alignment import ComparisonEntry, align
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
+from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.metrics.thresholds import COMPARABLE, NOISE
 from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import baseline_rows
 from siming_tasks.results.comparable import TaskRun, groups
+from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.evaluate_records import build_reference_matrix
+from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admission import AdmittedSubmission, admit, refusal
 from siming_tasks.tools.board.board_page import board_page
-from siming_tasks.tools.board.rerun import rerun_agreement
-from siming_tasks.tools.board.row_order import board_ranks, sort_keys
-
-__all__ = ["FORMAT", "Entry", "build_board", "day_of"]
-
-FORMAT = "siming-board-1"
 
 
 @dataclass(frozen=True)
@@ -108,96 +112,20 @@ def build_board(
         except DataError as error:
             refused.append(refusal(path, error))
     entries = _sorted_entries(_note_conditions(_note_duplicates(entries), options), options)
-    board = _report(dataset, options, entries, refused, match)
+    board = _to_json(dataset, options, entries, refused, match)
     with atomic_write(out / "board.json") as stream:
         json.dump(board, stream, indent=1, allow_nan=False)
     board_page(out, board)
     return entries, refused
 
 
-def _entry(admitted: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
-    share, fault = rerun_agreement(admitted.received.path, admitted.run.records, dataset, reruns)
-    verified = share is not None and share >= match
-    notes = [fault] if fault else []
-    if share is not None and not verified:
-        notes.append(f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified.")
-    findings = (*admitted.findings, *notes)
-    return Entry(admitted.received, admitted.run, admitted.settings, findings, agreement=share, verified=verified)
-
-
-def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
-    """A note on rows that share predictions or a name."""
-    noted = []
-    for entry in entries:
-        mine = entry.received.submission
-        notes = []
-        for other in entries:
-            theirs = other.received.submission
-            if other is not entry and theirs.predictions_sha256 == mine.predictions_sha256:
-                notes.append(f"The same predictions as {one_line(other.received.path.name)}.")
-            elif other is not entry and theirs.model.name.casefold() == mine.model.name.casefold():
-                notes.append(f"The same model name as {one_line(other.received.path.name)}.")
-        noted.append(replace(entry, findings=(*entry.findings, *notes)))
-    return noted
-
-
-def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """A note on rows that were made under other conditions than most: they are no ranking of models."""
-    notes: dict[int, list[str]] = {}
-    others: dict[int, list[str]] = {}
-    for setting in TASKS:
-        mine = [(place, entry) for place, entry in enumerate(entries) if setting in entry.run.records]
-        named = [
-            replace(TaskRun.of(entry.run, setting, options.rater), name=entry.received.path.name) for _, entry in mine
-        ]
-        _, apart = groups(named) if named else ([], {})
-        for (place, _), entrant in zip(mine, named, strict=True):
-            if entrant.name in apart:
-                others.setdefault(place, []).append(setting)
-                notes.setdefault(place, []).append(f"{setting}: not comparable with most rows. {apart[entrant.name]}")
-    return [
-        replace(entry, findings=(*entry.findings, *notes.get(k, ())), others=tuple(others.get(k, ())))
-        for k, entry in enumerate(entries)
-    ]
-
-
-def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """Verified rows first, then those with a rank, then by the imputed value of the first headline."""
-    if not entries:
-        return []
-    places = sort_keys(entries, options)
-    setting = next(name for name in TASKS if any(name in entry.settings for entry in entries))
-    apart = [k for k, entry in enumerate(entries) if setting in entry.others]
-    ranked = board_ranks(entries, places, setting, apart)
-    keys = [
-        (not entry.verified, rank is None, *place, entry.received.path.name)
-        for entry, place, rank in zip(entries, places, ranked, strict=True)
-    ]
-    ranked_entries = [replace(entry, rank=rank) for entry, rank in zip(entries, ranked, strict=True)]
-    return [entry for _, entry in sorted(zip(keys, ranked_entries, strict=True), key=lambda pair: pair[0])]
-
-
-def day_of(date: Any) -> str | None:
-    """The day of a run as lmms-eval writes it (``20260102_030405``); None for anything else."""
-    date_match = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
-    return "-".join(date_match.groups()) if date_match else None
-
-
-def _baseline_rows_by_setting(dataset: Dataset, options: Options, entries: Sequence[Entry]) -> dict[str, Any]:
-    """By setting, the rows of the physicians and the no-video baselines."""
-    wanted = [name for name in TASKS if any(name in entry.settings for entry in entries)]
-    return {
-        name: baseline_rows(dataset, name, options, build_reference_matrix(dataset, name, options.rater))
-        for name in wanted
-    }
-
-
-def _report(
+def _to_json(
     dataset: Dataset, options: Options, entries: Sequence[Entry], refused: Sequence[str], match: float
 ) -> dict[str, Any]:
-    """Everything the page says, as plain JSON."""
+    """Everything that the page says, as plain JSON."""
+    settings = [name for name in TASKS if any(name in entry.settings for entry in entries)]
     return {
-        "format": FORMAT,
+        "format": "siming-board-1",
         "version": __version__,
         "synthetic": dataset.synthetic,
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest,
@@ -206,6 +134,162 @@ def _report(
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
         "match": match,
         "rows": [entry.to_json() for entry in entries],
-        "beside": _baseline_rows_by_setting(dataset, options, entries),
+        "beside": {
+            name: baseline_rows(dataset, name, options, build_reference_matrix(dataset, name, options.rater))
+            for name in settings
+        },
         "refused": list(refused),
     }  # fmt: skip
+
+
+def day_of(date: Any) -> str | None:
+    """The day of a run as lmms-eval writes it (``20260102_030405``); None for anything else."""
+    date_match = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
+    return "-".join(date_match.groups()) if date_match else None
+
+
+def _entry(admitted: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
+    """The row of an archive, compared with the host's own run of the model, which makes it *verified*."""
+    share, findings = None, list(admitted.findings)
+    try:
+        path = _rerun_path(admitted.received.path, reruns) if reruns else None
+        if path:
+            sent = _answers_by_request(admitted.run)
+            again = _answers_by_request(read_run(find_runs([str(path)])[0], dataset))
+            asked = sent.keys() | again.keys()
+            share = sum(again.get(key) == sent.get(key) for key in asked) / len(asked) if asked else None
+    except (DataError, OSError) as error:
+        findings.append(f"The host’s own run cannot be used: {one_line(error, 300)}")
+    verified = share is not None and share >= match
+    if share is not None and not verified:
+        findings.append(f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified.")
+    return Entry(admitted.received, admitted.run, admitted.settings, tuple(findings), share, verified)
+
+
+def _rerun_path(archive: Path, reruns: Path) -> Path | None:
+    """The one folder or ``.jsonl`` file in ``reruns`` with the archive's exact name; None if there is none.
+
+    Raises:
+        DataError: the name could mean more than one run, or none of its own.
+    """
+    name = archive.name[: -len(".zip")]
+    if not name.strip(". "):
+        raise DataError(f"the archive's name {archive.name!r} names no run; give it another.")
+    with os.scandir(reruns) as entries:  # looked up by exact name, whatever the file system takes for equal
+        rerun_paths = [Path(entry.path) for entry in entries if entry.name in (name, f"{name}.jsonl")]
+    if not rerun_paths:
+        return None
+    if len(rerun_paths) > 1:
+        raise DataError(f"both {name}/ and {name}.jsonl are there; keep one.")
+    path, top = rerun_paths[0], reruns.resolve()
+    if path.resolve() == top or path.resolve() in top.parents:
+        raise DataError(f"{path.name} leads to the folder of all re-runs.")
+    if path.is_dir() == (path.name != name):
+        raise DataError(f"{path.name}: a re-run is a folder, or a file named {name}.jsonl.")
+    if path.is_dir() and (n := len(find_runs([str(path)]))) > 1:
+        raise DataError(f"{path.name} holds {n} runs; keep one.")
+    return path
+
+
+def _answers_by_request(run: Run) -> dict[tuple[str, str], Any]:
+    records = [record for records in run.records.values() for record in records]
+    return {(record.id, step): float(value) for record in records for step, value in record.answers.items()}
+
+
+def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
+    """A note on rows that share predictions or a name."""
+    noted = []
+    for entry in entries:
+        mine = entry.received.submission
+        notes = []
+        for other in (other for other in entries if other is not entry):
+            theirs, archive = other.received.submission, one_line(other.received.path.name)
+            if theirs.predictions_sha256 == mine.predictions_sha256:
+                notes.append(f"The same predictions as {archive}.")
+            elif theirs.model.name.casefold() == mine.model.name.casefold():
+                notes.append(f"The same model name as {archive}.")
+        noted.append(replace(entry, findings=(*entry.findings, *notes)))
+    return noted
+
+
+def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
+    """A note on rows that were made under other conditions than most: they are no ranking of models."""
+    noted = list(entries)
+    for setting in TASKS:
+        places = [place for place, entry in enumerate(entries) if setting in entry.run.records]
+        runs = [
+            replace(TaskRun.of(entries[k].run, setting, options.rater), name=entries[k].received.path.name)
+            for k in places
+        ]
+        _, apart = groups(runs) if runs else ([], {})
+        for place, run in zip(places, runs, strict=True):
+            if run.name in apart:
+                entry, note = noted[place], f"{setting}: not comparable with most rows. {apart[run.name]}"
+                noted[place] = replace(entry, findings=(*entry.findings, note), others=(*entry.others, setting))
+    return noted
+
+
+def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
+    """Verified rows first, then those with a rank, then by the imputed value of the first headline.
+
+    The rank is that in the first setting of the board, 1 = best, equal ones share the better; None for what cannot be
+    compared, and for rows whose first setting is another.
+    """
+    if not entries:
+        return []
+    keys = _sort_keys(entries, options)
+    setting = next(name for name in TASKS if any(name in entry.settings for entry in entries))
+    there = [k for k, entry in enumerate(entries) if setting in entry.settings and setting not in entry.others]
+    fit = [k for k in there if not keys[k][0]]
+    ranks = {k: 1 + sum(keys[other][1] < keys[k][1] - NOISE for other in fit) for k in fit}
+    places = [
+        (not entry.verified, k not in ranks, *keys[k], entry.received.path.name) for k, entry in enumerate(entries)
+    ]
+    order = sorted(range(len(entries)), key=places.__getitem__)
+    return [replace(entries[k], rank=ranks.get(k)) for k in order]
+
+
+def _sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tuple[bool, float, float]]:
+    """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
+
+    Leaving answers out cannot raise these values. A row is not above another that answered as much unless it is ahead
+    on the items that both answered (:func:`siming_tasks.analysis.comparison.capped_values`); of equal ones the first is
+    that with more answers.
+    """
+    first = [next(name for name in TASKS if name in row.settings) for row in rows]
+    keys: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
+    for setting in dict.fromkeys(first):
+        mine = [k for k, name in enumerate(first) if name == setting]
+        metric = headline(TASKS[setting].answer)
+        sign = CATALOGUE[metric].sign
+        evaluations = [rows[k].settings[setting] for k in mine]
+        imputed = [result["imputed"][metric] for result in evaluations]
+        value = np.array([  # larger is better; without a value last of all
+            -np.inf if estimate["value"] is None or estimate["undefined"] else sign * float(estimate["value"])
+            for estimate in imputed
+        ])  # fmt: skip
+        tallies = [
+            Tally.of(rows[k].run.score_matrix(setting, options.rater), options.mapping, options.positive, [metric])
+            for k in mine
+        ]
+        holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
+        for a, b in np.argwhere(value[:, None] > value[None, :]).tolist():
+            holds[a, b] = _lead_holds(tallies[a], tallies[b], metric, sign)
+        for k, result, settled in zip(mine, evaluations, capped_values(value, holds).tolist(), strict=True):
+            estimate, coverage = result["metrics"][metric], result["metrics"][COVERAGE]["value"] or 0.0
+            weak = estimate["value"] is None or (estimate["coverage"] or 0.0) < COMPARABLE
+            keys[k] = weak, -settled, -coverage
+    return keys
+
+
+def _lead_holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
+    """Test that a lead of ``a`` over ``b`` is one of its answers too, over what both were asked."""
+    if not (a.panel.asked & ~a.panel.answered).any():
+        return True  # it left nothing out
+    runs = ComparisonEntry("a", a.panel), ComparisonEntry("b", b.panel)
+    try:
+        sides = [Tally.of(run.panel, a.mapping, a.positive, [metric]) for run in align(runs, ("videos", "steps"))]
+    except DataError:  # nothing in common: other conditions, which the findings say
+        return True
+    imputed = paired_difference(sides[0].imputed(), sides[1].imputed())
+    return answered_difference(sides[0], sides[1], imputed).holds(metric, sign)

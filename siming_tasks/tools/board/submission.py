@@ -1,20 +1,30 @@
-"""A submission: predictions and a model card in one archive that its receiver need not trust."""
+"""A submission: predictions and a model card in one archive that its receiver need not trust.
+
+Nothing is unpacked to disk, and no size or name in an archive is believed. A few kilobytes of zip unpack to hundreds of
+megabytes of lines that each cost time to read; so there is room for what the data set asks and not for more, and
+everything that `siming board submit` would not write is refused before it is read.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import struct
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_path
+from siming_tasks.common.files import atomic_path, open_regular
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
@@ -22,21 +32,35 @@ from siming_tasks.data.jsonl import parse_object
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.run import Run, load_run
-from siming_tasks.tools.board.prediction_lines import check_lines, size_limit
-from siming_tasks.tools.board.zip_archive import read_archive
-
-__all__ = ["FORMAT", "ModelCard", "Submission", "pack", "predictions_of", "read_submission"]
+from siming_tasks.tasks import STANDARD_TASKS, TASKS
+from siming_tasks.tasks.expected_requests import expected_requests
 
 FORMAT: Literal["siming-submission-1"] = "siming-submission-1"
-MOST = 500_000_000
-MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": MOST}
+FIX = "Make it with `siming board submit`."
+
+MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": 500_000_000}
 """Files of an archive, each with the most bytes that are read of it."""
 
-DEEPEST = 6
+_MAX_ARCHIVE = 100_000_000
+_MAX_READ = 1 << 20
+"""Bytes that are read from the archive at once; a table of contents may not be longer."""
+
+_DEEPEST = 6
+_FULL_LINE, _CLIP_LINE = 20_000, 2_000
+"""Bytes for one request's line: `siming board submit` writes 3,000 for 33 steps and 64 frames, 500 for a clip."""
+
+_LONGEST_ANSWER = 40
+_MOST_FACTS = 40
+_ANSWERS = ("score", "scores", "verdict", "verdicts")
+_KEYS = {"setting", "video_id", "step_id", *_ANSWERS, "status", "missing", "prompt", "dataset", "media", "judge"}
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ArithmeticError, LookupError, RuntimeError,
+           ValueError)  # fmt: skip
+"""Errors that :mod:`zipfile` raises over broken archives."""
 
 Line = Annotated[str, Field(max_length=200)]
 Metric = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_SIXTY_FOUR = r"^[0-9a-f]{64}$"
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class _Model(BaseModel):
@@ -58,7 +82,7 @@ class ModelCard(_Model):
 class _DatasetRef(_Model):
     name: Line
     version: Line
-    digest: Annotated[str, Field(pattern=_SIXTY_FOUR)]
+    digest: Digest
     synthetic: bool
 
 
@@ -73,13 +97,17 @@ class Submission(_Model):
     options: dict[Line, Line | int | float]
     run: dict[Line, Any] = Field(default_factory=dict)
     claims: dict[Line, dict[Line, Metric | None]]
-    predictions_sha256: Annotated[str, Field(pattern=_SIXTY_FOUR)]
+    predictions_sha256: Digest
 
     @field_validator("run")
     @classmethod
     def _shallow(cls, run: dict[str, Any]) -> dict[str, Any]:
-        if _depth(run) > DEEPEST:
-            raise ValueError(f"nested more than {DEEPEST} deep")
+        def depth(value: Any) -> int:
+            inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+            return 1 + max(map(depth, inner), default=0)
+
+        if depth(run) > _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} deep")
         return run
 
 
@@ -118,7 +146,9 @@ def pack(
         ]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
     options = next(iter(evaluations.values()))["options"]
-    hidden = ("data_folder", "seconds")
+    claims = {}
+    for name, evaluation in evaluations.items():
+        claims[name] = {metric: estimate["value"] for metric, estimate in evaluation["metrics"].items()}
     about = Submission(
         format=FORMAT,
         created_with=f"siming-tasks {__version__}",
@@ -128,11 +158,8 @@ def pack(
         ),
         rubric=f"{dataset.rubric.rubric_id} {dataset.rubric.version}",
         options={key: options[key] for key in ("rater", "mapping", "positive", "resamples", "seed")},
-        run=redact({key: value for key, value in source.facts.items() if key not in hidden}),
-        claims={
-            name: {metric: estimate["value"] for metric, estimate in evaluation["metrics"].items()}
-            for name, evaluation in evaluations.items()
-        },
+        run=redact({key: value for key, value in source.facts.items() if key not in ("data_folder", "seconds")}),
+        claims=claims,
         predictions_sha256=hashlib.sha256(data).hexdigest(),
     )
     with atomic_path(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -142,7 +169,7 @@ def pack(
 
 
 def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
-    """Read an archive from a stranger: nothing is unpacked to disk, no size or name in it is believed.
+    """Read an archive from a stranger.
 
     Args:
         path: the archive.
@@ -151,28 +178,67 @@ def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
     Raises:
         DataError: not such an archive; names the file, what is wrong and the way out.
     """
-    fix = "Make it with `siming board submit`."
-    parts = read_archive(
-        path, MEMBERS if dataset is None else {**MEMBERS, "predictions.jsonl": min(size_limit(dataset), MOST)}, fix
-    )
+    limits = dict(MEMBERS)
+    if dataset is not None:
+        asked = _count_requests(dataset)
+        room = 1_000_000 + _FULL_LINE * asked["full"] + _CLIP_LINE * asked["clip"]
+        limits["predictions.jsonl"] = min(room, limits["predictions.jsonl"])
     try:
-        text = parts["submission.json"].decode("utf-8")
-        about = Submission.model_validate(redact(parse_object(text)))
+        with open_regular(path) as stream:
+            if stream.seek(0, io.SEEK_END) > _MAX_ARCHIVE:
+                raise DataError(f"{path}: larger than {_MAX_ARCHIVE:,} bytes. {FIX}")
+            with zipfile.ZipFile(_Careful(io.FileIO(stream.fileno(), closefd=False))) as archive:
+                parts = _read_members(path, archive, limits)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file.") from None
+    except _BROKEN as error:
+        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise DataError(f"{path}: not a readable zip archive ({what}). {FIX}") from None
+    try:
+        about = Submission.model_validate(redact(parse_object(parts["submission.json"].decode("utf-8"))))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: submission.json: {one_line(where, 200)}: {first['msg']}. {fix}") from None
+        raise DataError(f"{path}: submission.json: {one_line(where, 200)}: {first['msg']}. {FIX}") from None
     except (ValueError, RecursionError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"{path}: submission.json is not JSON ({what}). {fix}") from None
+        raise DataError(f"{path}: submission.json is not JSON ({what}). {FIX}") from None
     if hashlib.sha256(parts["predictions.jsonl"]).hexdigest() != about.predictions_sha256:
-        raise DataError(f"{path}: predictions.jsonl is not the file that submission.json was made with. {fix}")
+        raise DataError(f"{path}: predictions.jsonl is not the file that submission.json was made with. {FIX}")
     return Received(path, about, parts["predictions.jsonl"])
 
 
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, inner), default=0)
+class _Careful(io.BufferedReader):
+    """A file that gives no more than :data:`_MAX_READ` bytes at once: zipfile reads a whole table of contents."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(_MAX_READ + 1 if size is None or size < 0 else min(size, _MAX_READ + 1))
+        if len(data) > _MAX_READ:
+            raise zipfile.BadZipFile(f"its table of contents has more than {_MAX_READ:,} bytes")
+        return data
+
+
+def _read_members(path: Path, archive: zipfile.ZipFile, limits: Mapping[str, int]) -> dict[str, bytes]:
+    """The members of an archive that holds exactly these, of each at most so many bytes, whatever its header claims."""
+    names = [item.orig_filename for item in archive.infolist()[: len(limits) + 1]]
+    if sorted(names) != sorted(limits):
+        shown = ", ".join(repr(name[:60]) for name in names) or "nothing"
+        raise DataError(f"{path}: holds {shown}; a submission holds exactly {' and '.join(sorted(limits))}.")
+    parts = {}
+    for item in archive.infolist():
+        where, limit = f"{path}: {item.filename}", limits[item.filename]
+        if item.flag_bits & 1:
+            raise DataError(f"{where} is encrypted. Send it without a password.")
+        if item.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise DataError(f"{where} is packed by method {item.compress_type}. Use deflate, as zip does.")
+        buffer = io.BytesIO()
+        with archive.open(item) as stream:
+            while chunk := stream.read(1 << 20):
+                if buffer.tell() + len(chunk) > limit:
+                    raise DataError(f"{where} unpacks to more than {limit:,} bytes.")
+                buffer.write(chunk)
+        parts[item.filename] = buffer.getvalue()
+    return parts
 
 
 def predictions_of(received: Received, dataset: Dataset) -> Run:
@@ -181,18 +247,61 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     Raises:
         DataError: more lines than the data set has questions for, or lines that `siming board submit` would not write.
     """
-    check_lines(received.path, received.predictions, dataset)
+    asked = sum(_count_requests(dataset).values())
+    lines = received.predictions.split(b"\n")
+    if len(lines) > 2 * asked + 100:
+        what = f"{len(lines):,} lines; {dataset.name} asks {asked:,} questions, one line each."
+        raise DataError(f"{received.path}: predictions.jsonl: {what} {FIX}")
+    for number, line in enumerate(lines, 1):
+        if fault := _line_fault(line, len(dataset.rubric.steps)):
+            raise DataError(f"{received.path}: predictions.jsonl:{number}: {fault} {FIX}")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
         run = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
-    problems = [_renamed(problem, str(path)) for problem in run.problems]
+    problems = [
+        replace(problem, file="predictions.jsonl", what=problem.what.replace(str(path), "predictions.jsonl"))
+        for problem in run.problems
+    ]
     if received.submission.dataset.digest != dataset.digest:
         what = f"made on dataset {received.submission.dataset.digest[:12]}, this is {dataset.digest[:12]}."
         problems.insert(0, Problem("dataset-other", what, "Run it on this data set.", "submission.json"))
     return replace(run, problems=tuple(problems))
 
 
-def _renamed(problem: Problem, path: str) -> Problem:
-    fields = problem.to_json() | {"file": "predictions.jsonl", "what": problem.what.replace(path, "predictions.jsonl")}
-    return Problem(**fields)  # type: ignore[arg-type]
+def _count_requests(dataset: Dataset) -> Counter[str]:
+    """Numbers of requests about full videos and about clips, over all settings that a board takes."""
+    counts: Counter[str] = Counter()
+    for setting in map(TASKS.__getitem__, STANDARD_TASKS):
+        counts[setting.scope] += len(expected_requests(setting, dataset.videos))
+    return counts
+
+
+def _line_fault(line: bytes, steps: int) -> str | None:
+    """What a line holds that is no answer; what is no JSON is left to whoever reads the lines."""
+    if len(line) > _FULL_LINE:
+        return f"a line of {len(line):,} bytes; at most {_FULL_LINE:,} are read."
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(row, dict):
+        return None
+    if put := row.get("asking") or row.get("part"):
+        how = str(put)[:_LONGEST_ANSWER]
+        return f"asked otherwise ({how}), which is no part of the benchmark; a board takes the plain questions."
+    if other := sorted(row.keys() - _KEYS):
+        return f"key {other[0][:64]!r}; a submission holds answers and how they were read, no raw replies."
+    for name in (*_ANSWERS, "missing"):
+        value = row.get(name)
+        values = value.values() if isinstance(value, dict) else (value,)
+        short = all(
+            isinstance(value, int | float | None) or (isinstance(value, str) and len(value) <= _LONGEST_ANSWER)
+            for value in values
+        )
+        if len(values) > steps or not short:
+            return f"`{name}` holds more than one short answer for each of {steps} steps."
+    media = row.get("media")
+    if isinstance(media, dict) and len(media) > _MOST_FACTS:
+        return f"`media` holds {len(media):,} facts; at most {_MOST_FACTS} are read."
+    return None
