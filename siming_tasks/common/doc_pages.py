@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-__all__ = ["KINDS", "folder", "pages", "read_page", "see"]
-
 KINDS = ("tutorials", "howto", "explanation", "reference", "validation")
 """The folders of pages, in the order of reading."""
 

@@ -21,8 +21,6 @@ from typing import Literal, TypeVar
 from siming_tasks.common.redact import redact_paths
 from siming_tasks.common.sanitize import one_line
 
-__all__ = ["DataError", "MediaError", "OptionsError", "Problem", "RubricError", "SimingError"]
-
 _E = TypeVar("_E", bound="SimingError")
 
 

@@ -9,32 +9,15 @@ import os
 import re
 import stat
 import tempfile
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, Union, get_args, get_origin
 
 import yaml
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.yaml_scalars import as_written
-
-__all__ = [
-    "VERIFIED",
-    "atomic_path",
-    "atomic_write",
-    "canonical_json",
-    "digest_of",
-    "inside",
-    "known_digest",
-    "open_regular",
-    "read_bytes",
-    "read_text",
-    "read_yaml",
-    "sha256_file",
-    "sha256_json",
-    "yaml_lines",
-]
 
 MAX_YAML_BYTES = 4_000_000
 MAX_YAML_DEPTH = 50
@@ -69,24 +52,48 @@ class _Loader(_Base):  # type: ignore[misc,valid-type]
         return super().construct_mapping(node, deep)
 
 
-def _load(text: str, model: Any) -> Any:
-    """Load YAML safely, without aliases (a few lines of them expand to gigabytes) and without deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Base):
-        mark: Any = event.start_mark
-        depth += isinstance(event, yaml.events.CollectionStartEvent)
-        depth -= isinstance(event, yaml.events.CollectionEndEvent)
-        if isinstance(event, yaml.events.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not accepted here", mark)
-        if depth > MAX_YAML_DEPTH:
-            raise yaml.composer.ComposerError(None, None, "nested too deeply to be one of our files", mark)
-    loader: Any = _Loader(text)  # derived from SafeLoader
-    try:
-        node = loader.get_single_node()
-        as_written(node, model)
-        return None if node is None else loader.construct_document(node)
-    finally:
-        loader.dispose()
+_STR, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
+
+
+def _as_written(node: yaml.Node | None, wanted: Any) -> None:
+    """Make text of every unquoted scalar below ``node`` that a model wants as text or number; nothing stays nothing.
+
+    YAML 1.1 makes false of ``no``, 90 of ``1:30``, 8 of ``010``, 1.1 of ``1.10`` and a date of ``2024-01-01``. Where a
+    field is text, the text is meant; where it is a number, the model reads the digits as people do, or refuses the
+    words. Fields of any type keep YAML's own reading.
+
+    Args:
+        node: a composed document; changed in place.
+        wanted: a pydantic model or a type of its fields.
+    """
+    kinds = _kinds(wanted)
+    if isinstance(node, yaml.ScalarNode):
+        if not node.style and node.tag != _NULL and {str, float, int} & {*kinds} and bool not in kinds:
+            node.tag = _STR
+    elif isinstance(node, yaml.SequenceNode):
+        for kind in kinds:
+            if get_origin(kind) in (list, tuple):
+                for item in node.value:
+                    _as_written(item, get_args(kind)[0])
+    elif isinstance(node, yaml.MappingNode):
+        for kind in kinds:
+            models = getattr(kind, "model_fields", {})
+            fields = {field.alias or name: field.annotation for name, field in models.items()}
+            for key, value in node.value:
+                if get_origin(kind) is dict:
+                    _as_written(key, get_args(kind)[0])
+                    _as_written(value, get_args(kind)[1])
+                elif isinstance(key, yaml.ScalarNode) and key.value in fields:
+                    _as_written(value, fields[key.value])
+
+
+def _kinds(wanted: Any) -> list[Any]:
+    """List the members of a union, without their annotations."""
+    if get_origin(wanted) is Annotated:
+        return _kinds(get_args(wanted)[0])
+    if get_origin(wanted) in (Union, types.UnionType):
+        return [kind for each in get_args(wanted) for kind in _kinds(each)]
+    return [wanted]
 
 
 @contextmanager
@@ -153,8 +160,7 @@ def read_yaml(path: Path, model: Any = None) -> Any:
 
     Args:
         path: the file.
-        model: the pydantic model that it is meant for: where that wants text or numbers, scalars are what was written
-            (:func:`siming_tasks.common.yaml_scalars.as_written`).
+        model: the pydantic model that it is meant for: where that wants text or numbers, scalars are what was written.
 
     Raises:
         DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
@@ -162,7 +168,22 @@ def read_yaml(path: Path, model: Any = None) -> Any:
     """
     text = read_text(path, MAX_YAML_BYTES)
     try:
-        return _load(text, model)
+        depth = 0
+        for event in yaml.parse(text, Loader=_Base):
+            depth += isinstance(event, yaml.events.CollectionStartEvent)
+            depth -= isinstance(event, yaml.events.CollectionEndEvent)
+            what = "aliases (*name) are not accepted here" if isinstance(event, yaml.events.AliasEvent) else ""
+            what = "nested too deeply to be one of our files" if depth > MAX_YAML_DEPTH else what
+            if what:  # a few lines of aliases expand to gigabytes
+                mark: Any = event.start_mark
+                raise yaml.composer.ComposerError(None, None, what, mark)
+        loader: Any = _Loader(text)  # derived from SafeLoader
+        try:
+            node = loader.get_single_node()
+            _as_written(node, model)
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)

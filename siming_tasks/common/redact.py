@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["MASK", "redact", "redact_paths"]
-
 MASK = "***"
 
 _SURE = r"secret|passw|passphrase|pwd|credential|authoriz|bearer|cookie|signature|jwt|api.?key|access.?key|private.?key"
@@ -71,7 +69,10 @@ def redact(value: Any) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        flags = [False, *(isinstance(item, str) and _opens(item, len(value) == 2) for item in value)]
+        flags = [False]
+        for item in value:  # the item after this one is its value: ["--api-key", "..."] or ["Authorization", "..."]
+            named = isinstance(item, str) and (len(value) == 2 or item.startswith("-"))
+            flags.append(named and "=" not in item and len(item) <= 64 and _suspect(item))
         return type(value)(_masked(item) if flag else redact(item) for flag, item in zip(flags, value, strict=False))
     return value
 
@@ -90,11 +91,6 @@ def _suspect(name: object) -> bool:
     return isinstance(name, str) and _NAME.search(unquote(name)) is not None
 
 
-def _opens(item: str, pair: bool) -> bool:
-    """Decide whether the item after this one is its value: ``["--api-key", "..."]`` or ``["Authorization", "..."]``."""
-    return (pair or item.startswith("-")) and "=" not in item and len(item) <= 64 and _suspect(item)
-
-
 def _masked(value: Any, name: str = "key") -> Any:
     plain = value is None or isinstance(value, str | bool | int | float)
     return value if plain and _harmless(name, str(value)) else MASK
@@ -107,18 +103,17 @@ def _harmless(name: str, value: str) -> bool:
 def _text(text: str) -> str:
     if not any(mark in text for mark in ("=", ":", "-", "_", "%", "AKIA", "AIza", "earer", "EARER")):
         return text
+
+    def flag(match: re.Match[str]) -> str:
+        # ``--tokens`` and its like are counts and formulas.
+        secret = _suspect(match[1]) and not match[1].rstrip().endswith("tokens")
+        return str(match[1] + _masked(match[2])) if secret else match[0]
+
     text = _USER.sub(rf"\1{MASK}@", text)
     text = _PLAIN_USER.sub(rf"\1{MASK}@", text)
     text = _HEADER.sub(rf"\1\2{MASK}", text)
     text = _SCHEME.sub(rf"\1{MASK}", text)
-    text = _assigned(text)
-    text = _FLAG.sub(lambda match: match[1] + _masked(match[2]) if _secret_flag(match[1]) else match[0], text)
-    return _SHAPE.sub(MASK, text)
-
-
-def _secret_flag(flag: str) -> bool:
-    """Decide whether a secret follows; ``--tokens`` and its like are counts and formulas."""
-    return _suspect(flag) and not flag.rstrip().endswith("tokens")
+    return _SHAPE.sub(MASK, _FLAG.sub(flag, _assigned(text)))
 
 
 def _assigned(text: str) -> str:

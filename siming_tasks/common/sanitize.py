@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["cell", "cell_text", "literal", "one_line", "visible"]
-
 MAX_LINE = 2_000
 """Characters of a message's line: a key of a megabyte in somebody's file is named by its beginning."""
 

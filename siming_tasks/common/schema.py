@@ -12,11 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-__all__ = [
-    "ANSWERS", "CONSENSUS", "CORRECT", "INCORRECT", "SCOPES", "Answer", "Scope", "StepLabel", "Video", "answer_key",
-    "verdict_word",
-]  # fmt: skip
-
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
 

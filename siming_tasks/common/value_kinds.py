@@ -7,9 +7,7 @@ import operator
 import os
 import re
 from dataclasses import dataclass
-from typing import Protocol, SupportsFloat, SupportsIndex
-
-__all__ = ["Choice", "Decimal", "ImageFormat", "Kind", "Refused", "Share", "Text", "Whole"]
+from typing import SupportsFloat, SupportsIndex
 
 
 class Refused(ValueError):
@@ -20,34 +18,39 @@ class Refused(ValueError):
     """
 
 
-class Kind(Protocol):
-    """Kind of value of an option or a flag; ``metavar`` stands for the value in a usage line."""
+class Kind:
+    """Kind of value of an option or a flag."""
 
     @property
-    def metavar(self) -> str: ...  # noqa: D102
+    def metavar(self) -> str:
+        """Word that stands for the value in a usage line."""
+        raise NotImplementedError
 
     def read(self, text: str) -> object:
         """Convert text to the value (Refused if it means none)."""
+        return self.check(self._convert(text))
 
     def check(self, value: object) -> object:
         """Return the value as plain ``int``, ``float`` or ``str`` (Refused: another type, or out of range)."""
+        raise NotImplementedError
+
+    def _convert(self, text: str) -> object:
+        return text.strip()
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Kind):
     """Whole number from ``least`` to ``most``, both included."""
 
     least: int = 1
     most: int = 999_999_999
     metavar: str = "N"
 
-    def read(self, text: str) -> int:
-        """Convert digits to the number."""
+    def _convert(self, text: str) -> object:
         try:
-            number = int(text)
+            return int(text)
         except ValueError:
-            raise Refused("is not a whole number.") from None
-        return self.check(number)
+            return text
 
     def check(self, value: object) -> int:
         """Return the number if it is one and in range; True and False are none."""
@@ -62,7 +65,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Decimal:
+class Decimal(Kind):
     """Number above ``above`` or from ``least`` on, below ``below`` or up to ``most``; never NaN or infinite."""
 
     above: float | None = None
@@ -71,13 +74,11 @@ class Decimal:
     most: float | None = 1e9
     metavar: str = "X"
 
-    def read(self, text: str) -> float:
-        """Convert text to the number."""
+    def _convert(self, text: str) -> object:
         try:
-            number = float(text)
+            return float(text)
         except ValueError:
-            raise Refused("is not a number.") from None
-        return self.check(number)
+            return text
 
     def check(self, value: object) -> float:
         """Return the number if it is one and in range; True and False are none."""
@@ -95,7 +96,7 @@ class Decimal:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Kind):
     """One of a few words; capital letters do not matter in text."""
 
     words: tuple[str, ...]
@@ -105,9 +106,8 @@ class Choice:
         """``{one,other}``."""
         return "{" + ",".join(self.words) + "}"
 
-    def read(self, text: str) -> str:
-        """Convert text to the word."""
-        return self.check(text.lower())
+    def _convert(self, text: str) -> object:
+        return text.lower()
 
     def check(self, value: object) -> str:
         """Return the word if it is one of them."""
@@ -117,15 +117,11 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Kind):
     """Any text or path; empty text only where ``empty`` allows it."""
 
     metavar: str = "TEXT"
     empty: bool = True
-
-    def read(self, text: str) -> str:
-        """Strip blanks around the text."""
-        return self.check(text.strip())
 
     def check(self, value: object) -> str:
         """Return the text, of a path its name."""
@@ -138,17 +134,16 @@ class Text:
 
 
 @dataclass(frozen=True)
-class ImageFormat:
+class ImageFormat(Kind):
     """``jpeg``, ``png`` or ``webp``; the first and the last perhaps with a quality of 1 to 100: ``jpeg75``."""
 
     metavar: str = "FORMAT"
 
-    def read(self, text: str) -> str:
-        """Convert text to the format; ``webp`` alone has the quality 85, as in lmms-eval."""
-        return self.check(text.lower().replace("jpg", "jpeg"))
+    def _convert(self, text: str) -> object:
+        return text.lower().replace("jpg", "jpeg")
 
     def check(self, value: object) -> str:
-        """Return the format if it is one."""
+        """Return the format if it is one; ``webp`` alone has the quality 85, as in lmms-eval."""
         match = re.fullmatch("(jpeg|webp)([1-9][0-9]?|100)?|png", value) if isinstance(value, str) else None
         if not match:
             raise Refused("is not jpeg, png or webp, or jpeg or webp with a quality of 1 to 100 (jpeg75).")
@@ -156,14 +151,10 @@ class ImageFormat:
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Kind):
     """One of several equal parts: ``2/5`` is the second of five."""
 
     metavar: str = "I/N"
-
-    def read(self, text: str) -> str:
-        """Strip blanks around the text."""
-        return self.check(text.strip())
 
     def check(self, value: object) -> str:
         """Return the part if it is one."""

@@ -13,17 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "cache_key_facts",
-    "former_ablation_file",
-    "former_request_id",
-    "former_rubric",
-    "present_name",
-    "translate_results",
-    "translate_row",
-    "translate_rubric",
-]
-
 ABLATIONS: Mapping[str, str] = {
     "blind": "no_video",
     "single": "single_frame",
@@ -44,7 +33,6 @@ _KEYS = {
     "siming_probes": "siming_ablations",
 }
 """Keys of results files that have another name today."""
-
 
 _RUBRIC_KEYS = {"score_increment": "grain", "stated_score_increment": "stated_grain"}
 """Names of version 0.1 by the present names of a rubric's fields."""

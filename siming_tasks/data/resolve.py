@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.locks import locked
+from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import open_dataset
 from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options

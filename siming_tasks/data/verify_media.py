@@ -22,7 +22,7 @@ from siming_tasks.common.files import (
     sha256_file,
     sha256_json,
 )
-from siming_tasks.common.locks import locked
+from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import label_digest, media_difference
 from siming_tasks.data.folder_files import write_croissant

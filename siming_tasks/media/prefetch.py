@@ -13,8 +13,8 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
+from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.schema import Video
-from siming_tasks.common.workers import worker_pool
 from siming_tasks.media.decode import decode
 from siming_tasks.media.modes import FRAMES, MediaMode
 from siming_tasks.media.picture import to_jpeg

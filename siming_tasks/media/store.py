@@ -38,7 +38,7 @@ from PIL import Image
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.locks import locked
+from siming_tasks.common.processes import locked
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_jpeg
@@ -338,7 +338,7 @@ def _signal(stored: Path, *_look: int) -> ChangeSignal | None:
 
 
 def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContextManager[None]:
-    """Lock a video for one writer across processes (:func:`siming_tasks.common.locks.locked`); readers need no lock."""
+    """Lock a video for one writer (:func:`siming_tasks.common.processes.locked`); readers need no lock."""
     locks = cache / "media" / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     return locked(locks / f"{digest}.lock", timeout)

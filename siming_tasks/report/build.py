@@ -19,9 +19,9 @@ from siming_tasks import __version__
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
-from siming_tasks.common.workers import worker_pool
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options

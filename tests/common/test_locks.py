@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.common.locks import locked
+from siming_tasks.common.processes import locked
 
 CC = shutil.which("cc")
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from siming_tasks.common.locks import locked
+from siming_tasks.common.processes import locked
 folder, rounds = Path(sys.argv[1]), int(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -74,7 +74,7 @@ def test_the_lock_of_a_killed_process_is_taken_away(
     holder = start(
         """
         import sys, time
-        from siming_tasks.common.locks import locked
+        from siming_tasks.common.processes import locked
         with locked(sys.argv[1] + "/count.lock"):
             print("held", flush=True)
             time.sleep(60)

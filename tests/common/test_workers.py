@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.common.workers import worker_pool
+from siming_tasks.common.processes import worker_pool
 
 STARTED = """
 import multiprocessing, time
-from siming_tasks.common.workers import worker_pool
+from siming_tasks.common.processes import worker_pool
 if __name__ == "__main__":
     with worker_pool(2) as pool:
         for _ in range(2):

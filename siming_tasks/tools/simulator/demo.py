@@ -17,8 +17,7 @@ from tqdm import tqdm
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
-from siming_tasks.common.locks import locked
-from siming_tasks.common.workers import worker_pool
+from siming_tasks.common.processes import locked, worker_pool
 from siming_tasks.rubrics import default_rubric, load_rubric
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.contact_sheet import ContactSheet, deciding_moments

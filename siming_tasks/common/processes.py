@@ -1,13 +1,16 @@
-"""One writer at a time, also where the file system cannot lock files, as some network mounts cannot."""
+"""Processes side by side: one writer at a time, and workers that are gone when the process that started them is."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +18,6 @@ from siming_tasks.common.doc_pages import see
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
-
-__all__ = ["locked"]
 
 logger = logging.getLogger(__name__)
 
@@ -66,3 +67,35 @@ def _say(folder: str) -> None:
         folder,
         see("cluster"),
     )
+
+
+@contextmanager
+def worker_pool(number: int, start: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
+    """Start a pool of processes; what still waits is given up when the block ends by an exception.
+
+    They are spawned: a fork of a process that already runs threads (torch, OpenCV, FFmpeg, lmms-eval) can deadlock. A
+    process that is killed cannot tell its workers to end, so each of them watches it.
+
+    Args:
+        number: of processes.
+        start: called in each of them, before anything else.
+    """
+    context = get_context("spawn")
+    with ProcessPoolExecutor(number, mp_context=context, initializer=_start_worker, initargs=(start,)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _start_worker(start: Callable[[], None] | None) -> None:
+    def end_with_parent() -> None:
+        parent = parent_process()
+        if parent:
+            parent.join()
+            os._exit(1)  # in the middle of its work: files are written whole or not at all
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if start:
+        start()
