@@ -67,14 +67,8 @@ def write_frames(
 ) -> None:
     """Write exactly the frames ``indices`` of ``source`` as an .mp4.
 
-    Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first.
-
-    Args:
-        source: the video.
-        timeline: its timeline.
-        indices: strictly ascending frame indices.
-        target: the file to write (atomic).
-        intra: make every frame a keyframe (a proxy with few frames far apart).
+    Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first; they
+    are strictly ascending. ``intra`` makes every frame a keyframe (a proxy with few frames far apart).
 
     Raises:
         MediaError: a frame cannot be decoded.

@@ -117,12 +117,9 @@ class MediaInfo:
         n_frames: exact number of frames that a decoder returns.
         fps: mean frame rate (frames/s).
         duration: from the first frame to the end of the last (s).
-        width: pixels of the upright picture.
-        height: pixels of the upright picture.
+        width: pixels of the upright picture; as ``height``.
         rotation: degrees counter-clockwise by which players turn the stored picture.
-        codec: name of the video codec (``h264``).
-        pix_fmt: pixel format (``yuv420p``).
-        has_audio: whether there is a sound track.
+        codec: of the video (``h264``); ``pix_fmt``: its pixel format (``yuv420p``).
         variable_rate: whether ``index / fps`` is anywhere wrong by more than half a frame.
         start: seconds by which the picture begins later than the file; times here count from the first picture.
         decoded: whether every frame was decoded (the full form) or only counted.
@@ -155,13 +152,10 @@ class MediaInfo:
 
 
 def read_media_info(path: Path, *, full: bool = False, timeline: Timeline | None = None) -> MediaInfo:
-    """Read the facts about a video file.
+    """Read the facts about a video file, whose timeline may have been read already.
 
-    Args:
-        path: the file.
-        full: also decode every frame, so that damage anywhere is found (about real time / 30 for 720p on two cores);
-            else packets are counted and the first frame is decoded (tens of milliseconds).
-        timeline: the file's, if it was read already.
+    ``full`` also decodes every frame, so that damage anywhere is found (about real time / 30 for 720p on two cores);
+    else packets are counted and the first frame is decoded (tens of milliseconds).
 
     Raises:
         MediaError: the file is not a readable video, or, in the full form, some frame is damaged; names the time.

@@ -53,12 +53,8 @@ class MediaMode:
     def check_backend(self, backend: Backend, wanted: str) -> None:
         """Refuse a model class that cannot take media of this form, or would be shown something else.
 
-        Args:
-            backend: the class.
-            wanted: what ``SIMING_MEDIA`` says, for the message.
-
         Raises:
-            OptionsError: names the class, the reason and the way out.
+            OptionsError: names the class, the reason and the way out; ``wanted`` is what ``SIMING_MEDIA`` says.
         """
         if backend.images in ("one", "none"):
             raise OptionsError(
@@ -84,16 +80,10 @@ class MediaMode:
     def prepare(
         self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
     ) -> tuple[Path | None, int]:
-        """Put into the store what is shown, unless it is there.
+        """Put into the store the frames that are shown (``whole``: all of the video), unless they are there.
 
-        Args:
-            store: of the video.
-            indices: frames that are shown.
-            whole: all of the video is shown.
-            others: further frames that are worth storing if something has to be decoded anyway.
-
-        Returns:
-            The file that is shown (None: images), and how much was written: frames or bytes.
+        ``others`` tells further frames that are worth storing if something has to be decoded anyway. Returns the file
+        that is shown (None: images), and how much was written: frames or bytes.
 
         Raises:
             MediaError: a frame cannot be decoded.

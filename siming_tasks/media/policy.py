@@ -28,8 +28,7 @@ class Policy:
     """Rule of what a run shows: which frames of which part, how large, how encoded, and in what form.
 
     Attributes:
-        frames: frames of a full video.
-        clip_frames: frames of a clip.
+        frames: of a full video; ``clip_frames``: of a clip.
         frame_size: longest side of an image in pixels; None keeps the original.
         density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
         mode: name of a media mode, or ``auto`` (the backend's own).

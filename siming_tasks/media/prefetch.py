@@ -27,15 +27,9 @@ from siming_tasks.tasks import TaskSpec
 
 @dataclass(frozen=True)
 class Job:
-    """Video and all that a run will show of it.
+    """Video and all that a run will show of it: the arguments of :func:`~siming_tasks.media.view`.
 
-    Attributes:
-        path: the video file.
-        requests: the parts and their budgets.
-        digest: a name for the file's content, if known.
-        mode: form in which it is shown: images are stored, or .mp4 files written.
-        size: longest side of stored frames in pixels.
-        quality: JPEG quality of stored frames.
+    ``mode`` says whether images are stored or .mp4 files written.
     """
 
     path: Path
@@ -129,15 +123,9 @@ def prepare(
 
     Interrupt it at will: what is written is whole, and the next call does only the rest.
 
-    Args:
-        jobs: one per video.
-        cache: the cache folder.
-        workers: processes (each decodes on several threads).
-        cache_gb: limit of the store in gigabytes.
-        done: called with each outcome as it comes, in any order.
-
-    Returns:
-        One outcome per job, in the order of the jobs.
+    There is one job per video. The cache is kept below ``cache_gb`` gigabytes. Each of the ``workers``, processes,
+    decodes on several threads. ``done`` is called with each outcome as it comes, in any order; they are returned in the
+    order of the jobs.
     """
 
     def outcomes_as_they_come() -> Iterator[Outcome]:

@@ -128,7 +128,6 @@ class View:
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
             an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
-        store: holds the frames.
         sampler: name and version of the rule that took them.
     """
 
@@ -255,12 +254,8 @@ def ablate(
 ) -> View:
     """Alter a view as an ablation says; one that shows another exam gets the view of that exam and leaves it.
 
-    Args:
-        plain: view of the setting that is altered, in a mode that samples; its file is not needed.
-        ablation: says which frames are shown in place of those.
-        request: id of the question; together with the number of frames it decides a shuffled order.
-        cache: the cache folder, to be kept below its limit after a file was written; None leaves that out.
-        cache_gb: the limit in gigabytes.
+    The view is in a mode that samples; its file is not needed. ``request``, the id of the question, and the number of
+    frames decide a shuffled order. The cache is kept below ``cache_gb`` gigabytes after a file was written, if given.
 
     Raises:
         MediaError: a frame cannot be decoded.
@@ -300,11 +295,7 @@ def change_signal(
 
     If it is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
     take without a look; then those of the grid that no request takes are removed again.
-
-    Args:
-        requests: what will be shown of the video; those that cannot be met do not count.
-        store: of the video.
-        images: whether frames are to be stored.
+    Requests that cannot be met do not count. ``images`` says whether frames are to be stored.
 
     Raises:
         MediaError: a frame cannot be decoded.

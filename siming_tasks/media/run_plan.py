@@ -71,8 +71,6 @@ class SettingPlan:
     """Plan of one setting of a run.
 
     Attributes:
-        setting: its name.
-        requests: questions to the model.
         frames: images sent, all requests together.
         frames_max: most images in one request.
         fps: median sampled rate (frames/s).
@@ -135,8 +133,8 @@ def plan_run(
     Args:
         exams: the videos.
         rubric: says which evidence each step needs.
-        policy: what is shown of them, as images.
-        settings: names of the settings to run; ablations are not planned (they cost what the altered setting costs).
+        policy: what is shown of the videos, as images.
+        settings: names; ablations are not planned (they cost what the altered setting costs).
         formulas: names in :data:`~siming_tasks.media.model_figures.TOKEN_FORMULAS`.
         prompt_bytes: longest prompt of each setting in bytes; no tokenizer makes more tokens than bytes.
         reply_tokens: longest reply.

@@ -87,11 +87,8 @@ class Budget:
 def sample_count(n_frames: int, rate: float, budget: Budget, *, even: bool = False) -> int:
     """Count the frames that ``budget`` takes of ``n_frames`` frames at ``rate`` frames/s.
 
-    Args:
-        n_frames: frames available.
-        rate: mean frame rate of the video (frames/s), used by an ``fps`` budget only.
-        budget: the limit.
-        even: round down to an even count of at least 2 (models with a temporal patch of 2); one frame counts twice.
+    The rate is used by an ``fps`` budget only. ``even`` rounds down to an even count of at least 2 (models with a
+    temporal patch of 2); one frame then counts twice.
     """
     count = n_frames
     if budget.frames is not None:
@@ -144,10 +141,7 @@ def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[i
 
     A span too short to hold the beginning of a frame is the one frame on screen at ``start``.
 
-    Args:
-        times: presentation time of every frame, seconds from the first (ascending).
-        start: begin of the span (s).
-        end: its end (s).
+    ``times`` are those of every frame in seconds from the first, ascending; ``start`` and ``end`` are seconds too.
 
     Raises:
         MediaError: the span is empty, negative, or reaches past the last frame by more than half a second.

@@ -76,7 +76,6 @@ class FrameStore:
     """Stored frames of one video at one size and quality.
 
     Attributes:
-        cache: the cache folder.
         source: the video file.
         digest: SHA-256 of its content.
         size: longest allowed side in pixels; None keeps the original.
@@ -224,9 +223,7 @@ class FrameStore:
     def video_file(self, indices: Sequence[int], *, apart: bool) -> tuple[Path, int]:
         """Find or write the .mp4 of exactly these frames; returns it and how many bytes had to be written.
 
-        Args:
-            indices: frames, ascending.
-            apart: they are some frames far apart, each a keyframe; else all from the first to the last.
+        The frames are ascending; ``apart``: some that are far apart, each a keyframe; else all between two of them.
         """
         name = f"{indices[0]:06d}-{indices[-1]:06d}"
         if apart:
@@ -267,11 +264,8 @@ class FrameStore:
     ) -> list[Image.Image]:
         """:meth:`images` that know their files (:class:`~siming_tasks.media.stored_image.StoredImage`).
 
-        Args:
-            indices: the frames.
-            encoding: how they are to be sent.
-            sent: where they note how they were.
-            decode: now, on several threads; else when somebody looks at their pixels.
+        They are to be sent in ``encoding``, and note in ``sent`` how they were. ``decode``: now, on several threads;
+        else when somebody looks at their pixels.
         """
 
         def read(path: Path, place: int) -> Image.Image:

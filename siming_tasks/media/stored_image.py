@@ -86,14 +86,9 @@ class SentImages:
 
 
 class StoredImage(JpegImageFile):
-    """Stored frame of a request, decoded only when somebody looks at its pixels.
+    """Stored frame of a request (``data``: the JPEG file, of ``quality``), decoded when somebody looks at its pixels.
 
-    Args:
-        data: the JPEG file.
-        quality: with which it was encoded.
-        encoding: how it is to be sent.
-        sent: where it notes how it was.
-        place: its number among the images of the request.
+    It is to be sent in ``encoding``, and notes in ``sent``, at its ``place`` in the request, how it was.
     """
 
     def __init__(self, data: bytes, quality: int, encoding: Encoding, sent: SentImages, place: int) -> None:

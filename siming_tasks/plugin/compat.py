@@ -278,12 +278,6 @@ def refuse_if_changed() -> None:
             raise SimingError(f"{_differences[name]} Install lmms-eval 0.7.3: pip install lmms-eval==0.7.3")
 
 
-def problem_of(name: str) -> str | None:
-    """Difference of a touch point from version 0.7.3, as the rest of a sentence that begins with its name; or None."""
-    place = _find(TOUCH_POINTS[name])
-    return place if isinstance(place, str) else None
-
-
 def is_imported(module: str) -> bool:
     """Test whether a module has been imported to its end."""
     spec = getattr(sys.modules.get(module), "__spec__", None)

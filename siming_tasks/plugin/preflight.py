@@ -52,11 +52,7 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     Tasks that would have no document are refused as well: lmms-eval loads the model, ends with an ``IndexError`` and
     loses the results of the other tasks.
 
-    Args:
-        names: of tasks and groups; others than ours, and what is no name, are ignored.
-
-    Returns:
-        Specifications of the tasks.
+    Names of other tasks and groups than ours, and what is no name, are ignored. Returns the tasks.
 
     Raises:
         SimingError: the data are wrong, there is nothing to ask, or lmms-eval has changed too much.
@@ -72,14 +68,7 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
 
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of ``simple_evaluate`` that decide whether a run can work.
-
-    Attributes:
-        model: name of the model, as the user wrote it.
-        backend: row of its class.
-        model_arguments: arguments of the class.
-        batch_size: requests at a time.
-    """
+    """Arguments of ``simple_evaluate`` that decide whether a run can work; ``model`` is its name as given."""
 
     model: str
     backend: Backend = UNKNOWN
@@ -97,12 +86,7 @@ def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Ba
 
 
 def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable[TaskSpec] = ()) -> MediaMode:
-    """Mode in which the model will be shown its media, if the run can work.
-
-    Args:
-        arguments: of the run.
-        policy: what the run shows.
-        specs: its tasks, as far as they are known.
+    """Mode in which the model will be shown its media, if a run of tasks (as far as they are known) can work.
 
     Raises:
         OptionsError: it cannot work; says why, and what to do.

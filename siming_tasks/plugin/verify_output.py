@@ -44,8 +44,7 @@ class _SavedRun:
     Attributes:
         results: of lmms-eval.
         date: in the names of its files.
-        waiting: tasks whose samples are still to be saved.
-        logged: whether samples are saved at all.
+        waiting: tasks whose samples are still to be saved; ``logged``: whether they are at all.
         incomplete: files that could not be written.
     """
 

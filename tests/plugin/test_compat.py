@@ -245,7 +245,7 @@ def test_the_installed_lmms_eval_has_this_touch_point(name: str) -> None:
         importlib.import_module(module)
     except ImportError as error:
         pytest.skip(str(error))
-    assert compat.problem_of(name) is None
+    assert isinstance(compat._find(TOUCH_POINTS[name]), tuple)
 
 
 @pytest.mark.host

@@ -164,9 +164,7 @@ class RunContext:
     def evaluating(self, backend: Backend, modality: str | None = None) -> Iterator[None]:
         """While the block runs, a model of this class is evaluated; at other times an unknown one, which gets frames.
 
-        Args:
-            backend: row of the model's class.
-            modality: the model's argument of this name.
+        ``modality`` is the model's argument of this name.
         """
         before, self._model = self._model, (backend, modality)
         try:
@@ -182,9 +180,7 @@ class RunContext:
     def media_mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> MediaMode:
         """Mode in which the model gets its media: ``SIMING_MEDIA``, else ``media`` of a task file, else its default.
 
-        Args:
-            table: settings that a task file has for the model.
-            setting: the task; an ablation's file is a proxy (:func:`siming_tasks.media.ablate`).
+        ``table`` holds the settings of a task file for the model. An ablation's file is a proxy.
 
         Raises:
             OptionsError: the model cannot see media of this mode.
@@ -246,14 +242,7 @@ class RunContext:
     def record_media(
         self, doc: Doc, facts: dict[str, Any], sent: SentImages | None = None, *, overwrite: bool = True
     ) -> None:
-        """Remember the media that were shown for a document.
-
-        Args:
-            doc: the document.
-            facts: what is known before the media are sent.
-            sent: tells later how its images were encoded.
-            overwrite: replace what is already remembered.
-        """
+        """Remember the media that were shown for a document: facts, and ``sent``, which knows later how images left."""
         key = self._key_of(doc)
         with self._lock:
             if overwrite or key not in self._media:

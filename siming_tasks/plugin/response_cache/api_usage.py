@@ -16,8 +16,6 @@ from siming_tasks.results.usage import add_usage
 Usages = list[dict[str, Any]]
 """Usage of each answer that a service gave to one request."""
 
-Record = Callable[[dict[str, Any]], None]
-
 PATHS = (("chat", "completions", "create"), ("models", "generate_content"), ("messages", "create"))
 """Methods that send a request with the clients of OpenAI (and LiteLLM), Google and Anthropic."""
 
@@ -28,21 +26,19 @@ FINISH_REASONS = {"max_tokens": "length", "end_turn": "stop", "stop_sequence": "
 class ObservedClient:
     """Client (or a part of one) whose answers at the end of ``path`` are recorded; all else is the client's own."""
 
-    def __init__(self, inner: Any, path: tuple[str, ...], record: Record) -> None:
+    def __init__(self, inner: Any, path: tuple[str, ...], record: Callable[[dict[str, Any]], None]) -> None:
         self._inner, self._path, self._record = inner, path, record
 
     def __getattr__(self, name: str) -> Any:
-        part = getattr(self._inner, name)
+        part, record = getattr(self._inner, name), self._record
         if name != self._path[0]:
             return part
-        return ObservedClient(part, self._path[1:], self._record) if len(self._path) > 1 else self._recorded(part)
-
-    def _recorded(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        record = self._record
+        if len(self._path) > 1:
+            return ObservedClient(part, self._path[1:], record)
 
         def call_and_record(*args: Any, **kwargs: Any) -> Any:
             began = time.monotonic()
-            answer = call(*args, **kwargs)
+            answer = part(*args, **kwargs)
             if not inspect.isawaitable(answer):
                 record(usage_of_answer(answer, time.monotonic() - began))
                 return answer
@@ -57,24 +53,14 @@ class ObservedClient:
         return call_and_record
 
 
-def observed(client: Any, record: Record) -> Any:
-    """Client whose answers are recorded; the client itself if it is of no known kind."""
-    path = _path(client)
-    return ObservedClient(client, path, record) if path else client
-
-
-def is_known_client(client: Any) -> bool:
-    """Test whether a client is of a kind whose answers can be recorded."""
-    return _path(client) is not None
-
-
-def _path(client: Any) -> tuple[str, ...] | None:
+def observed(client: Any, record: Callable[[dict[str, Any]], None]) -> Any:
+    """Client whose answers are recorded; None if it is of no known kind."""
     for path in PATHS:
         part = client
         for name in path:
             part = getattr(part, name, None)
         if callable(part):
-            return path
+            return ObservedClient(client, path, record)
     return None
 
 
@@ -91,12 +77,12 @@ def usage_of_answer(answer: Any, seconds: float) -> dict[str, Any]:
     thought = _number(_first(used, "thoughts_token_count"))  # Google counts it apart
     choice = next(iter(_first(answer, "choices", "candidates") or ()), None)
     reason = _first(choice, "finish_reason") or _first(answer, "stop_reason")
-    word = str(getattr(reason, "value", reason)).lower() if reason is not None else None
+    word = str(getattr(reason, "value", reason)).lower() if reason is not None else ""
     served = _first(answer, "model", "model_version")
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion + (thought or 0) if completion is not None else thought,
-        "finish_reason": FINISH_REASONS.get(word, word) if word else None,
+        "finish_reason": FINISH_REASONS.get(word, word) or None,
         "served": served if isinstance(served, str) else None,
         "latency": round(seconds, 3),
     }

@@ -179,9 +179,7 @@ class _Replies:
     """Replies of one run as they come: handed to lmms-eval, charged to the budget, and stored if they are answers.
 
     Attributes:
-        store: where they are kept.
-        budget: of the run.
-        model: name of the model as it is asked for.
+        model: its name as it is asked for.
         outputs: what lmms-eval gets, by key of the request.
         not_sent: number of requests that the budget did not allow.
     """

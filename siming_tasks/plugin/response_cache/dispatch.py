@@ -35,7 +35,7 @@ from siming_tasks.media import Backend
 from siming_tasks.parsing.parsed_reply import BUDGET_MARKER, FAILURE_MARKER
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.response_cache.api_usage import Usages, is_known_client, observed
+from siming_tasks.plugin.response_cache.api_usage import Usages, observed
 from siming_tasks.plugin.response_cache.key import Request
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, s
         return text, place, tokens
 
     model.maybe_forward_with_tool = forward_and_report
-    model.client = observed(client, lambda usage: usages_of_request.get().append(usage))
+    model.client = observed(client, lambda usage: usages_of_request.get().append(usage)) or client
     try:
         outputs = _call(model, requests)
     finally:
@@ -140,7 +140,7 @@ def _copy_for_call(model: Any, usages: Usages) -> Any:
         if type(value) in (list, dict, set):
             setattr(copied, name, copy.copy(value))
     if getattr(model, "client", None) is not None:
-        copied.client = observed(model.client, usages.append)
+        copied.client = observed(model.client, usages.append) or model.client
     return copied
 
 
@@ -186,7 +186,7 @@ def _in_slices(
 def _ask_slice(model: Any, requests: Sequence[Request]) -> tuple[list[Any], Usages | None, float]:
     """Outputs of one call, usage of the request if it is the only one (else None), and seconds."""
     began, usages, alone = time.monotonic(), Usages(), len(requests) == 1
-    observable = alone and is_known_client(getattr(model, "client", None))
+    observable = alone and observed(getattr(model, "client", None), usages.append) is not None
     outputs = _call(_copy_for_call(model, usages) if observable else model, requests)
     seconds = time.monotonic() - began
     return outputs, (usages or [{"latency": round(seconds, 3)}]) if alone else None, seconds
@@ -244,11 +244,6 @@ def one_reply_per_request(model: Any, backend: Backend, requests: Sequence[Any])
     A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
     class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
     another key than it looks up.
-
-    Args:
-        model: lmms-eval's model object.
-        backend: the row of its class.
-        requests: lmms-eval's own objects.
 
     Raises:
         SimingError: it is not known which reply belongs to which request.

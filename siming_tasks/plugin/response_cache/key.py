@@ -185,10 +185,7 @@ class Request:
 def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -> Iterator[Request]:
     """Requests behind lmms-eval's objects, in their order.
 
-    Args:
-        model: lmms-eval's model object, which holds the documents.
-        instances: requests of our tasks.
-        fingerprint: hash of :func:`fingerprint_of` the model.
+    The model object holds the documents; ``fingerprint`` is the hash of :func:`fingerprint_of` it.
     """
     times: dict[str, int] = {}
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
