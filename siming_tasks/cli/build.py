@@ -17,7 +17,7 @@ def template(
     rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
     videos: Path = cli.option("", "folder of the video files", Path, required=True),
     raters: str = cli.option("N|NAMES", "how many physicians (default 2), or names: Li,Wang", default="2"),
-    skill: tuple[str, ...] = cli.option("ID", "only this skill; may be repeated", multiple=True),
+    skill: tuple[str, ...] = cli.several("ID", "only this skill; may be repeated"),
 ) -> None:
     """Write the workbook and name the next command."""
     from siming_tasks.common.errors import OptionsError
@@ -40,18 +40,16 @@ def template(
 def build(
     out: Path | None = cli.word("[OUT]", "the new folder", Path),
     rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
-    labels: tuple[str, ...] = cli.option(
+    labels: tuple[str, ...] = cli.several(
         "[NAME=]FILE",
         "score sheet (.csv, .xlsx, .jsonl) or event log of `siming data rate`; may be repeated, one per physician",
-        multiple=True,
     ),
     videos: Path | None = cli.option("", "folder of the video files", Path),
-    spans: tuple[Path, ...] = cli.option(
+    spans: tuple[Path, ...] = cli.several(
         "FILE",
         "for wide score sheets: a sheet with video_id, step_id, start, end, or a file of ELAN (.eaf), BORIS "
         "(aggregated events) or Label Studio (.json), or their folder; may be repeated",
         Path,
-        multiple=True,
     ),
     spans_fps: float | None = cli.option(
         "X", "frames per second, where --spans counts frames", Decimal(least=1, most=1000)
@@ -67,7 +65,7 @@ def build(
     name: str = cli.option("", "name of the data set (default: name of the folder)", default=""),
     version: str = cli.option("", "version of the data set (default: 1)", default="1"),
     license: str = cli.option("", "license as an SPDX name, e.g. cc-by-nc-4.0", default=""),
-    language: tuple[str, ...] = cli.option("CODE", "language of the exams, e.g. zh; may be repeated", multiple=True),
+    language: tuple[str, ...] = cli.several("CODE", "language of the exams, e.g. zh; may be repeated"),
     keep_audio: bool = cli.switch("keep the sound (voices identify people)"),
     keep_ids: bool = cli.switch("keep the sheet's video names as ids"),
     keep_rater_names: bool = cli.switch("keep the sheet's names of raters"),

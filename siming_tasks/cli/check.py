@@ -62,7 +62,7 @@ def rubric(
     file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", Path),
     as_json: bool = cli.switch("check: print one JSON object", "--json"),
     html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", Path),
-    skill: tuple[str, ...] = cli.option("ID", "show: only this one; may be repeated", multiple=True),
+    skill: tuple[str, ...] = cli.several("ID", "show: only this one; may be repeated"),
 ) -> int:
     """Check or show the rubric; 1 if it has errors."""
     from siming_tasks.common.errors import OptionsError

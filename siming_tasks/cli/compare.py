@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 def compare(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH"),
-    only_settings: tuple[str, ...] = cli.option(
-        "NAME", "only this setting; may be repeated", multiple=True, flag="--setting"
-    ),
+    only_settings: tuple[str, ...] = cli.several("NAME", "only this setting; may be repeated", flag="--setting"),
     against: str | None = cli.option("NAME", "compare all runs with this one instead of all pairs"),
-    allow: tuple[str, ...] = cli.option(
+    allow: tuple[str, ...] = cli.several(
         "WHAT",
         "accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, sampler, videos, "
         "steps",
-        multiple=True,
     ),
     partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),

@@ -18,9 +18,7 @@ from siming_tasks.options import Options, Whole
 def requests(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
     out: Path = cli.word("OUT", "the file (.jsonl)", Path),
-    setting: tuple[str, ...] = cli.option(
-        "NAME", "full_score, ...; may be repeated (default: the four)", multiple=True
-    ),
+    setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)"),
     messages: str = cli.option("", "form of the messages (default openai)", ("openai", "qwen", "plain"), "openai"),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
     limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),

@@ -70,8 +70,8 @@ def push(
 def edit(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
     out: Path = cli.word("OUT", "the new folder", Path),
-    only: tuple[Literal["drop", "freeze", "swap"], ...] = cli.option(
-        "EDIT", "drop, freeze or swap; may be repeated", _OPERATIONS, multiple=True
+    only: tuple[Literal["drop", "freeze", "swap"], ...] = cli.several(
+        "EDIT", "drop, freeze or swap; may be repeated", _OPERATIONS
     ),
     each: int = cli.option("N", "edits of each kind a video (default 1)", Whole(), 1),
     seed: int = cli.option("S", "decides which steps (default 0)", Whole(0), 0),

@@ -41,7 +41,7 @@ _TABLE = (
     ("run baseline", "baseline", "train a baseline on a data set's own labels and predict the exams it has not seen"),
     ("study raters", "study", "measure how far the physicians agree, with intervals, also while they rate"),
     ("study diagnose", "study", "break a run down by step, severity, history and exam decision"),
-    ("study power", "power", "plan a data set: detectable effects, or videos needed for an effect"),
+    ("study power", "study", "plan a data set: detectable effects, or videos needed for an effect"),
     ("study lint-table", "study", "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)"),
     ("board submit", "board", "pack a run's predictions for a leaderboard, or check such an archive"),
     ("board build", "board", "build a static leaderboard from submitted archives"),

@@ -184,7 +184,7 @@ def command(description: str = "") -> Callable[[Callable[..., Any]], Command]:
     """A decorator that makes a command of a function; its one-line help stands in :mod:`siming_tasks.cli.main`.
 
     The defaults of the function's parameters declare its words and flags, in the order of the help: each is made by
-    :func:`word`, :func:`option`, :func:`switch`, :func:`dataset_flags` or :func:`option_flags`::
+    :func:`word`, :func:`option`, :func:`several`, :func:`switch`, :func:`dataset_flags` or :func:`option_flags`::
 
         @command()
         def steps(chosen: DatasetChoice = dataset_flags(word=True), top: int = option("N", "how many", Whole(), 5)):
@@ -212,11 +212,16 @@ def option(metavar: str, help: str, kind: Any = None, default: Any = None, *, fl
         kind: of its values: a :class:`siming_tasks.options.Kind`, a tuple of words, or a type of click.
         default: its value if it is not given.
         flag: its name, or several after blanks, if it is not the parameter's.
-        how: further facts for :class:`click.Option`: ``multiple``, ``nargs``, ``required``.
+        how: further facts for :class:`click.Option`: ``nargs``, ``required``.
     """
     how |= {"metavar": metavar or None, "type": _type(kind), "help": help or None}
     how |= {} if default is None else {"default": default}
     return lambda name: [click.Option([*(flag.split() or [_flag(name)]), name], **how)]
+
+
+def several(metavar: str, help: str, kind: Any = None, **how: Any) -> Any:
+    """Declare a flag that may be repeated; its parameter is a tuple."""
+    return option(metavar, help, kind, multiple=True, **how)
 
 
 def switch(help: str, flag: str = "") -> Any:

@@ -24,7 +24,7 @@ def rate(
     raters: tuple[str, str] | None = cli.option(
         "A B", "with --adjudicate: the two raters, if more have rated", nargs=2
     ),
-    join: tuple[Path, ...] = cli.option("FILE", "first take over another event log's events", Path, multiple=True),
+    join: tuple[Path, ...] = cli.several("FILE", "first take over another event log's events", Path),
     as_model: bool = cli.switch("answer a setting from the frames that a model gets"),
     setting: str | None = cli.option("", "with --as-model: full_score, full_error, clip_score or clip_error"),
     out: Path | None = cli.option("FILE", "with --as-model: the prediction file to write", Path),

@@ -30,8 +30,8 @@ def score(
     predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", Path),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
-    allow: tuple[str, ...] = cli.option(
-        "WHAT", "with the word `dataset`: accept predictions for other labels or media", multiple=True
+    allow: tuple[str, ...] = cli.several(
+        "WHAT", "with the word `dataset`: accept predictions for other labels or media"
     ),
     observable: bool = cli.switch("leave out steps that were not shown well enough"),
     fps: float | None = cli.option("X", "with --observable: frames a second, if the logs do not say", Decimal(above=0)),

@@ -53,27 +53,32 @@ def made(dataset: Dataset, options: Options, out: Path, frozen: Colours | None =
     return write_baseline(dataset, options, frozen or Colours(), out, **{"folds": 2, **more})
 
 
+@pytest.fixture(scope="module")
+def mine(short_demo: Path, options: Options, tmp_path_factory: pytest.TempPathFactory) -> Baseline:
+    """The baseline of the short exams, made once; its file is only read."""
+    return made(open_dataset(short_demo), options, tmp_path_factory.mktemp("mine") / "mine.jsonl")
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_its_own_labels_change_nothing_of_what_is_said_of_a_video(
-    short_demo: Path, options: Options, tmp_path: Path
+    short_demo: Path, options: Options, mine: Baseline, tmp_path: Path
 ) -> None:
     dataset = open_dataset(short_demo)
     name = dataset.videos[1].video_id
-    made(dataset, options, tmp_path / "a.jsonl")
     made(worst(dataset, name), options, tmp_path / "b.jsonl")
-    before, after = lines(tmp_path / "a.jsonl"), lines(tmp_path / "b.jsonl")
+    before, after = lines(mine.path), lines(tmp_path / "b.jsonl")
     assert [x for x in before if x["video_id"] == name] == [x for x in after if x["video_id"] == name]
     others = [[x for x in some if x["video_id"] != name] for some in (before, after)]
     assert others[0] != others[1]  # who was trained on it says something else
 
 
-def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, options: Options, tmp_path: Path) -> None:
+def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Baseline, tmp_path: Path) -> None:
     dataset = open_dataset(short_demo)
     out = tmp_path / "mine.jsonl"
-    found = made(dataset, options, out)
+    out.write_bytes(mine.path.read_bytes())
     run = read_run(out, dataset)
     assert run.settings == BENCHMARK_TASKS and not run.problems
     assert all(len(run.records[name]) == len(run.asked(name)) for name in BENCHMARK_TASKS)
@@ -86,7 +91,7 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, options: Opti
     (folder / "a.jsonl").write_text("")
     assert [source.role for source in find_runs([str(folder)])] == ["supervised"]
     assert "folds=2" in run.source.facts["trained"] and "group=video" in run.source.facts["trained"]
-    assert (found.groups, found.heads, found.untrained) == (4, 2 * 33 * 2, 0)
+    assert (mine.groups, mine.heads, mine.untrained) == (4, 2 * 33 * 2, 0)
     points = {(x["video_id"], step): value for x in lines(out) if x["setting"] == "full_score"
               for step, value in x["scores"].items()}  # fmt: skip
     verdicts = {(x["video_id"], step): value for x in lines(out) if x["setting"] == "full_error"
@@ -161,11 +166,10 @@ def packed(run: Path, dataset: Dataset, out: Path) -> Path:
     return pack(source, read.records, dataset, ModelCard(name="A model"), found, out)
 
 
-def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, tmp_path: Path) -> None:
+def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Baseline, tmp_path: Path) -> None:
     dataset, few = open_dataset(short_demo), Options(resamples=20)
-    made(dataset, options, tmp_path / "mine.jsonl")
-    once, again = lines(tmp_path / "mine.jsonl"), tmp_path / "again.jsonl"
-    records = read_run(tmp_path / "mine.jsonl", dataset).records
+    once, again = lines(mine.path), tmp_path / "again.jsonl"
+    records = read_run(mine.path, dataset).records
     assert {r["judge"]["features"] for mine in records.values() for r in mine} == {f"colours {'0' * 12}"}
     write_predictions((record for mine in records.values() for record in mine), again)
     assert [{**x, "judge": x["judge"]["kind"]} for x in lines(again)] == [
@@ -188,13 +192,13 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, options: Options, 
     assert admit(packed(again, dataset, tmp_path / "d.zip"), dataset, few).run.settings == BENCHMARK_TASKS
 
 
-def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, options: Options, tmp_path: Path) -> None:
+def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, mine: Baseline, tmp_path: Path) -> None:
     """The same answers four times: twice as the baseline that they are, twice as if a model had said them."""
     dataset = open_dataset(short_demo)
-    made(dataset, options, tmp_path / "a.jsonl")
-    (tmp_path / "b.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes())
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_bytes(mine.path.read_bytes())
     for name in ("m", "n"):
-        bare = [{key: value for key, value in line.items() if key != "judge"} for line in lines(tmp_path / "a.jsonl")]
+        bare = [{key: value for key, value in line.items() if key != "judge"} for line in lines(mine.path)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in bare))
     how = Options(resamples=50)
     studies = [
